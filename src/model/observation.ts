@@ -1,0 +1,26 @@
+import type { DnsRecord } from './dns-record.js';
+import type { Instant } from './instant.js';
+
+/** What one look at one domain at one time has shown. Everything in it is in canonical form. */
+export interface Observation {
+  /** The domain's canonical name (see domain-name.ts). */
+  readonly domain: string;
+  readonly observedAt: Instant;
+  /** Absent: DNS was not observed. */
+  readonly dns?: DnsObservation;
+  /** Absent: HTTP was not observed. Field names in lower case to field values. */
+  readonly httpHeaders?: ReadonlyMap<string, string>;
+  /** Who observed: at most 64 printable characters. */
+  readonly source?: string;
+}
+
+/** The complete set of a domain's records, of every type or of the types that were asked. */
+export interface DnsObservation {
+  /** The types that were asked and answered, at least one. Absent: every type. */
+  readonly types?: ReadonlySet<string>;
+  /**
+   * The records by type; a type without records may be missing. The records of a type are all
+   * different and stand in the order of compareDnsRecords.
+   */
+  readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
+}
