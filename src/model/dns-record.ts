@@ -1,3 +1,16 @@
+import { memoized } from './bounded-cache.js';
+import { InvalidObservationError } from './errors.js';
+import { canonicalHostName } from './host-name.js';
+import { isJsonObject } from './json-object.js';
+import { canonicalMnemonic } from './mnemonic.js';
+import { quoted } from './quoted.js';
+import { type RdataParser, rdataParser } from './rdata.js';
+import { rdataFields } from './rdata-fields.js';
+import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
+import { refusedAt } from './refusal.js';
+import { requireText } from './required.js';
+import { compareUtf8 } from './utf8-order.js';
+
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
 export interface DnsRecord {
   /** Owner name. */
@@ -6,4 +19,78 @@ export interface DnsRecord {
   readonly type: string;
   /** The type's own fields as JSON text, in the order of the specification, without spaces. */
   readonly rdata: string;
+}
+
+/** A record as the specification's 2.3 shows it: the type's own fields follow the common ones. */
+export interface DnsRecordData {
+  readonly host: string;
+  readonly class: string;
+  readonly type: string;
+  readonly [field: string]: RdataValue;
+}
+
+/** What a type asks of its records. */
+interface RecordLayout {
+  readonly type: string;
+  /** Every key that a data object of the type may have. */
+  readonly keys: ReadonlySet<string>;
+  readonly parseRdata: RdataParser;
+}
+
+const layoutOf = memoized((text): RecordLayout => {
+  const type = canonicalMnemonic(text);
+  const own = rdataFields(type).map(({ name }) => name);
+  return { type, keys: new Set(['host', 'class', 'type', 'ttl', ...own]), parseRdata: rdataParser(type) };
+}, 256);
+
+/**
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may stand in any
+ * form that means them; a `ttl` is dropped.
+ *
+ * @param data Parsed JSON.
+ * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
+ */
+export function parseDnsRecord(data: unknown): DnsRecord {
+  if (!isJsonObject(data)) throw new InvalidObservationError('a record must be a JSON object.');
+  const layout = readText('type', data['type'], layoutOf);
+  for (const key in data) {
+    if (!layout.keys.has(key)) {
+      throw new InvalidObservationError(`a record of type ${layout.type} has no key ${quoted(key)}.`);
+    }
+  }
+  return {
+    host: readText('host', data['host'], canonicalHostName),
+    class: readText('class', data['class'], canonicalMnemonic),
+    type: layout.type,
+    rdata: layout.parseRdata(data),
+  };
+}
+
+/** Written without closures: it runs three times for every record that is imported. */
+function readText<Result>(key: string, value: unknown, read: (text: string) => Result): Result {
+  try {
+    return read(requireText(value));
+  } catch (error) {
+    throw refusedAt(key, error);
+  }
+}
+
+/** The record as an answer shows it, with its fields in the order of the specification (2.3). */
+export function dnsRecordData(record: DnsRecord): DnsRecordData {
+  return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
+}
+
+/**
+ * The order of records in answers: by type, host, and the type's own fields in their order (numbers as
+ * numbers, texts by their UTF-8 bytes), then by class.
+ *
+ * @returns A number below, equal to or above 0, as sort() wants it; 0 only for the same record.
+ */
+export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
+  return (
+    compareUtf8(a.type, b.type) ||
+    compareUtf8(a.host, b.host) ||
+    compareRdata(a.type, a.rdata, b.rdata) ||
+    compareUtf8(a.class, b.class)
+  );
 }

@@ -1,2 +1,148 @@
+import { BoundedCache } from './bounded-cache.js';
+import { daysInMonth, daysSinceEpoch } from './calendar.js';
+import { InvalidObservationError } from './errors.js';
+import { quoted } from './quoted.js';
+
 /** Microseconds since the Unix epoch, UTC, without leap seconds. `Date` would lose the microseconds. */
 export type Instant = bigint;
+
+/** 0000-01-01T00:00:00.000000Z and 9999-12-31T23:59:59.999999Z: what RFC 3339 can write. */
+export const EARLIEST_INSTANT: Instant = -62_167_219_200_000_000n;
+export const LATEST_INSTANT: Instant = 253_402_300_799_999_999n;
+
+const SECONDS_PER_DAY = 86_400;
+const EARLIEST_SECOND = -62_167_219_200;
+const LATEST_SECOND = 253_402_300_799;
+const MICROSECONDS_PER_DAY = 86_400_000_000;
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * The instant that an RFC 3339 time names, in any offset and with any number of fraction digits; those
+ * after the sixth are cut. A leap second, 23:59:60 UTC at the end of June or December, is the second
+ * that follows it.
+ *
+ * @throws InvalidObservationError for any other text, and for a time outside the years 0000 to 9999 UTC.
+ */
+export function parseInstant(text: string): Instant {
+  if (!RFC_3339.test(text)) throw refused(text, 'write it like 2024-03-01T10:20:30.123456Z');
+  const inUtc = text.endsWith('Z') || text.endsWith('z');
+  const zone = text.length - (inUtc ? 1 : 6);
+  const days = readDate(text);
+  const seconds = days * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
+  if (text.startsWith('60', 17) && !followsLeapSecond(seconds)) throw refused(text, 'that is no leap second');
+  if (seconds < EARLIEST_SECOND || seconds > LATEST_SECOND) {
+    throw refused(text, 'it is outside the years 0000 to 9999 in UTC');
+  }
+  const microsecond = zone > 20 ? readMicrosecond(text, zone) : 0;
+  const number = seconds * 1_000_000 + microsecond;
+  return Number.isSafeInteger(number) ? BigInt(number) : BigInt(seconds) * 1_000_000n + BigInt(microsecond);
+}
+
+/** The days from the epoch to the date at the text's beginning. */
+function readDate(text: string): number {
+  const year = digitsAt(text, 0, 4);
+  const month = digitsAt(text, 5, 7);
+  const day = digitsAt(text, 8, 10);
+  if (month < 1 || month > 12) throw refused(text, 'the month is not 01 to 12');
+  if (day < 1 || day > daysInMonth(year, month)) throw refused(text, 'the month has no such day');
+  return daysSinceEpoch(year, month, day);
+}
+
+/** The second of the day. */
+function readTime(text: string): number {
+  const hour = digitsAt(text, 11, 13);
+  const minute = digitsAt(text, 14, 16);
+  const second = digitsAt(text, 17, 19);
+  if (hour > 23 || minute > 59 || second > 60) throw refused(text, 'the day has no such time');
+  return hour * 3600 + minute * 60 + second;
+}
+
+/** The seconds by which the zone that is written at this place is ahead of UTC. */
+function readOffset(text: string, zone: number): number {
+  const hour = digitsAt(text, zone + 1, zone + 3);
+  const minute = digitsAt(text, zone + 4, zone + 6);
+  if (hour > 23 || minute > 59) throw refused(text, 'the offset is not up to 23:59');
+  const seconds = hour * 3600 + minute * 60;
+  return text.charAt(zone) === '-' ? -seconds : seconds;
+}
+
+/** The first six digits of the fraction, which ends where the zone begins. */
+function readMicrosecond(text: string, zone: number): number {
+  const end = Math.min(zone, 26);
+  return digitsAt(text, 20, end) * 10 ** (26 - end);
+}
+
+/** The number that the digits from one index to another make. */
+function digitsAt(text: string, start: number, end: number): number {
+  let number = 0;
+  for (let at = start; at < end; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
+  return number;
+}
+
+/** RFC 3339, appendix D: leap seconds come at the end of June or December, UTC. */
+function followsLeapSecond(seconds: number): boolean {
+  const date = new Date(seconds * 1000);
+  const month = date.getUTCMonth();
+  return seconds % SECONDS_PER_DAY === 0 && date.getUTCDate() === 1 && (month === 0 || month === 6);
+}
+
+function refused(text: string, reason: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(text)} is not an RFC 3339 time: ${reason}.`);
+}
+
+/** `00` to `59` and so on, written once: an answer of the API holds some sixty times. */
+function digits(count: number, width: number, suffix: string): readonly string[] {
+  return Array.from({ length: count }, (_, number) => String(number).padStart(width, '0') + suffix);
+}
+
+const MINUTES_OF_DAY = digits(24, 2, ':').flatMap((hour) => digits(60, 2, ':').map((rest) => hour + rest));
+const SECONDS = digits(60, 2, '.');
+const MILLISECONDS = digits(1000, 3, '');
+const MICROSECONDS = digits(1000, 3, 'Z');
+
+/**
+ * The instant in the only form in which the API writes one (specification, 2.1):
+ * `YYYY-MM-DDTHH:MM:SS.ffffffZ`. It must be within the years 0000 to 9999.
+ */
+export function formatInstant(instant: Instant): string {
+  const number = Number(instant);
+  if (!Number.isSafeInteger(number)) return formatDistant(instant);
+  const day = Math.floor(number / MICROSECONDS_PER_DAY);
+  return formatTime(day, number - day * MICROSECONDS_PER_DAY);
+}
+
+/** For instants that a Number does not hold exactly: before 1684 and after 2255. */
+function formatDistant(instant: Instant): string {
+  const sinceEarliest = instant - EARLIEST_INSTANT;
+  const daysBefore = Number(EARLIEST_INSTANT / BigInt(MICROSECONDS_PER_DAY));
+  const day = daysBefore + Number(sinceEarliest / BigInt(MICROSECONDS_PER_DAY));
+  return formatTime(day, Number(sinceEarliest % BigInt(MICROSECONDS_PER_DAY)));
+}
+
+function formatTime(day: number, microsecondOfDay: number): string {
+  const second = Math.floor(microsecondOfDay / 1_000_000);
+  const microsecond = microsecondOfDay - second * 1_000_000;
+  const minute = Math.floor(second / 60);
+  const millisecond = Math.floor(microsecond / 1000);
+  const afterMinute = `${SECONDS[second - minute * 60]}${MILLISECONDS[millisecond]}${
+    MICROSECONDS[microsecond - millisecond * 1000]
+  }`;
+  return `${dateText(day)}${MINUTES_OF_DAY[minute]}${afterMinute}`;
+}
+
+const dates = new BoundedCache<number, string>(4096);
+
+/** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
+function dateText(day: number): string {
+  const known = dates.get(day);
+  if (known !== undefined) return known;
+  const text = new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11);
+  dates.set(day, text);
+  return text;
+}
+
+/** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
+export function compareInstants(left: Instant, right: Instant): number {
+  return left < right ? -1 : Number(left > right);
+}

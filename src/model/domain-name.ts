@@ -1,0 +1,72 @@
+import { getDomain } from 'tldts';
+import { LABEL_SEPARATOR, needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
+import { memoized } from './bounded-cache.js';
+import { InvalidDomainError } from './errors.js';
+import { isIpv4, isIpv6 } from './ip-address.js';
+import { quoted } from './quoted.js';
+
+const LONGEST_NAME = 253;
+/** No name comes from a longer text, even if each of its characters is composed of several. */
+const LONGEST_TEXT = 4 * LONGEST_NAME;
+const TOO_LONG = `it is longer than ${LONGEST_NAME} characters`;
+const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
+
+/**
+ * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
+ * converted by UTS 46, non-transitional; one that begins with `xn--` is taken as it is, decodable or not.
+ *
+ * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
+ * of other characters than letters, digits, `-` and `_`, or with `-` at an end; a last label of digits
+ * only; IP addresses.
+ */
+export const parseDomainName: (text: string) => string = memoized(canonicalName);
+
+function canonicalName(text: string): string {
+  if (text.length > LONGEST_TEXT) throw refused(text, TOO_LONG);
+  if (isIpv4(text) || isIpv6(text)) throw refused(text, 'it is an IP address');
+  const labels = text.split(LABEL_SEPARATOR);
+  if (labels.length > 1 && labels.at(-1) === '') labels.pop();
+  const name = labels.map((label) => canonicalLabel(label, text)).join('.');
+  if (name.length > LONGEST_NAME) throw refused(text, TOO_LONG);
+  if (/(?:^|\.)\d+$/.test(name)) throw refused(text, 'its last label is all digits');
+  return name;
+}
+
+function canonicalLabel(label: string, text: string): string {
+  const ascii = needsConversion(label) ? toALabel(label) : label.toLowerCase();
+  if (ascii === undefined) throw refused(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
+  if (ascii === '') throw refused(text, 'it has an empty label');
+  if (!LABEL_CHARACTERS.test(ascii)) {
+    throw refused(text, 'its labels may hold only letters, digits, "-" and "_"');
+  }
+  if (ascii.length > 63) throw refused(text, 'it has a label longer than 63 characters');
+  if (ascii.startsWith('-') || ascii.endsWith('-')) {
+    throw refused(text, 'it has a label that begins or ends with "-"');
+  }
+  return ascii;
+}
+
+function refused(text: string, reason: string): InvalidDomainError {
+  return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
+}
+
+/** A canonical name for people: A-labels in Unicode where they can be decoded, and as they are where not. */
+export function unicodeName(name: string): string {
+  return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
+}
+
+/** The hosts in this program are canonical names already: nothing is to be cut out or checked. */
+const PUBLIC_SUFFIX_LIST = {
+  allowPrivateDomains: true,
+  extractHostname: false,
+  validateHostname: false,
+  detectIp: false,
+} as const;
+
+/**
+ * The registrable domain of a canonical name (URL Standard, section 3.2: the Public Suffix List with its
+ * private section): `example.co.uk` for `www.example.co.uk`; null for a public suffix itself.
+ */
+export function registrableDomain(name: string): string | null {
+  return getDomain(name, PUBLIC_SUFFIX_LIST);
+}

@@ -1,0 +1,71 @@
+import { memoized } from './bounded-cache.js';
+import { InvalidObservationError } from './errors.js';
+import { quoted } from './quoted.js';
+import { refuseUnstorable } from './storable-text.js';
+
+const LONGEST_NAME = 1024;
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/**
+ * The name of a header field in lower case.
+ *
+ * @throws InvalidObservationError for anything but a token (RFC 9110, section 5.1) of at most 1,024
+ * characters.
+ */
+export const canonicalFieldName: (name: string) => string = memoized((name) => {
+  if (!TOKEN.test(name)) {
+    throw new InvalidObservationError(`${quoted(name)} is not the name of a header field (RFC 9110, 5.1).`);
+  }
+  if (name.length > LONGEST_NAME) {
+    throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
+  }
+  return name.toLowerCase();
+}, 4096);
+
+/**
+ * The value of a header field without the white space around it (RFC 9110, section 5.5).
+ *
+ * @throws InvalidObservationError for a value with U+0000 or a lone surrogate.
+ */
+export function canonicalFieldValue(value: string): string {
+  refuseUnstorable(value);
+  return trimmed(value);
+}
+
+/** Without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
+function trimmed(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isWhiteSpace(value.charCodeAt(start))) start += 1;
+  while (end > start && isWhiteSpace(value.charCodeAt(end - 1))) end -= 1;
+  return value.slice(start, end);
+}
+
+function isWhiteSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d;
+}
+
+/**
+ * Adds a field to those of one response: canonical names to the values of that name, in whatever case it
+ * was written, in the order in which they are added.
+ *
+ * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do.
+ */
+export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
+  const fieldName = canonicalFieldName(name);
+  const fieldValue = canonicalFieldValue(value);
+  const values = fields.get(fieldName);
+  if (values === undefined) fields.set(fieldName, [fieldValue]);
+  else values.push(fieldValue);
+}
+
+/**
+ * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3).
+ * Where the last is empty the white space after the comma goes, so that the value is canonical again.
+ */
+export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
+  const joined = new Map<string, string>();
+  for (const [name, values] of fields) joined.set(name, trimmed(values.join(', ')));
+  return joined;
+}

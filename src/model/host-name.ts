@@ -1,0 +1,89 @@
+import { LABEL_SEPARATOR, needsConversion, toALabel } from './a-label.js';
+import { memoized } from './bounded-cache.js';
+import { InvalidObservationError } from './errors.js';
+import { quoted } from './quoted.js';
+
+const LONGEST_LABEL = 63;
+/** RFC 1035, section 3.1: a length octet before each label, the root's too. */
+const LONGEST_WIRE_NAME = 255;
+/** No name comes from a longer text: an octet takes up to four characters (`\DDD`). */
+const LONGEST_TEXT = 4 * LONGEST_WIRE_NAME;
+const TOO_LONG = `it is longer than ${LONGEST_WIRE_NAME} octets on the wire`;
+
+const ORDINARY = /^[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*$/;
+const CHARACTER = /\\(\d{3})|\\([^\d])|([^\\])|\\/gs;
+const ESCAPED_IN_LABELS = '".;\\()@$';
+
+/**
+ * The canonical text of any name that DNS allows, as owners and targets of records have it: lower case
+ * (ASCII), no final dot, `.` for the root (which an empty text names too, as PHP's dns_get_record has
+ * it). The escapes of RFC 1035, section 5.1, are read, and written in one way, so that equal names have
+ * equal text: a backslash before `" . ; \ ( ) @ $`, and `\DDD` for octets outside 0x21 to 0x7e.
+ * Characters outside ASCII are converted by UTS 46.
+ *
+ * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the
+ * wire, malformed escapes, U+0000, and characters without a form in ASCII.
+ */
+export const canonicalHostName: (text: string) => string = memoized(canonicalName);
+
+function canonicalName(text: string): string {
+  if (text === '' || text === '.') return '.';
+  const lower = /^[\w*.-]+$/.test(text) ? text.toLowerCase() : text;
+  const name = lower.endsWith('.') ? lower.slice(0, -1) : lower;
+  if (name.length <= LONGEST_WIRE_NAME - 2 && ORDINARY.test(name)) return name;
+  return unusualName(text);
+}
+
+function unusualName(text: string): string {
+  if (text.length > LONGEST_TEXT) throw refused(text, TOO_LONG);
+  const labels = splitLabels(text).map((label) => labelOctets(label, text));
+  if (labels.some((octets) => octets.length === 0)) throw refused(text, 'it has an empty label');
+  if (labels.some((octets) => octets.length > LONGEST_LABEL)) {
+    throw refused(text, `it has a label longer than ${LONGEST_LABEL} octets`);
+  }
+  const wireLength = labels.reduce((length, octets) => length + 1 + octets.length, 1);
+  if (wireLength > LONGEST_WIRE_NAME) throw refused(text, TOO_LONG);
+  return labels.map((octets) => octets.map(presentOctet).join('')).join('.');
+}
+
+/** The labels as they are written, without the empty one after a final dot. */
+function splitLabels(text: string): string[] {
+  const labels: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '\\') {
+      at += 1;
+    } else if (LABEL_SEPARATOR.test(character)) {
+      labels.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  if (start < text.length) labels.push(text.slice(start));
+  return labels;
+}
+
+/** The octets of one label, letters in lower case. */
+function labelOctets(label: string, text: string): number[] {
+  const ascii = needsConversion(label) ? toALabel(label) : label;
+  if (ascii === undefined) {
+    throw refused(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
+  }
+  return Array.from(ascii.matchAll(CHARACTER), ([, decimal, escaped, plain]) => {
+    const octet = decimal === undefined ? (escaped ?? plain)?.charCodeAt(0) : Number(decimal);
+    if (octet === undefined || octet > 255)
+      throw refused(text, 'after "\\" comes a character or \\000 to \\255');
+    if (octet === 0 && decimal === undefined) throw refused(text, 'it contains U+0000; write it as \\000');
+    return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
+  });
+}
+
+function presentOctet(octet: number): string {
+  if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+  const character = String.fromCharCode(octet);
+  return ESCAPED_IN_LABELS.includes(character) ? `\\${character}` : character;
+}
+
+function refused(text: string, reason: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(text)} is not a host name: ${reason}.`);
+}

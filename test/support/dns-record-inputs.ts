@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+
+const hostName = fc.oneof(
+  fc.constantFrom(
+    '',
+    '.',
+    'example.com',
+    'EXAMPLE.com.',
+    '*.example.com',
+    '_a.b',
+    'a!.b',
+    'a',
+    'a.b',
+    'bücher.example',
+  ),
+  fc.constantFrom(String.raw`a\.b.c`, String.raw`\000\255.c`, String.raw`\065.c`, 'a b.c', String.raw`a\\.c`),
+);
+const integer = fc.oneof(
+  fc.constantFrom(0, 1, 2, 10, 4294967295, '7', '0010'),
+  fc.integer({ min: 0, max: 4294967295 }),
+);
+const text = fc.string({
+  unit: fc.constantFrom('a', ' ', '!', '"', '\\', '\n', 'é', '\u{ffff}', '\u{1f600}'),
+  maxLength: 6,
+});
+const characterString = fc
+  .array(
+    fc.constantFrom('a', '\\', '0', '6', '5', '\\000', '\\195', '\\169', '\0', 'é', '\u{ffff}', '\u{1f600}'),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((parts) => parts.join(''));
+const ipv4 = fc.ipV4();
+const ipv6 = fc.oneof(fc.ipV6(), fc.constantFrom('::', '::FFFF:1.2.3.4', '2001:0db8:0:0:1:0:0:1'));
+const presentation = fc.oneof(
+  fc.constantFrom(
+    '1 2 3 ab cd',
+    ' 1  2 3 ABCD ',
+    '1 . alpn="h2,  h3"',
+    '1 2',
+    '1 2!',
+    String.raw`\# 2 ab cd`,
+    '"a',
+    '"b"',
+  ),
+  text.filter((data) => data.trim() !== ''),
+);
+
+function own(type: string, fields: Record<string, fc.Arbitrary<unknown>>) {
+  return fc.record({ type: fc.constantFrom(type, type.toLowerCase()), ...fields });
+}
+
+const ownFields = fc.oneof(
+  own('A', { ip: ipv4 }),
+  own('AAAA', { ipv6 }),
+  own('NS', { target: hostName }),
+  own('CNAME', { target: hostName }),
+  own('SOA', {
+    mname: hostName,
+    rname: hostName,
+    serial: integer,
+    refresh: integer,
+    retry: integer,
+    expire: integer,
+    'minimum-ttl': integer,
+  }),
+  own('TXT', { txt: characterString }),
+  own('TXT', { entries: fc.array(characterString, { minLength: 1, maxLength: 3 }) }),
+  own('MX', { pri: integer, target: hostName }),
+  own('SRV', { pri: integer, weight: integer, port: integer, target: hostName }),
+  own('CAA', { flags: integer, tag: text, value: text }),
+  own('NAPTR', {
+    order: integer,
+    pref: integer,
+    flags: text,
+    services: text,
+    regex: text,
+    replacement: hostName,
+  }),
+  own('HINFO', { cpu: text, os: text }),
+  own('DS', { data: presentation }),
+  own('HTTPS', { data: presentation }),
+);
+
+/** Data objects of records of every kind, in canonical form or not, as an observer may write them. */
+export const dnsRecordInput: fc.Arbitrary<Record<string, unknown>> = fc
+  .tuple(hostName, fc.constantFrom('IN', 'in', 'CH'), ownFields)
+  .map(([host, recordClass, fields]) => ({ host, class: recordClass, ...fields }));
