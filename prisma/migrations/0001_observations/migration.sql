@@ -8,7 +8,7 @@ CREATE TABLE domain (
   recorded_at bigint NOT NULL,
   created     bigint NOT NULL,
   last_update bigint NOT NULL,
-  last_change bigint NOT NULL,
+  last_change bigint,
   dns_first   bigint,
   dns_latest  bigint,
   dns_types   jsonb NOT NULL,

@@ -1,0 +1,93 @@
+import { PGlite } from '@electric-sql/pglite';
+
+type ExecArguments = Parameters<PGlite['exec']>;
+type StreamArguments = Parameters<PGlite['execProtocolRawStream']>;
+
+/** Parse, Bind, Describe, Execute, Close, Flush: parts of an extended query (PostgreSQL, 54.2.3). */
+const PARTS = new Set([...'PBDECH'].map((letter) => letter.charCodeAt(0)));
+const SYNC = 'S'.charCodeAt(0);
+const QUERY = 'Q'.charCodeAt(0);
+const SYNC_MESSAGE = Uint8Array.of(SYNC, 0, 0, 0, 4);
+
+/**
+ * PGlite for many clients at once.
+ *
+ * The socket server lets another client's message in after any message outside a transaction, but an
+ * extended query is several messages around one unnamed statement: two clients would run each other's.
+ * So the time between its first message and its Sync counts as a transaction here.
+ */
+export class Engine extends PGlite {
+  readonly #broken: (error: unknown) => void;
+  #withinExtendedQuery = false;
+
+  /**
+   * Opens the database in a folder, or makes one where the folder is empty.
+   *
+   * @param broken is called when the engine is in a state that nobody knows. PGlite itself would go on,
+   *   and let the client that caused it wait for ever.
+   */
+  static async open(folder: string, broken: (error: unknown) => void): Promise<Engine> {
+    const engine = new Engine(folder, broken);
+    await engine.waitReady;
+    watchMainLoop(engine.Module, broken);
+    return engine;
+  }
+
+  private constructor(folder: string, broken: (error: unknown) => void) {
+    super({ dataDir: folder, relaxedDurability: false, onStderr: noteFatal });
+    this.#broken = broken;
+  }
+
+  /** What the socket server asks before it takes the next client's message. */
+  override isInTransaction(): boolean {
+    return this.#withinExtendedQuery || super.isInTransaction();
+  }
+
+  override async execProtocolRawStream(...[message, options]: StreamArguments): Promise<void> {
+    const kind = message[0] ?? 0;
+    if (PARTS.has(kind)) this.#withinExtendedQuery = true;
+    else if (kind === SYNC || kind === QUERY) this.#withinExtendedQuery = false;
+    try {
+      await super.execProtocolRawStream(message, options);
+    } catch (error) {
+      this.#broken(error);
+      throw error;
+    }
+  }
+
+  /** The socket server rolls back so for a client that is gone, which may not have sent its Sync. */
+  override async exec(...[statements, options]: ExecArguments) {
+    if (this.#withinExtendedQuery) {
+      await this.execProtocolRawStream(SYNC_MESSAGE, { onRawData: () => {} });
+    }
+    return super.exec(statements, options);
+  }
+}
+
+/** The status that PGlite throws for an ordinary error of a statement: PostgreSQL's longjmp. */
+const ORDINARY_ERROR = 100;
+
+/** PGlite swallows what its main loop throws, be it an ordinary error or the end of the engine. */
+function watchMainLoop(module: object, broken: (error: unknown) => void): void {
+  const mainLoop: unknown = Reflect.get(module, '_PostgresMainLoopOnce');
+  if (typeof mainLoop !== 'function') throw new Error('This version of PGlite has another main loop.');
+  const watched = () => {
+    try {
+      Reflect.apply(mainLoop, module, []);
+    } catch (error) {
+      if (!isOrdinary(error)) broken(error);
+      throw error;
+    }
+  };
+  Reflect.set(module, '_PostgresMainLoopOnce', watched);
+}
+
+function isOrdinary(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === ORDINARY_ERROR;
+}
+
+/** Only what ends the database is worth a line: the errors of statements go to their clients. */
+function noteFatal(line: string): boolean {
+  if (/\b(FATAL|PANIC):/.test(line)) process.stderr.write(`${line}\n`);
+  return false;
+}

@@ -1,0 +1,31 @@
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperationError } from '../../model/errors.js';
+
+/**
+ * Makes sure of the data folder and of the folder `run` in it, which holds the sockets and which only
+ * its owner may enter, and gives the path of `run`.
+ *
+ * @param dataDirectory absolute path.
+ * @throws OperationError where they cannot be made or belong to another user.
+ */
+export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
+  const runDirectory = join(dataDirectory, 'run');
+  try {
+    await mkdir(runDirectory, { recursive: true, mode: 0o700 });
+    const { mode } = await stat(runDirectory);
+    if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
+  } catch (error) {
+    throw unusable(dataDirectory, error);
+  }
+  return runDirectory;
+}
+
+/** What to tell the user of a data folder that this user may not use, or that cannot hold a database. */
+export function unusable(dataDirectory: string, error: unknown): OperationError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new OperationError(
+    `The data folder ${dataDirectory} cannot be used: ${reason}. Run as the user that owns it, or set DATA_DIR to another folder.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { OperationError } from '../model/errors.js';
+import { valueTypes } from './value-types.js';
+
+/** In milliseconds. A server that does not answer for as long is reported as unavailable. */
+const CONNECTION_TIMEOUT = 10_000;
+const OLDEST_VERSION = 150_000;
+
+/**
+ * The pool of connections to a PostgreSQL server, after one connection has shown that it can be used.
+ *
+ * @param databaseUrl like `postgresql://user:password@host:5432/database`.
+ * @throws OperationError where the address is not valid, nothing can be connected to there, or the
+ *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
+ */
+export async function serverPool(databaseUrl: string, poolSize: number): Promise<pg.Pool> {
+  const target = parse(databaseUrl);
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    fallback_application_name: 'dms',
+    max: poolSize,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    keepAlive: true,
+    types: valueTypes(),
+  });
+  try {
+    await requireUsable(pool);
+    return pool;
+  } catch (error) {
+    await pool.end();
+    throw error instanceof OperationError ? error : unreachable(target, error);
+  }
+}
+
+/** The client is never connected: it only tells what pg reads in the address. */
+function parse(databaseUrl: string): pg.Client {
+  // pg takes what has no scheme for the name of a database, and drops what follows a bare #.
+  if (/^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl)) {
+    try {
+      return new pg.Client({ connectionString: databaseUrl });
+    } catch {
+      // The error quotes the address with its password.
+    }
+  }
+  throw new OperationError(
+    'DATABASE_URL is not the address of a PostgreSQL database. Write it like postgresql://user:password@host:5432/database, with special characters in the password percent-encoded.',
+  );
+}
+
+async function requireUsable(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: number; release: string; encoding: string }>(
+    `SELECT current_setting('server_version_num')::integer AS version,
+            current_setting('server_version') AS release,
+            current_setting('server_encoding') AS encoding`,
+  );
+  for (const { version, release, encoding } of rows) {
+    if (version < OLDEST_VERSION) {
+      throw new OperationError(
+        `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
+      );
+    }
+    if (encoding !== 'UTF8') {
+      throw new OperationError(
+        `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
+      );
+    }
+  }
+}
+
+function unreachable(target: pg.Client, error: unknown): OperationError {
+  const place = `the database ${target.database || target.user} at ${target.host}:${target.port}`;
+  const reason = withoutPassword(reasonOf(error), target.password);
+  return new OperationError(`DATABASE_URL: cannot connect to ${place}: ${reason}.`);
+}
+
+function reasonOf(error: unknown): string {
+  // A name with several addresses fails with one error for each, and with an empty message of its own.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
+}
+
+function withoutPassword(text: string, password: string | undefined): string {
+  return password ? text.replaceAll(password, '…') : text;
+}

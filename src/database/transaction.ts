@@ -1,0 +1,44 @@
+import type pg from 'pg';
+
+/**
+ * Runs `work` in one transaction on one connection of the pool, and gives what it gives. The
+ * transaction is committed when `work` has ended, and rolled back when it has failed. Nothing is tried
+ * again here. On the embedded database everyone else stands behind the transaction: `work` waits for
+ * nothing but its own statements.
+ *
+ * @throws What `work` throws, unchanged; what the database says where it cannot begin or commit; Error
+ *   where `work` has swallowed a failed statement, since PostgreSQL then answers COMMIT by rolling back.
+ */
+export async function inTransaction<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    await commit(client);
+    client.release();
+    return result;
+  } catch (error) {
+    await rollBack(client);
+    throw error;
+  }
+}
+
+async function commit(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT');
+  if (command !== 'COMMIT') {
+    throw new Error('The transaction was rolled back: one of its statements had failed.');
+  }
+}
+
+/** A connection that cannot even roll back is broken: the pool closes it instead of lending it again. */
+async function rollBack(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('ROLLBACK');
+    client.release();
+  } catch (error) {
+    client.release(error instanceof Error ? error : true);
+  }
+}

@@ -1,0 +1,316 @@
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
+import { inTransaction } from '../../src/database/transaction.js';
+import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
+import { DatabaseUser } from '../support/database-user.js';
+import { ended, isRunning, killAtOnce } from '../support/processes.js';
+import { copyTemplate } from '../support/template.js';
+
+let dataDirectory: string;
+
+beforeEach(async () => {
+  dataDirectory = await newDataDirectory();
+});
+
+/** What a test has opened, to be closed before its folder is deleted. */
+const closings: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closings.splice(0).reverse()) await close();
+  await removeDataDirectory(dataDirectory);
+});
+
+async function open(options: Partial<DatabaseOptions> = {}): Promise<Database> {
+  const database = await openDatabase({ dataDirectory, graceMilliseconds: 0, ...options });
+  closings.push(() => database.close());
+  return database;
+}
+
+async function startUser(): Promise<DatabaseUser> {
+  const user = await DatabaseUser.start({ dataDirectory, graceMilliseconds: 0 });
+  closings.push(() => user.kill());
+  return user;
+}
+
+async function ownerOrThrow(): Promise<number> {
+  const owner = await ownerOf(dataDirectory);
+  if (owner === null) throw new Error('No process has the database open.');
+  return owner;
+}
+
+async function claims(): Promise<string[]> {
+  const names = await readdir(join(dataDirectory, 'run'));
+  return names.filter((name) => /^owner\.\d+$/.test(name));
+}
+
+async function count(database: Database, table: string): Promise<unknown> {
+  const { rows } = await database.pool.query(`SELECT count(*) FROM ${table}`);
+  return rows[0]?.count;
+}
+
+describe('one process has the embedded database open, and every process uses it', () => {
+  test('a second process joins the first, and each sees what the other has committed', async () => {
+    await copyTemplate(dataDirectory);
+    const first = await open();
+    await first.pool.query('CREATE TABLE note (text text)');
+    await first.pool.query(`INSERT INTO note VALUES ('from the first')`);
+    const owner = await ownerOrThrow();
+
+    const second = await startUser();
+    expect(await second.query('SELECT text FROM note')).toEqual([{ text: 'from the first' }]);
+    await second.query(`INSERT INTO note VALUES ('from the second')`);
+    expect(await count(first, 'note')).toBe(2n);
+    expect(await ownerOf(dataDirectory)).toBe(owner);
+    expect(await claims()).toEqual(['owner.1']);
+  });
+
+  test('five processes that start at once on a fresh folder come up on one database, which one has made', async () => {
+    const users = await Promise.all(Array.from({ length: 5 }, startUser));
+    expect(users.filter((user) => user.createdNow)).toHaveLength(1);
+    expect(await claims()).toEqual(['owner.1']);
+
+    await users[0]?.query('CREATE TABLE note (text text)');
+    await Promise.all(users.map((user, number) => user.query(`INSERT INTO note VALUES ('${number}')`)));
+    for (const user of users) {
+      expect(await user.query('SELECT count(*) FROM note')).toEqual([{ count: 5n }]);
+    }
+  });
+
+  test('it stops after its last user has left, and a later start finds what was committed', async () => {
+    await copyTemplate(dataDirectory);
+    const database = await open();
+    const user = await startUser();
+    const owner = await ownerOrThrow();
+    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    await database.close();
+    expect(await user.query('SELECT number FROM note')).toEqual([{ number: 1 }]);
+    expect(isRunning(owner)).toBe(true);
+
+    await user.close();
+    await ended(owner);
+    expect(await ownerOf(dataDirectory)).toBeNull();
+    const again = await open();
+    expect(again.createdNow).toBe(false);
+    expect(await count(again, 'note')).toBe(1n);
+  });
+
+  test('it stops by itself where the process that started it was killed', async () => {
+    await copyTemplate(dataDirectory);
+    const user = await startUser();
+    const owner = await ownerOrThrow();
+    await user.kill();
+    await ended(owner);
+    expect(await ownerOf(dataDirectory)).toBeNull();
+  });
+});
+
+describe('the embedded database comes back', () => {
+  beforeEach(() => copyTemplate(dataDirectory));
+
+  test('when its process is killed while a service runs: the next query works, and committed data is there', async () => {
+    const database = await open();
+    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    const owner = await ownerOrThrow();
+    await killAtOnce(owner);
+    expect(await count(database, 'note')).toBe(1n);
+    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
+    expect(await ownerOrThrow()).not.toBe(owner);
+  });
+
+  test('when it is killed in the middle of work of several processes, again and again', async () => {
+    const database = await open();
+    const user = await startUser();
+    await database.pool.query('CREATE TABLE note (number integer)');
+    let committed = 0n;
+    for (let round = 0; round < 3; round += 1) {
+      const inserts = Array.from({ length: 200 }, () =>
+        database.pool.query('INSERT INTO note VALUES (1)').then(
+          () => 1n,
+          () => 0n,
+        ),
+      );
+      await inserts[20];
+      await killAtOnce(await ownerOrThrow());
+      for (const insert of inserts) committed += await insert;
+      expect(await count(database, 'note')).toBeGreaterThanOrEqual(committed);
+    }
+    const fresh = await startUser();
+    const [row] = await fresh.query('SELECT count(*) FROM note');
+    expect(row?.['count']).toBeGreaterThanOrEqual(committed);
+    await user.close();
+  });
+
+  test('when everyone was killed: what they had claimed is claimed anew', async () => {
+    const user = await startUser();
+    await user.query('CREATE TABLE note AS SELECT 1 AS number');
+    const owner = await ownerOrThrow();
+    process.kill(owner, 'SIGKILL');
+    await user.kill();
+    await ended(owner);
+
+    const database = await open();
+    expect(await count(database, 'note')).toBe(1n);
+    expect(await claims()).toHaveLength(1);
+    expect(await claims()).not.toContain('owner.1');
+  });
+
+  test('when a statement breaks the engine', async () => {
+    const database = await open();
+    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
+    await expect.poll(() => count(database, 'note')).toBe(1n);
+  });
+
+  test('but not with an empty one where its folder was deleted under a running service', async () => {
+    const database = await open();
+    const owner = await ownerOrThrow();
+    await rm(join(dataDirectory, 'run'), { recursive: true });
+    await rm(join(dataDirectory, 'postgresql-18'), { recursive: true });
+    await ended(owner);
+    await database.close();
+    expect(await readdir(dataDirectory)).not.toContain('postgresql-18');
+  });
+});
+
+describe('the clients of the embedded database do not disturb each other', () => {
+  let database: Database;
+
+  beforeEach(async () => {
+    await copyTemplate(dataDirectory);
+    database = await open({ poolSize: 16 });
+    await database.pool.query('CREATE TABLE note (client integer, number integer)');
+  });
+
+  test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
+    const long = 'x'.repeat(200_000);
+    const ask = (client: number, number: number) => {
+      const text = number % 10 === 0 ? long : '';
+      return {
+        text: `SELECT ${client} AS client, $1::int AS number, length($2) AS length`,
+        values: [number, text],
+      };
+    };
+    const work = async (client: number) => {
+      for (let number = 0; number < 60; number += 1) {
+        const query = ask(client, number);
+        const expected = { client, number, length: query.values[1]?.toString().length };
+        if (client % 3 === 0) {
+          await inTransaction(database.pool, async (connection) => {
+            await connection.query('INSERT INTO note VALUES ($1, $2)', [client, number]);
+            expect((await connection.query(query)).rows).toEqual([expected]);
+          });
+        } else if (number % 7 === 0) {
+          await expect(database.pool.query('SELECT missing($1)', [1])).rejects.toThrow('missing');
+        } else {
+          expect((await database.pool.query(query)).rows).toEqual([expected]);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, client) => work(client)));
+    expect(await count(database, 'note')).toBe(360n);
+  });
+
+  test('a client killed within a transaction leaves no lock and nothing of what it wrote', async () => {
+    const user = await startUser();
+    await user.query('BEGIN');
+    await user.query('INSERT INTO note VALUES (1, 1)');
+    await user.query('LOCK TABLE note');
+    await user.kill();
+    await database.pool.query('INSERT INTO note VALUES (2, 2)');
+    expect((await database.pool.query('SELECT client FROM note')).rows).toEqual([{ client: 2 }]);
+  });
+
+  test('a client that goes in the middle of a query, within a failed transaction, holds nobody up', async () => {
+    const socket = createConnection(join(dataDirectory, 'run', '.s.PGSQL.5432'));
+    socket.write(startup());
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(message('Q', 'BEGIN\0'));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(message('P', '\0SELECT missing()\0\0\0'));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.destroy();
+    await database.pool.query('INSERT INTO note VALUES (2, 2)');
+    expect(await count(database, 'note')).toBe(1n);
+  });
+
+  test('no statement of theirs has a name, which would be common to all', async () => {
+    await database.prisma.$queryRaw`SELECT ${1}::int`;
+    expect(await database.prisma.domain.findMany()).toEqual([]);
+    expect(await count(database, 'pg_prepared_statements')).toBe(0n);
+  });
+});
+
+describe('the data folder', () => {
+  test('and the folder of sockets in it are for their owner only', async () => {
+    const inner = join(dataDirectory, 'made', 'by', 'us');
+    const database = await open({ dataDirectory: inner });
+    for (const folder of [inner, join(inner, 'run'), join(inner, 'postgresql-18')]) {
+      expect((await stat(folder)).mode & 0o777, folder).toBe(0o700);
+    }
+    await database.close();
+    await removeDataDirectory(inner);
+  });
+
+  test('may have a path of more than 108 characters', async () => {
+    const deep = join(dataDirectory, 'long-name-'.repeat(12), 'another-long-name-'.repeat(8));
+    await mkdir(deep, { recursive: true, mode: 0o700 });
+    await copyTemplate(deep);
+    const first = await open({ dataDirectory: deep });
+    await first.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    const second = await DatabaseUser.start({ dataDirectory: deep });
+    expect(await second.query('SELECT number FROM note')).toEqual([{ number: 1 }]);
+    await second.close();
+    await first.close();
+    await removeDataDirectory(deep);
+  });
+
+  test('of another major version of PostgreSQL is never opened: the message says to dump and load', async () => {
+    await mkdir(join(dataDirectory, 'postgresql-17'));
+    await expect(open()).rejects.toThrow(/postgresql-17 holds a database of PostgreSQL 17, .* Dump it /);
+
+    await rm(join(dataDirectory, 'postgresql-17'), { recursive: true });
+    await mkdir(join(dataDirectory, 'postgresql-18'));
+    await writeFile(join(dataDirectory, 'postgresql-18', 'PG_VERSION'), '19\n');
+    await expect(open()).rejects.toThrow(/holds a database of PostgreSQL 19, .* Dump it /);
+    expect(await readdir(join(dataDirectory, 'postgresql-18'))).toEqual(['PG_VERSION']);
+  });
+
+  test('that is no data folder is left alone', async () => {
+    await mkdir(join(dataDirectory, 'postgresql-18'));
+    await expect(open()).rejects.toThrow(/is no data folder of PostgreSQL/);
+  });
+
+  test('gets a complete database where an earlier first start was interrupted', async () => {
+    const unfinished = join(dataDirectory, 'postgresql-18.new');
+    await mkdir(unfinished);
+    await writeFile(join(unfinished, 'PG_VERSION'), '18\n');
+    const database = await open();
+    expect(database.createdNow).toBe(true);
+    const { rows } = await database.pool.query(
+      `SELECT current_setting('server_version_num')::int / 10000 AS major`,
+    );
+    expect(rows).toEqual([{ major: 18 }]);
+    expect(await readdir(dataDirectory)).not.toContain('postgresql-18.new');
+  });
+
+  test('that cannot be made is an error of one line that names it', async () => {
+    await writeFile(join(dataDirectory, 'file'), '');
+    const impossible = join(dataDirectory, 'file', 'data');
+    await expect(open({ dataDirectory: impossible })).rejects.toThrow(
+      /^The data folder .*file\/data cannot be used: .*$/,
+    );
+  });
+});
+
+function message(kind: string, body: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + body.length);
+  return Buffer.concat([Buffer.from(kind), length, Buffer.from(body)]);
+}
+
+function startup(): Buffer {
+  return message('', `\0\x03\0\0user\0postgres\0database\0postgres\0\0`);
+}

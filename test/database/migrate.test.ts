@@ -1,0 +1,182 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate, migrationState } from '../../src/database/migrate.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+
+const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
+const SECOND = 'CREATE TABLE "second" (id bigint);\n\nCREATE INDEX second_id ON second (id);\n';
+const THIRD = 'ALTER TABLE second RENAME TO third; DROP TABLE IF EXISTS first;';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let folder: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  pool = database.pool;
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+beforeEach(async () => {
+  await dropTables();
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-migrations-'));
+  return () => rm(folder, { recursive: true });
+});
+
+/** Makes the database as empty as a new one. */
+async function dropTables(): Promise<void> {
+  for (const table of await tables()) await pool.query(`DROP TABLE "${table}"`);
+}
+
+async function tables(): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename',
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Lets the folder hold just these migrations, as a version of the program would. */
+async function program(migrations: Readonly<Record<string, string>>): Promise<URL> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+  for (const [name, sql] of Object.entries(migrations)) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'migration.sql'), sql);
+  }
+  await writeFile(join(folder, 'migration_lock.toml'), '');
+  return pathToFileURL(`${folder}/`);
+}
+
+describe('migrate', () => {
+  test('brings an empty database up to date with the program’s own migrations, and says which', async () => {
+    const names = (await readdir('prisma/migrations')).sort();
+    expect(await migrationState(pool)).toEqual({ pending: names });
+    const before = BigInt(Date.now()) * 1000n;
+    expect(await migrate(pool)).toEqual({ applied: names });
+    expect(await migrationState(pool)).toEqual({ pending: [] });
+    expect(await tables()).toEqual(
+      expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
+    );
+    const { rows } = await pool.query('SELECT name, applied_at FROM schema_migration ORDER BY name');
+    expect(rows.map(({ name }) => name)).toEqual(names);
+    expect(rows[0].applied_at).toBeGreaterThanOrEqual(before - 5_000_000n);
+  });
+
+  test('changes nothing the second time', async () => {
+    await migrate(pool);
+    const { rows: before } = await pool.query('SELECT * FROM schema_migration');
+    expect(await migrate(pool)).toEqual({ applied: [] });
+    expect((await pool.query('SELECT * FROM schema_migration')).rows).toEqual(before);
+  });
+
+  test('applies only what a later version adds, in the order of names', async () => {
+    await migrate(pool, await program({ '0001_first': FIRST }));
+    const later = await program({ '0003_third': THIRD, '0001_first': FIRST, '0002_second': SECOND });
+    expect(await migrate(pool, later)).toEqual({ applied: ['0002_second', '0003_third'] });
+    expect(await tables()).toEqual(['schema_migration', 'third']);
+    expect(await migrate(pool, later)).toEqual({ applied: [] });
+  });
+
+  test('five openings at once on an empty database all come up, and each migration is applied once', async () => {
+    const openings = await Promise.all(Array.from({ length: 5 }, () => openDatabase(database.options)));
+    const applied = await Promise.all(openings.map((opening: Database) => migrate(opening.pool)));
+    expect(applied.flatMap((outcome) => outcome.applied)).toEqual(
+      (await readdir('prisma/migrations')).sort(),
+    );
+    await Promise.all(openings.map((opening) => opening.close()));
+  });
+
+  test('applies all or nothing: where one fails, those before it are undone, and the message says which', async () => {
+    const broken = await program({ '0001_first': FIRST, '0002_broken': 'CREATE TABLE second (id nonsense)' });
+    await expect(migrate(pool, broken)).rejects.toThrow(
+      'Migration 0002_broken could not be applied: type "nonsense" does not exist. Nothing was changed.',
+    );
+    expect(await tables()).toEqual([]);
+  });
+});
+
+describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {
+  async function refusal(directory: URL): Promise<string> {
+    const before = await tables();
+    const message = await migrate(pool, directory).then(
+      () => 'It was migrated.',
+      (error: Error) => `${error.name}: ${error.message}`,
+    );
+    expect(await tables()).toEqual(before);
+    return message;
+  }
+
+  test('newer than the program', async () => {
+    await migrate(pool, await program({ '0001_first': FIRST, '0002_second': SECOND }));
+    expect(await refusal(await program({ '0001_first': FIRST }))).toMatch(
+      /^OperationError: The database is newer than this program, which does not know its migration 0002_second\. .+$/,
+    );
+  });
+
+  test('a migration missing in the middle', async () => {
+    await migrate(pool, await program({ '0001_first': FIRST, '0003_second': SECOND }));
+    const now = await program({
+      '0001_first': FIRST,
+      '0002_more': 'CREATE TABLE more ()',
+      '0003_second': SECOND,
+    });
+    expect(await refusal(now)).toMatch(
+      /^OperationError: The database is half migrated: it has had migration 0003_second, but not 0002_more\. .+$/,
+    );
+  });
+
+  test('a migration whose file has changed since it was applied', async () => {
+    await migrate(pool, await program({ '0001_first': FIRST }));
+    expect(await refusal(await program({ '0001_first': `${FIRST} ` }))).toMatch(
+      /^OperationError: Migration 0001_first is not the one that the database has had: .+$/,
+    );
+  });
+
+  test('tables of the same names that nothing records', async () => {
+    await pool.query('CREATE TABLE first (other text)');
+    expect(await refusal(await program({ '0001_first': FIRST }))).toMatch(
+      /^OperationError: The database has a table first, but no record that this program made it\. .+$/,
+    );
+  });
+
+  test('a record without the tables', async () => {
+    const directory = await program({ '0001_first': FIRST, '0002_second': SECOND });
+    await migrate(pool, directory);
+    await pool.query('DROP TABLE second');
+    expect(await refusal(directory)).toMatch(
+      /^OperationError: The database is half migrated: it has had migration 0002_second, but has no table second\. .+$/,
+    );
+  });
+
+  test('tables without the record, which was emptied', async () => {
+    const directory = await program({ '0001_first': FIRST });
+    await migrate(pool, directory);
+    await pool.query('DELETE FROM schema_migration');
+    expect(await refusal(directory)).toMatch(
+      /^OperationError: The database has a table first, but no record/,
+    );
+  });
+});
+
+test('every table of the program’s own migrations is known by name', async () => {
+  await migrate(pool);
+  const names = await readdir('prisma/migrations');
+  const sql = await Promise.all(
+    names.map((name) => readFile(`prisma/migrations/${name}/migration.sql`, 'utf8')),
+  );
+  for (const table of await tables()) {
+    await pool.query(`ALTER TABLE "${table}" RENAME TO renamed`);
+    if (table !== 'schema_migration') {
+      expect(sql.join('\n'), table).toContain(`CREATE TABLE ${table}`);
+      await expect(migrate(pool), table).rejects.toThrow(`has no table ${table}`);
+    }
+    await pool.query(`ALTER TABLE renamed RENAME TO "${table}"`);
+  }
+});

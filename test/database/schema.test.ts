@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  readonly nullable: boolean;
+}
+
+/** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
+const TYPES: Readonly<Record<string, string>> = {
+  BigInt: 'int8',
+  Boolean: 'bool',
+  Bytes: 'bytea',
+  DateTime: 'timestamp',
+  Float: 'float8',
+  Int: 'int4',
+  Json: 'jsonb',
+  String: 'text',
+};
+
+const schema = readFileSync('prisma/schema.prisma', 'utf8').replace(/\/\/.*$/gm, '');
+
+const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)].map(([, name = '', body = '']) => ({
+  table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
+  key: /@@id\(\[([^\]]*)\]\)/.exec(body)?.[1]?.split(/,\s*/) ?? [],
+  fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)].map(
+    ([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }),
+  ),
+}));
+
+type Field = (typeof models)[number]['fields'][number];
+
+function columnOf({ field, attributes }: Field): string {
+  return /@map\("(\w+)"\)/.exec(attributes)?.[1] ?? field;
+}
+
+function typeOf({ type, suffix, attributes }: Field): string {
+  const base = /@db\.(\w+)/.exec(attributes)?.[1]?.toLowerCase() ?? TYPES[type] ?? `unknown type ${type}`;
+  return suffix === '[]' ? `_${base}` : base;
+}
+
+test('Prisma’s models have exactly the columns of the migrated tables, their types and nullability', async () => {
+  const expected: Column[] = models.flatMap(({ table, fields }) =>
+    fields.map((field) => ({
+      table,
+      column: columnOf(field),
+      type: typeOf(field),
+      nullable: field.suffix === '?',
+    })),
+  );
+  const { rows } = await database.pool.query<Column>(
+    `SELECT table_name AS "table", column_name AS "column", udt_name AS type, is_nullable = 'YES' AS nullable
+     FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name <> 'schema_migration'
+     ORDER BY table_name, ordinal_position`,
+  );
+  expect(models.length).toBeGreaterThan(0);
+  expect(rows).toEqual(
+    expected.sort((one, other) => (one.table < other.table ? -1 : Number(one.table > other.table))),
+  );
+});
+
+test('and their primary keys', async () => {
+  const expected = models.map(({ table, key, fields }) => {
+    const named = key.map((name) => fields.find(({ field }) => field === name)).filter((field) => !!field);
+    const single = fields.filter(({ attributes }) => /@id\b/.test(attributes));
+    return { table, columns: [...single, ...named].map(columnOf) };
+  });
+  const { rows } = await database.pool.query(
+    `SELECT conrelid::regclass::text AS "table",
+            (SELECT array_agg(attname::text ORDER BY place)
+             FROM unnest(conkey) WITH ORDINALITY AS key (number, place)
+             JOIN pg_attribute ON attrelid = conrelid AND attnum = key.number) AS columns
+     FROM pg_constraint
+     WHERE contype = 'p' AND connamespace = current_schema()::regnamespace
+       AND conrelid::regclass::text <> 'schema_migration'
+     ORDER BY 1`,
+  );
+  expect(rows).toEqual(expected.sort((one, other) => (one.table < other.table ? -1 : 1)));
+});

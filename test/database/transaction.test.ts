@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { inTransaction } from '../../src/database/transaction.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await database.pool.query('CREATE TABLE note (number integer UNIQUE)');
+});
+
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+async function notes(): Promise<unknown[]> {
+  const { rows } = await database.pool.query('SELECT number FROM note ORDER BY number');
+  return rows.map(({ number }) => number);
+}
+
+test('what the work has written is there once it has ended, and its result comes back', async () => {
+  const result = await inTransaction(database.pool, async (client) => {
+    await client.query('INSERT INTO note VALUES (1), (2)');
+    return 'done';
+  });
+  expect(result).toBe('done');
+  expect(await notes()).toEqual([1, 2]);
+});
+
+test('nothing of it is there where the work fails, and the error is the work’s own', async () => {
+  const reason = new Error('no more');
+  const failing = inTransaction(database.pool, async (client) => {
+    await client.query('INSERT INTO note VALUES (1)');
+    throw reason;
+  });
+  await expect(failing).rejects.toBe(reason);
+  expect(await notes()).toEqual([]);
+});
+
+test('a failed statement that the work has swallowed is an error, not a commit of nothing', async () => {
+  const failing = inTransaction(database.pool, async (client) => {
+    await client.query('INSERT INTO note VALUES (1)');
+    await client.query('SELECT missing').catch(() => {});
+  });
+  await expect(failing).rejects.toThrow('The transaction was rolled back');
+  expect(await notes()).toEqual([]);
+});
+
+test('no connection is lost to failures: more of them than the pool has connections', async () => {
+  const failures = Array.from({ length: 30 }, () =>
+    inTransaction(database.pool, (client) => client.query('SELECT missing')),
+  );
+  for (const outcome of await Promise.allSettled(failures)) {
+    expect(outcome.status).toBe('rejected');
+  }
+  expect(await notes()).toEqual([]);
+});
+
+test('a connection that broke in the middle is not lent again', async () => {
+  const failing = inTransaction(database.pool, async (client) => {
+    await client.query('INSERT INTO note VALUES (1)');
+    client.connection.stream.destroy();
+    await client.query('INSERT INTO note VALUES (2)');
+  });
+  await expect(failing).rejects.toThrow();
+  expect(await notes()).toEqual([]);
+});
+
+test('transactions of many at once all come through, one by one where they write the same row', async () => {
+  await database.pool.query('INSERT INTO note VALUES (0)');
+  const increments = Array.from({ length: 20 }, () =>
+    inTransaction(database.pool, async (client) => {
+      await client.query('UPDATE note SET number = number + 1');
+    }),
+  );
+  await Promise.all(increments);
+  expect(await notes()).toEqual([20]);
+});

@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { enter } from '../../src/database/embedded/presence.js';
+import { shortSocketDirectory } from '../../src/database/embedded/short-path.js';
+import { ended } from './processes.js';
+
+/** A new, empty folder for an embedded database. */
+export function newDataDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'dms-test-'));
+}
+
+/** The process that has the embedded database open; null if none has. */
+export async function ownerOf(dataDirectory: string): Promise<number | null> {
+  const runDirectory = join(dataDirectory, 'run');
+  const sockets = await shortSocketDirectory(runDirectory);
+  try {
+    const presence = await enter(runDirectory, sockets.path, AbortSignal.timeout(10_000));
+    presence?.leave();
+    return presence?.processId ?? null;
+  } finally {
+    sockets.remove();
+  }
+}
+
+/** Deletes the folder once its database, which has no user any more, has closed. */
+export async function removeDataDirectory(dataDirectory: string): Promise<void> {
+  const owner = await ownerOf(dataDirectory).catch(() => null);
+  if (owner !== null) await ended(owner);
+  await rm(dataDirectory, { recursive: true, force: true });
+}

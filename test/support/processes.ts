@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Whether a process runs. One that has ended and waits for its parent to notice does not. */
+export function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+  } catch {
+    return false;
+  }
+  return !isDefunct(processId);
+}
+
+function isDefunct(processId: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${processId}/stat`, 'utf8');
+    // Its other threads may still be at it, and have its sockets.
+    const threads = readdirSync(`/proc/${processId}/task`).length;
+    return status.slice(status.lastIndexOf(')')).startsWith(') Z') && threads <= 1;
+  } catch {
+    // A system without /proc, or gone in this moment.
+    return false;
+  }
+}
+
+/** Settles once the process has ended, and whoever was connected to it has had the time to notice. */
+export async function ended(processId: number): Promise<void> {
+  do {
+    await pause(20);
+  } while (isRunning(processId));
+}
+
+/** Ends the process as a crash of the machine would, and waits until it is gone. */
+export async function killAtOnce(processId: number): Promise<void> {
+  process.kill(processId, 'SIGKILL');
+  await ended(processId);
+}

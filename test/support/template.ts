@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../../src/database/client.js';
+import { POSTGRESQL_MAJOR } from '../../src/database/embedded/data-folder.js';
+import { migrate } from '../../src/database/migrate.js';
+import { ownerOf } from './data-directory.js';
+import { ended } from './processes.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = join(ROOT, 'node_modules/.cache/dms-test');
+const FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
+
+/** Gives a data folder a migrated, empty database: a copy, since making one takes seconds. */
+export async function copyTemplate(dataDirectory: string): Promise<void> {
+  const template = join(CACHE, await key());
+  if (!(await exists(template))) await makeTemplate(template);
+  await cp(template, join(dataDirectory, FOLDER), { recursive: true });
+}
+
+async function makeTemplate(template: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  const dataDirectory = await mkdtemp(join(CACHE, 'new-'));
+  const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
+  await migrate(database.pool);
+  const owner = await ownerOf(dataDirectory);
+  await database.close();
+  if (owner !== null) await ended(owner);
+  // Another test file may have been faster: its template is as good.
+  await rename(join(dataDirectory, FOLDER), template).catch(() => {});
+  await rm(dataDirectory, { recursive: true });
+}
+
+/** A digest of all that decides what is in the template. */
+async function key(): Promise<string> {
+  const migrations = await filesIn('prisma/migrations');
+  const code = (await filesIn('src/database')).filter((file) => /\/migrat[^/]+$/.test(file));
+  const hash = createHash('sha256');
+  for (const file of [...migrations, ...code, 'node_modules/@electric-sql/pglite/package.json']) {
+    hash.update(`${file}\0`).update(await readFile(join(ROOT, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+    .sort();
+}
+
+function exists(folder: string): Promise<boolean> {
+  return readFile(join(folder, 'PG_VERSION')).then(
+    () => true,
+    () => false,
+  );
+}
