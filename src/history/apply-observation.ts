@@ -1,0 +1,99 @@
+import type { Instant } from '../model/instant.js';
+import type { Observation } from '../model/observation.js';
+import type { ActingParts, ActingType } from './acting-parts.js';
+import { diffHeaders } from './diff-headers.js';
+import { type DnsChanges, diffRecords } from './diff-records.js';
+import { type DomainState, type HeaderChange, type Holdings, latestOfType, type PartTimes } from './state.js';
+
+/** What an observation changes: what there is to write besides the domain's new state. */
+export interface Changes extends DnsChanges {
+  readonly headers: readonly HeaderChange[];
+}
+
+/** The state after an observation, and what it changed. */
+export interface Applied {
+  readonly state: DomainState;
+  readonly changes: Changes;
+}
+
+/**
+ * Applies an observation to what is known of a domain. A pure rule: no clock, no database.
+ *
+ * @param state null when nothing is recorded of the domain.
+ * @param holdings what the domain holds according to `state`; only looked at where a part differs.
+ * @param acting what findActingParts says of this state and this observation; it acts on at least one
+ *   part.
+ */
+export function applyObservation(
+  state: DomainState | null,
+  holdings: Holdings,
+  observation: Observation,
+  acting: ActingParts,
+): Applied {
+  const dns = acting.types
+    .filter((part) => part.differs)
+    .map((part) =>
+      diffRecords(part, holdings.records.get(part.type) ?? [], observation, latestOfType(state, part.type)),
+    );
+  const changes: Changes = {
+    added: dns.flatMap((change) => change.added),
+    removed: dns.flatMap((change) => change.removed),
+    headers:
+      acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [],
+  };
+  return { state: nextState(state, observation, acting, !isEmpty(changes)), changes };
+}
+
+/** Whether nothing changed. */
+export function isEmpty(changes: Changes): boolean {
+  return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
+}
+
+function nextState(
+  state: DomainState | null,
+  observation: Observation,
+  acting: ActingParts,
+  changed: boolean,
+): DomainState {
+  const { observedAt } = observation;
+  const http = acting.http;
+  return {
+    created: state === null ? observedAt : earlier(state.created, observedAt),
+    lastUpdate: state === null ? observedAt : later(state.lastUpdate, observedAt),
+    lastChange: changed ? later(state?.lastChange ?? observedAt, observedAt) : (state?.lastChange ?? null),
+    everyType: acting.everyType ? extended(state?.everyType, observedAt) : (state?.everyType ?? null),
+    types: nextTypes(state, observation, acting.types),
+    http:
+      http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
+  };
+}
+
+function nextTypes(
+  state: DomainState | null,
+  { dns, observedAt }: Observation,
+  acting: readonly ActingType[],
+): DomainState['types'] {
+  const byName = dns?.types !== undefined;
+  const known: DomainState['types'] = state?.types ?? new Map();
+  if (!byName && acting.every((part) => !part.differs)) {
+    return known;
+  }
+  const types = new Map(known);
+  for (const { type, digest } of acting) {
+    const named = types.get(type)?.named ?? null;
+    types.set(type, { digest, named: byName ? extended(named, observedAt) : named });
+  }
+  return types;
+}
+
+function extended(times: PartTimes | null | undefined, observedAt: Instant): PartTimes {
+  return { first: times?.first ?? observedAt, latest: observedAt };
+}
+
+function earlier(left: Instant, right: Instant): Instant {
+  return left < right ? left : right;
+}
+
+function later(left: Instant, right: Instant): Instant {
+  return left > right ? left : right;
+}

@@ -1,0 +1,108 @@
+import type { Observation } from '../model/observation.js';
+import { type ActingParts, findActingParts } from './acting-parts.js';
+import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
+import { holdingsAfter } from './holdings.js';
+import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
+
+/**
+ * What became of an observation: it changed something; it was recorded without a change; every part
+ * that it speaks of was observed at this very time already; or newer observations are recorded.
+ */
+export type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  /** A part was observed at this very time already, and held something else then. */
+  readonly contradicts: boolean;
+}
+
+/** How far the observations of one domain have been applied, in the order given. */
+export interface Progress {
+  readonly state: DomainState | null;
+  /** Null until an observation differs from what is known: only then are they needed. */
+  readonly holdings: Holdings | null;
+  /** What the observations changed, one by one. */
+  readonly changes: readonly Changes[];
+  /** Of the observations applied so far, in their order. */
+  readonly outcomes: readonly Outcome[];
+  /** The observations that wait for the holdings. */
+  readonly waiting: readonly Observation[];
+}
+
+/** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
+export function beginRecording(state: DomainState | null, observations: readonly Observation[]): Progress {
+  const holdings = state === null ? NOTHING_HELD : null;
+  return { state, holdings, changes: [], outcomes: [], waiting: observations };
+}
+
+/** Applies observations until all are, or until one differs and the holdings are not known. */
+export function recordObservations(progress: Progress): Progress {
+  let known: Known = progress;
+  const changes = [...progress.changes];
+  const outcomes = [...progress.outcomes];
+  let next = 0;
+  for (const observation of progress.waiting) {
+    const step = recordOne(known, observation);
+    if (step === null) {
+      break;
+    }
+    known = step;
+    outcomes.push(step.outcome);
+    if (step.changes !== NO_CHANGES) {
+      changes.push(step.changes);
+    }
+    next += 1;
+  }
+  const { state, holdings } = known;
+  return { state, holdings, changes, outcomes, waiting: progress.waiting.slice(next) };
+}
+
+/** Goes on with what the domain holds: applies all that waits. */
+export function continueRecording(progress: Progress, holdings: Holdings): Progress {
+  return recordObservations({ ...progress, holdings });
+}
+
+type Known = Pick<Progress, 'state' | 'holdings'>;
+
+interface Step extends Known {
+  readonly changes: Changes;
+  readonly outcome: Outcome;
+}
+
+const NO_CHANGES: Changes = { added: [], removed: [], headers: [] };
+
+/** @returns null when the holdings are needed and not known. */
+function recordOne({ state, holdings }: Known, observation: Observation): Step | null {
+  const acting = findActingParts(state, observation);
+  const { contradicts } = acting;
+  if (!actsOnAny(acting)) {
+    const kind = acting.stale ? 'stale' : 'repeated';
+    return { state, holdings, changes: NO_CHANGES, outcome: { kind, contradicts } };
+  }
+  if (holdings === null && differsInAny(acting)) {
+    return null;
+  }
+  const applied = applyObservation(state, holdings ?? NOTHING_HELD, observation, acting);
+  if (isEmpty(applied.changes)) {
+    return {
+      state: applied.state,
+      holdings,
+      changes: NO_CHANGES,
+      outcome: { kind: 'unchanged', contradicts },
+    };
+  }
+  return {
+    state: applied.state,
+    holdings: holdings === null ? null : holdingsAfter(holdings, applied.changes),
+    changes: applied.changes,
+    outcome: { kind: 'changed', contradicts },
+  };
+}
+
+function actsOnAny(acting: ActingParts): boolean {
+  return acting.everyType || acting.types.length > 0 || acting.http !== null;
+}
+
+function differsInAny(acting: ActingParts): boolean {
+  return acting.http?.differs === true || acting.types.some((part) => part.differs);
+}

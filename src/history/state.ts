@@ -1,0 +1,98 @@
+import type { DnsRecord } from '../model/dns-record.js';
+import type { Instant } from '../model/instant.js';
+
+/**
+ * What is known of a domain without its records and headers: the times of its parts, and a digest of
+ * what each part held at its latest observation. It is enough to see that an observation changes
+ * nothing.
+ */
+export interface DomainState {
+  /** Time of the earliest recorded observation. */
+  readonly created: Instant;
+  /** Time of the latest recorded observation. */
+  readonly lastUpdate: Instant;
+  /** Time of the latest change; null while there was none. */
+  readonly lastChange: Instant | null;
+  /** The observations of every DNS type at once: a time for each type, those not yet seen too. */
+  readonly everyType: PartTimes | null;
+  /** By DNS type. */
+  readonly types: ReadonlyMap<string, TypeState>;
+  readonly http: (PartTimes & { readonly digest: string }) | null;
+}
+
+/** The times of a part's first and latest observation. */
+export interface PartTimes {
+  readonly first: Instant;
+  readonly latest: Instant;
+}
+
+/** One DNS type of a domain. */
+export interface TypeState {
+  /** Digest of the records that are present; empty when there are none. */
+  readonly digest: string;
+  /** The observations that asked for this type by name; null when there were none. */
+  readonly named: PartTimes | null;
+}
+
+/** The time that a record was present: from its first sight to its removal. */
+export interface RecordStay {
+  readonly firstSeen: Instant;
+  /** Place among the records of its type that the same observation added. */
+  readonly position: number;
+  readonly record: DnsRecord;
+  readonly source: string | null;
+  readonly removal: Removal | null;
+}
+
+/** The end of a record's stay. */
+export interface Removal {
+  /** Time of the observation that no longer held the record. */
+  readonly removed: Instant;
+  /** Time of the type's observation before that: the last that held the record. */
+  readonly lastSeen: Instant;
+  readonly source: string | null;
+}
+
+/** What is known of one header: its newest value, and whether the latest observation held it. */
+export interface HeaderState {
+  readonly value: string;
+  readonly present: boolean;
+}
+
+/** What a change of a header is: a first value, another value, an absence, the value of before again. */
+export type HeaderChangeKind = 'created' | 'updated' | 'gone' | 'returned';
+
+export interface HeaderChange {
+  /** Field name in lower case. */
+  readonly name: string;
+  readonly observedAt: Instant;
+  readonly kind: HeaderChangeKind;
+  /** The new value, of `created` and `updated` only. */
+  readonly value: string | null;
+  readonly source: string | null;
+}
+
+/** What a domain holds now: needed only when an observation differs from it. */
+export interface Holdings {
+  /** The present records, by type. */
+  readonly records: ReadonlyMap<string, readonly RecordStay[]>;
+  /** Every header ever seen, by field name. */
+  readonly headers: ReadonlyMap<string, HeaderState>;
+}
+
+/** What a domain holds of which nothing was recorded. */
+export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
+
+/**
+ * The time of the latest observation of a DNS type: asked by name, or among every type.
+ *
+ * @returns null when the type was never observed.
+ */
+export function latestOfType(state: DomainState | null, type: string): Instant | null {
+  const named = state?.types.get(type)?.named?.latest ?? null;
+  const every = state?.everyType?.latest ?? null;
+  if (named === null || every === null) {
+    return named ?? every;
+  }
+  return named > every ? named : every;
+}

@@ -1,0 +1,24 @@
+import type { Instant } from '../model/instant.js';
+import type { DomainState, RecordStay } from './state.js';
+
+/** All that is recorded of a domain. */
+export interface StoredHistory {
+  readonly name: string;
+  readonly version: bigint;
+  readonly recordedAt: Instant;
+  readonly state: DomainState;
+  /** By first sight, type and position. */
+  readonly stays: readonly RecordStay[];
+  /** By field name and time. */
+  readonly headers: readonly StoredHeaderChange[];
+}
+
+/** A header's change as it is stored: what kind it is follows from those before it. */
+export interface StoredHeaderChange {
+  readonly name: string;
+  readonly observedAt: Instant;
+  readonly present: boolean;
+  /** Null when the header went away, or came back with the value of before. */
+  readonly value: string | null;
+  readonly source: string | null;
+}

@@ -1,0 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** SQLSTATE of a deadlock and of a serialization failure: the transaction may be tried again. */
+const PASSING = new Set(['40P01', '40001']);
+
+/** Whether an error of the database is due to another writer, and gone at the next attempt. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && PASSING.has(String(error.code));
+}
+
+/**
+ * Waits before another attempt, for a time drawn by chance, so that two writers do not meet again.
+ *
+ * @param attempt 0 for the first, before which there is no wait.
+ */
+export async function pauseBefore(attempt: number): Promise<void> {
+  if (attempt > 0) {
+    const longest = Math.min(5 * 2 ** attempt, 500);
+    await pause(Math.random() * longest);
+  }
+}

@@ -1,0 +1,57 @@
+import type { DomainState, PartTimes, TypeState } from '../history/state.js';
+import type { Instant } from '../model/instant.js';
+
+/** The columns of table `domain` that hold its state. */
+export interface DomainRow {
+  readonly name: string;
+  readonly version: bigint;
+  readonly created: Instant;
+  readonly last_update: Instant;
+  readonly last_change: Instant | null;
+  readonly dns_first: Instant | null;
+  readonly dns_latest: Instant | null;
+  readonly dns_types: Readonly<Record<string, StoredType>>;
+  readonly http_first: Instant | null;
+  readonly http_latest: Instant | null;
+  readonly http_digest: string | null;
+}
+
+/** A DNS type as column `dns_types` holds it; times are decimal text, since JSON numbers lose digits. */
+interface StoredType {
+  readonly digest: string;
+  readonly first?: string;
+  readonly latest?: string;
+}
+
+/** Translates a row to what the rules of history know. */
+export function stateOfRow(row: DomainRow): DomainState {
+  const http = partTimes(row.http_first, row.http_latest);
+  return {
+    created: row.created,
+    lastUpdate: row.last_update,
+    lastChange: row.last_change,
+    everyType: partTimes(row.dns_first, row.dns_latest),
+    types: new Map(Object.entries(row.dns_types).map(([type, stored]) => [type, typeState(stored)])),
+    http: http === null ? null : { ...http, digest: row.http_digest ?? '' },
+  };
+}
+
+/** The text of column `dns_types`. */
+export function storedTypes(types: DomainState['types']): string {
+  const stored: Record<string, StoredType> = {};
+  for (const [type, { digest, named }] of types) {
+    stored[type] =
+      named === null ? { digest } : { digest, first: String(named.first), latest: String(named.latest) };
+  }
+  return JSON.stringify(stored);
+}
+
+function typeState({ digest, first, latest }: StoredType): TypeState {
+  const named =
+    first === undefined || latest === undefined ? null : { first: BigInt(first), latest: BigInt(latest) };
+  return { digest, named };
+}
+
+function partTimes(first: Instant | null, latest: Instant | null): PartTimes | null {
+  return first === null || latest === null ? null : { first, latest };
+}

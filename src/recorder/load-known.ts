@@ -1,0 +1,63 @@
+import type { Pool } from 'pg';
+import type { HeaderState, Holdings, RecordStay } from '../history/state.js';
+import type { DomainRow } from './domain-row.js';
+import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
+
+/** Reads the state of domains: one statement, one row for each domain that is recorded. */
+export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {
+  const { rows } = await pool.query<DomainRow>(
+    `SELECT name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
+            http_first, http_latest, http_digest
+       FROM domain WHERE name = ANY($1)`,
+    [names],
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+interface HeaderRow {
+  readonly domain: string;
+  readonly name: string;
+  readonly value: string;
+  readonly present: boolean;
+}
+
+/** Reads what domains hold now: their present records, and every header's newest value. */
+export async function loadHoldings(pool: Pool, names: readonly string[]): Promise<Map<string, Holdings>> {
+  const stays = await pool.query<StayRow>(
+    `SELECT ${STAY_COLUMNS}
+       FROM dns_record WHERE domain = ANY($1) AND removed IS NULL`,
+    [names],
+  );
+  const headers = await pool.query<HeaderRow>(
+    `SELECT domain, name,
+            (array_agg(value ORDER BY observed_at DESC) FILTER (WHERE value IS NOT NULL))[1] AS value,
+            (array_agg(present ORDER BY observed_at DESC))[1] AS present
+       FROM header_change WHERE domain = ANY($1) GROUP BY domain, name`,
+    [names],
+  );
+  const holdings = new Map(names.map((name) => [name, emptyHoldings()]));
+  for (const row of stays.rows) {
+    addStay(holdings.get(row.domain)?.records, row);
+  }
+  for (const { domain, name, value, present } of headers.rows) {
+    holdings.get(domain)?.headers.set(name, { value, present });
+  }
+  return holdings;
+}
+
+function emptyHoldings(): Holdings & {
+  records: Map<string, RecordStay[]>;
+  headers: Map<string, HeaderState>;
+} {
+  return { records: new Map(), headers: new Map() };
+}
+
+function addStay(records: Map<string, RecordStay[]> | undefined, row: StayRow): void {
+  const stay = stayOfRow(row);
+  const stays = records?.get(row.type);
+  if (stays === undefined) {
+    records?.set(row.type, [stay]);
+  } else {
+    stays.push(stay);
+  }
+}

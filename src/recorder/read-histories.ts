@@ -1,0 +1,103 @@
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../database/transaction.js';
+import type { RecordStay } from '../history/state.js';
+import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
+import type { Instant } from '../model/instant.js';
+import { type DomainRow, stateOfRow } from './domain-row.js';
+import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
+
+/** Domains read at once: their histories are in memory together. */
+const PAGE_DOMAINS = 100;
+
+/**
+ * Reads everything that is recorded, domain by domain in the order of their names. Each domain's
+ * history is read at one instant; domains are read at different ones.
+ *
+ * @param names canonical names of the domains to read; all when it is absent. Unknown ones are left out.
+ */
+export async function* readHistories(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredHistory> {
+  if (names !== undefined) {
+    for (let first = 0; first < names.length; first += PAGE_DOMAINS) {
+      yield* await readPage(pool, 'name = ANY($1)', names.slice(first, first + PAGE_DOMAINS));
+    }
+    return;
+  }
+  for (let last = ''; ; ) {
+    const page = await readPage(pool, 'name > $1', last);
+    yield* page;
+    const next = page.at(-1)?.name;
+    if (next === undefined) {
+      return;
+    }
+    last = next;
+  }
+}
+
+async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredHistory[]> {
+  return inTransaction(pool, async (client) => {
+    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const { rows } = await client.query<DomainRow & { readonly recorded_at: Instant }>(
+      `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
+      [parameter],
+    );
+    const names = rows.map(({ name }) => name);
+    const stays = await readStays(client, names);
+    const headers = await readHeaders(client, names);
+    return rows.map((row) => ({
+      name: row.name,
+      version: row.version,
+      recordedAt: row.recorded_at,
+      state: stateOfRow(row),
+      stays: stays.get(row.name) ?? [],
+      headers: headers.get(row.name) ?? [],
+    }));
+  });
+}
+
+async function readStays(client: PoolClient, names: readonly string[]): Promise<Map<string, RecordStay[]>> {
+  const { rows } = await client.query<StayRow>(
+    `SELECT ${STAY_COLUMNS}
+       FROM dns_record WHERE domain = ANY($1) ORDER BY domain, first_seen, type, position`,
+    [names],
+  );
+  return grouped(rows, stayOfRow);
+}
+
+interface HeaderRow extends Omit<StoredHeaderChange, 'observedAt'> {
+  readonly domain: string;
+  readonly observed_at: Instant;
+}
+
+async function readHeaders(
+  client: PoolClient,
+  names: readonly string[],
+): Promise<Map<string, StoredHeaderChange[]>> {
+  const { rows } = await client.query<HeaderRow>(
+    `SELECT domain, name, observed_at, present, value, source
+       FROM header_change WHERE domain = ANY($1) ORDER BY domain, name, observed_at`,
+    [names],
+  );
+  return grouped(rows, ({ name, observed_at: observedAt, present, value, source }) => ({
+    name,
+    observedAt,
+    present,
+    value,
+    source,
+  }));
+}
+
+function grouped<Row extends { readonly domain: string }, Item>(
+  rows: readonly Row[],
+  itemOf: (row: Row) => Item,
+): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const row of rows) {
+    const group = groups.get(row.domain);
+    if (group === undefined) {
+      groups.set(row.domain, [itemOf(row)]);
+    } else {
+      group.push(itemOf(row));
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,193 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../database/transaction.js';
+import { type MergedChanges, mergeChanges } from '../history/merge-changes.js';
+import {
+  beginRecording,
+  continueRecording,
+  type Outcome,
+  type Progress,
+  recordObservations,
+} from '../history/record-observations.js';
+import type { DomainState, Holdings } from '../history/state.js';
+import type { Instant } from '../model/instant.js';
+import type { Observation } from '../model/observation.js';
+import { isPassing, pauseBefore } from './contention.js';
+import { type DomainRow, stateOfRow } from './domain-row.js';
+import { loadDomainRows, loadHoldings } from './load-known.js';
+import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
+
+/** Records observations, whoever made them. */
+export interface Recorder {
+  /**
+   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
+   * they are committed.
+   *
+   * @throws the database's error when it cannot be written to.
+   */
+  record(observations: readonly Observation[]): Promise<Recording>;
+}
+
+/** What recording a batch has done. */
+export interface Recording {
+  /** One for each observation, in the order of the batch. */
+  readonly outcomes: readonly Outcome[];
+  readonly newDomains: number;
+  readonly recordsAdded: number;
+  readonly recordsRemoved: number;
+  readonly headersCreated: number;
+  readonly headersUpdated: number;
+}
+
+/**
+ * Makes a recorder.
+ *
+ * @param options.now the wall-clock time, for the time of recording.
+ */
+export function createRecorder(pool: Pool, options: { readonly now: () => Instant }): Recorder {
+  return { record: (observations) => recordBatch(pool, options.now, observations) };
+}
+
+/** The observations of one domain in a batch, and their places in it. */
+interface DomainBatch {
+  readonly name: string;
+  readonly observations: Observation[];
+  readonly places: number[];
+}
+
+/** A domain's batch with the rules applied. */
+interface AppliedBatch extends DomainBatch {
+  readonly before: DomainRow | null;
+  readonly stateBefore: DomainState | null;
+  readonly progress: Progress;
+  readonly merged: MergedChanges;
+}
+
+async function recordBatch(
+  pool: Pool,
+  now: () => Instant,
+  observations: readonly Observation[],
+): Promise<Recording> {
+  const recorded: AppliedBatch[] = [];
+  let pending = byDomain(observations);
+  for (let attempt = 0; pending.length > 0; attempt += 1) {
+    await pauseBefore(attempt);
+    const applied = await applyRules(pool, pending);
+    const written = await write(pool, applied, now());
+    recorded.push(...applied.filter(({ name }) => written.has(name)));
+    pending = pending.filter(({ name }) => !written.has(name));
+  }
+  return summarize(recorded);
+}
+
+function byDomain(observations: readonly Observation[]): DomainBatch[] {
+  const batches = new Map<string, DomainBatch>();
+  observations.forEach((observation, place) => {
+    const name = observation.domain;
+    const batch = batches.get(name);
+    if (batch === undefined) {
+      batches.set(name, { name, observations: [observation], places: [place] });
+    } else {
+      batch.observations.push(observation);
+      batch.places.push(place);
+    }
+  });
+  // One order for all writers: rows locked in different orders would be a deadlock.
+  return [...batches.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/**
+ * Reads what is known and applies the observations to it: a first statement gives the states, which
+ * settle most observations; only domains with a difference need what they hold.
+ */
+async function applyRules(pool: Pool, batches: readonly DomainBatch[]): Promise<AppliedBatch[]> {
+  const rows = await loadDomainRows(
+    pool,
+    batches.map(({ name }) => name),
+  );
+  const begun = batches.map((batch) => {
+    const before = rows.get(batch.name) ?? null;
+    const stateBefore = before === null ? null : stateOfRow(before);
+    const progress = recordObservations(beginRecording(stateBefore, batch.observations));
+    return { ...batch, before, stateBefore, progress };
+  });
+  const differing = begun.filter(({ progress }) => progress.waiting.length > 0).map(({ name }) => name);
+  const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
+  return begun.map((batch) => {
+    const held = holdings.get(batch.name);
+    const progress = held === undefined ? batch.progress : continueRecording(batch.progress, held);
+    return { ...batch, progress, merged: mergeChanges(progress.changes) };
+  });
+}
+
+/** @returns the names of the domains that are done: written, or with nothing to write. */
+async function write(
+  pool: Pool,
+  applied: readonly AppliedBatch[],
+  recordedAt: Instant,
+): Promise<Set<string>> {
+  const [idle, changes] = [new Set<string>(), [] as DomainChanges[]];
+  for (const { name, before, stateBefore, progress, merged } of applied) {
+    const acted = progress.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged').length;
+    if (acted === 0 || progress.state === null) {
+      idle.add(name);
+    } else {
+      const version = nextVersion(before, acted, recordedAt);
+      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged });
+    }
+  }
+  return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes, recordedAt))]);
+}
+
+async function writeDomains(
+  pool: Pool,
+  domains: readonly DomainChanges[],
+  recordedAt: Instant,
+): Promise<Set<string>> {
+  try {
+    return await inTransaction(pool, async (client) => {
+      const written = await writeDomainRows(client, domains, recordedAt);
+      await writeHistory(
+        client,
+        domains.filter(({ name }) => written.has(name)),
+      );
+      return written;
+    });
+  } catch (error) {
+    if (isPassing(error)) {
+      return new Set();
+    }
+    throw error;
+  }
+}
+
+/**
+ * A version that the domain never had: it grows by each observation, and is no less than the clock,
+ * so that a domain that is erased and recorded anew, or a database restored from a backup, does not
+ * give a second state an old version.
+ */
+function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
+  const next = (before?.version ?? 0n) + BigInt(recorded);
+  return next > recordedAt ? next : recordedAt;
+}
+
+function summarize(recorded: readonly AppliedBatch[]): Recording {
+  const outcomes: Outcome[] = [];
+  const tally = { newDomains: 0, recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
+  for (const { before, places, progress, merged } of recorded) {
+    places.forEach((place, index) => {
+      const outcome = progress.outcomes[index];
+      if (outcome !== undefined) {
+        outcomes[place] = outcome;
+      }
+    });
+    tally.newDomains += before === null ? 1 : 0;
+    tally.recordsAdded += merged.added.length;
+    tally.recordsRemoved +=
+      merged.removed.length + merged.added.filter(({ removal }) => removal !== null).length;
+    for (const { kind } of merged.headers) {
+      tally.headersCreated += kind === 'created' ? 1 : 0;
+      tally.headersUpdated += kind === 'updated' ? 1 : 0;
+    }
+  }
+  return { ...tally, outcomes };
+}

@@ -1,0 +1,209 @@
+import type { PoolClient } from 'pg';
+import type { MergedChanges } from '../history/merge-changes.js';
+import type { DomainState, HeaderChange, RecordStay } from '../history/state.js';
+import type { Instant } from '../model/instant.js';
+import { type DomainRow, storedTypes } from './domain-row.js';
+
+/** What is to be written of one domain. */
+export interface DomainChanges {
+  readonly name: string;
+  /** The row that the changes were found against; null for a domain that was not recorded. */
+  readonly before: DomainRow | null;
+  /** The state of `before`, and the one to write. */
+  readonly stateBefore: DomainState | null;
+  readonly state: DomainState;
+  /** Greater than that of `before`. */
+  readonly version: bigint;
+  readonly changes: MergedChanges;
+}
+
+/**
+ * Writes the rows of domains, each only if it is still as it was when the changes were found.
+ *
+ * The condition takes the place of a lock that would have to be held while the changes are found: it
+ * costs nothing where nobody else writes, and an `UPDATE` works on sharded tables, where `SELECT …
+ * FOR UPDATE` over several domains does not. The row stays locked until the transaction ends, which
+ * guards the rows of the domain's records and headers too.
+ *
+ * @returns the names of the domains that were written. The others were written by somebody else.
+ */
+export async function writeDomainRows(
+  client: PoolClient,
+  domains: readonly DomainChanges[],
+  recordedAt: Instant,
+): Promise<Set<string>> {
+  const inserted = await insertDomainRows(
+    client,
+    domains.filter(({ before }) => before === null),
+    recordedAt,
+  );
+  const updated = await updateDomainRows(
+    client,
+    domains.filter(({ before }) => before !== null),
+    recordedAt,
+  );
+  return new Set([...inserted, ...updated]);
+}
+
+async function insertDomainRows(
+  client: PoolClient,
+  domains: readonly DomainChanges[],
+  recordedAt: Instant,
+): Promise<string[]> {
+  if (domains.length === 0) {
+    return [];
+  }
+  const { rows } = await client.query<{ name: string }>(
+    `INSERT INTO domain (${STATE_COLUMNS}, recorded_at)
+     SELECT name, version, created, last_update, last_change, dns_first, dns_latest,
+            dns_types::jsonb, http_first, http_latest, http_digest, $12::bigint
+       FROM unnest(${STATE_ARRAYS}) AS new (${STATE_COLUMNS})
+     ON CONFLICT (name) DO NOTHING
+     RETURNING name`,
+    [...stateColumns(domains), recordedAt],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function updateDomainRows(
+  client: PoolClient,
+  domains: readonly DomainChanges[],
+  recordedAt: Instant,
+): Promise<string[]> {
+  if (domains.length === 0) {
+    return [];
+  }
+  const { rows } = await client.query<{ name: string }>(
+    `UPDATE domain AS d
+        SET version = new.version, created = new.created, last_update = new.last_update,
+            last_change = new.last_change, dns_first = new.dns_first, dns_latest = new.dns_latest,
+            dns_types = COALESCE(new.dns_types::jsonb, d.dns_types),
+            http_first = new.http_first, http_latest = new.http_latest, http_digest = new.http_digest,
+            recorded_at = $13
+       FROM unnest(${STATE_ARRAYS}, $12::bigint[]) AS new (${STATE_COLUMNS}, version_before)
+      WHERE d.name = new.name AND d.version = new.version_before
+      RETURNING d.name`,
+    [...stateColumns(domains), domains.map(({ before }) => before?.version), recordedAt],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The columns of table `domain` that an observation may change, and the parameters that bring them. */
+const STATE_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest,
+                 dns_types, http_first, http_latest, http_digest`;
+const STATE_ARRAYS = `$1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                   $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[]`;
+
+/** One array for each of STATE_COLUMNS. */
+function stateColumns(domains: readonly DomainChanges[]): unknown[][] {
+  return [
+    domains.map(({ name }) => name),
+    domains.map(({ version }) => version),
+    domains.map(({ state }) => state.created),
+    domains.map(({ state }) => state.lastUpdate),
+    domains.map(({ state }) => state.lastChange),
+    domains.map(({ state }) => state.everyType?.first ?? null),
+    domains.map(({ state }) => state.everyType?.latest ?? null),
+    // Null leaves the column as it is: most observations change nothing in it.
+    domains.map(({ state, stateBefore }) =>
+      state.types === stateBefore?.types ? null : storedTypes(state.types),
+    ),
+    domains.map(({ state }) => state.http?.first ?? null),
+    domains.map(({ state }) => state.http?.latest ?? null),
+    domains.map(({ state }) => state.http?.digest ?? null),
+  ];
+}
+
+/** Writes the changes of domains whose rows writeDomainRows has written in the same transaction. */
+export async function writeHistory(client: PoolClient, domains: readonly DomainChanges[]): Promise<void> {
+  await insertStays(client, stays(domains, 'added'));
+  await endStays(client, stays(domains, 'removed'));
+  const headers = domains.flatMap(({ name, changes }) => changes.headers.map((change) => ({ name, change })));
+  await insertHeaderChanges(client, headers);
+}
+
+interface DomainStay {
+  readonly domain: string;
+  readonly stay: RecordStay;
+}
+
+function stays(domains: readonly DomainChanges[], which: 'added' | 'removed'): DomainStay[] {
+  return domains.flatMap(({ name, changes }) => changes[which].map((stay) => ({ domain: name, stay })));
+}
+
+async function insertStays(client: PoolClient, added: readonly DomainStay[]): Promise<void> {
+  if (added.length === 0) {
+    return;
+  }
+  await client.query(
+    `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata, source,
+                             removed, last_seen, removed_source)
+     SELECT domain, first_seen, type, position, host, class, rdata::json, source,
+            removed, last_seen, removed_source
+       FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[],
+                   $8::text[], $9::bigint[], $10::bigint[], $11::text[])
+         AS new (domain, first_seen, type, position, host, class, rdata, source,
+                 removed, last_seen, removed_source)`,
+    [
+      ...keyColumns(added),
+      added.map(({ stay }) => stay.record.host),
+      added.map(({ stay }) => stay.record.class),
+      added.map(({ stay }) => stay.record.rdata),
+      added.map(({ stay }) => stay.source),
+      ...removalColumns(added),
+    ],
+  );
+}
+
+async function endStays(client: PoolClient, removed: readonly DomainStay[]): Promise<void> {
+  if (removed.length === 0) {
+    return;
+  }
+  await client.query(
+    `UPDATE dns_record AS r
+        SET removed = gone.removed, last_seen = gone.last_seen, removed_source = gone.removed_source
+       FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::bigint[], $6::bigint[], $7::text[])
+         AS gone (domain, first_seen, type, position, removed, last_seen, removed_source)
+      WHERE r.domain = gone.domain AND r.first_seen = gone.first_seen
+        AND r.type = gone.type AND r.position = gone.position`,
+    [...keyColumns(removed), ...removalColumns(removed)],
+  );
+}
+
+function keyColumns(stays: readonly DomainStay[]): unknown[][] {
+  return [
+    stays.map(({ domain }) => domain),
+    stays.map(({ stay }) => stay.firstSeen),
+    stays.map(({ stay }) => stay.record.type),
+    stays.map(({ stay }) => stay.position),
+  ];
+}
+
+function removalColumns(stays: readonly DomainStay[]): unknown[][] {
+  return [
+    stays.map(({ stay }) => stay.removal?.removed ?? null),
+    stays.map(({ stay }) => stay.removal?.lastSeen ?? null),
+    stays.map(({ stay }) => stay.removal?.source ?? null),
+  ];
+}
+
+async function insertHeaderChanges(
+  client: PoolClient,
+  headers: readonly { readonly name: string; readonly change: HeaderChange }[],
+): Promise<void> {
+  if (headers.length === 0) {
+    return;
+  }
+  await client.query(
+    `INSERT INTO header_change (domain, name, observed_at, present, value, source)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::boolean[], $5::text[], $6::text[])`,
+    [
+      headers.map(({ name }) => name),
+      headers.map(({ change }) => change.name),
+      headers.map(({ change }) => change.observedAt),
+      headers.map(({ change }) => change.kind !== 'gone'),
+      headers.map(({ change }) => change.value),
+      headers.map(({ change }) => change.source),
+    ],
+  );
+}

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/database/client.js';
+import { findViolations } from '../../src/history/violations.js';
+import { forget } from '../../src/recorder/forget.js';
+import { findOrphans } from '../../src/recorder/orphans.js';
+import { readHistories } from '../../src/recorder/read-histories.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
+import { instant, NOW, type ObservationParts, observation } from '../support/observations.js';
+
+let database: Database;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+function record(...parts: ObservationParts[]) {
+  return createRecorder(database.pool, { now: () => NOW }).record(parts.map(observation));
+}
+
+async function stored() {
+  const histories = [];
+  for await (const history of readHistories(database.pool)) {
+    histories.push(history);
+  }
+  return histories;
+}
+
+async function story() {
+  return (await stored()).map(({ name, state, stays, headers }) => ({
+    name,
+    state,
+    stays,
+    headers,
+  }));
+}
+
+describe('recording', () => {
+  test('one batch or many, the stored history is the same', async () => {
+    const parts: ObservationParts[] = [
+      {
+        at: 1,
+        records: ['192.0.2.1', '192.0.2.2'],
+        headers: { server: 'a', via: ['x', 'y'] },
+        source: 'probe',
+      },
+      { at: 2, records: ['192.0.2.2', '192.0.2.3'], headers: { server: 'b' } },
+      { at: 3, records: ['192.0.2.1'], types: ['A'], headers: { server: 'b', via: 'x, y' } },
+      { at: 4, records: [], headers: {} },
+      { domain: 'example.net', at: 2, headers: { server: 'z' } },
+    ];
+    const together = await record(...parts);
+    const expected = await story();
+    await emptyTestDatabase(database);
+    const apart = [];
+    for (const part of parts) {
+      apart.push(await record(part));
+    }
+    expect(await story()).toEqual(expected);
+    for (const count of [
+      'newDomains',
+      'recordsAdded',
+      'recordsRemoved',
+      'headersCreated',
+      'headersUpdated',
+    ] as const) {
+      expect(
+        apart.reduce((sum, recording) => sum + recording[count], 0),
+        count,
+      ).toBe(together[count]);
+    }
+    expect(together).toMatchObject({
+      newDomains: 2,
+      recordsAdded: 4,
+      recordsRemoved: 4,
+      headersCreated: 3,
+      headersUpdated: 1,
+    });
+  });
+
+  test('who observed a record first, and who saw it gone, is kept', async () => {
+    await record({ at: 1, records: ['192.0.2.1'], source: 'one' });
+    await record({ at: 2, records: [], source: 'two' });
+    const [history] = await stored();
+    expect(history?.stays[0]).toMatchObject({
+      source: 'one',
+      removal: { source: 'two', removed: instant(2), lastSeen: instant(1) },
+    });
+  });
+
+  test('an unchanged observation updates one row, and no other table', async () => {
+    await record({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
+    const before = await rowVersions();
+    await record({ at: 2, records: ['192.0.2.1'], headers: { server: 'a' } });
+    const after = await rowVersions();
+    expect(after.domain).not.toEqual(before.domain);
+    expect(after.others).toEqual(before.others);
+  });
+
+  test('a version grows with every recorded observation, and stale ones leave it', async () => {
+    await record({ at: 1, records: [] });
+    const [first] = await stored();
+    await record({ at: 2, records: [] }, { at: 3, records: [] });
+    const [second] = await stored();
+    await record({ at: 2, records: ['192.0.2.1'] });
+    const [third] = await stored();
+    expect((second?.version ?? 0n) - (first?.version ?? 0n)).toBeGreaterThanOrEqual(2n);
+    expect(third?.version).toBe(second?.version);
+  });
+
+  test('a version is never used twice, not even by a domain that was erased and is recorded again', async () => {
+    const clock = { now: NOW };
+    const recorder = createRecorder(database.pool, { now: () => clock.now });
+    await recorder.record([observation({ at: 1, records: [] }), observation({ at: 2, records: [] })]);
+    const [first] = await stored();
+    await forget(database.pool, ['example.com']);
+    clock.now += 1_000_000n;
+    await recorder.record([observation({ at: 1, records: [] })]);
+    const [second] = await stored();
+    expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
+  });
+
+  test('a record of 65,000 bytes, 1,000 records and 300 headers of 16 kB fit on one domain', async () => {
+    const records = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+    const headers = Object.fromEntries(
+      Array.from({ length: 300 }, (_, index) => [`x-${index}`, `${index} `.padEnd(16_000, 'v')]),
+    );
+    const long = { host: 'example.com', class: 'IN', type: 'TXT', entries: Array(254).fill('t'.repeat(255)) };
+    await record({ at: 1, records: [...records, long], headers });
+    const [history] = await stored();
+    expect(history?.stays).toHaveLength(1001);
+    expect(history?.headers).toHaveLength(300);
+    expect(history && findViolations(history)).toEqual([]);
+  });
+
+  test('times before 1684 and after 2255 are kept to the microsecond', async () => {
+    const early = { ...observation({ at: 0, records: ['192.0.2.1'] }), observedAt: -62_167_219_199_999_999n };
+    const late = { ...observation({ at: 0, records: [] }), observedAt: 253_402_300_799_999_999n };
+    await createRecorder(database.pool, { now: () => NOW }).record([early, late]);
+    const [history] = await stored();
+    expect(history?.state).toMatchObject({ created: early.observedAt, lastUpdate: late.observedAt });
+    expect(history?.stays[0]?.removal).toMatchObject({
+      lastSeen: early.observedAt,
+      removed: late.observedAt,
+    });
+  });
+});
+
+async function rowVersions() {
+  const { rows: domain } = await database.pool.query('SELECT ctid, xmin FROM domain');
+  const { rows: records } = await database.pool.query('SELECT ctid, xmin FROM dns_record');
+  const { rows: headers } = await database.pool.query('SELECT ctid, xmin FROM header_change');
+  return { domain, others: [records, headers] };
+}
+
+describe('two writers', () => {
+  test('writers of the same domains at the same time leave a sound history, and lose nothing', async () => {
+    const domains = Array.from({ length: 20 }, (_, index) => `d${index}.example`);
+    const writer = async (part: 'A' | 'MX', order: readonly string[]) => {
+      const recorder = createRecorder(database.pool, { now: () => NOW });
+      for (let at = 1; at <= 10; at += 1) {
+        await recorder.record(
+          order.map((domain) => {
+            const rdata = part === 'A' ? { ip: `192.0.2.${at}` } : { pri: at, target: 'mail.example' };
+            const data = { host: domain, class: 'IN', type: part, ...rdata };
+            return observation({ domain, at, types: [part], records: [data] });
+          }),
+        );
+      }
+    };
+    await Promise.all([writer('A', domains), writer('MX', [...domains].reverse())]);
+    const histories = await stored();
+    expect(histories).toHaveLength(20);
+    for (const history of histories) {
+      expect(findViolations(history)).toEqual([]);
+      expect(history.stays).toHaveLength(20);
+    }
+  });
+
+  test('the same observations by two writers at once are recorded once', async () => {
+    const parts = Array.from(
+      { length: 30 },
+      (_, index): ObservationParts => ({ at: index, records: [`192.0.2.${index}`] }),
+    );
+    const runs = await Promise.all([record(...parts), record(...parts)]);
+    const [history] = await stored();
+    expect(history?.stays).toHaveLength(30);
+    expect(history && findViolations(history)).toEqual([]);
+    expect(runs.reduce((sum, { recordsAdded }) => sum + recordsAdded, 0)).toBe(30);
+  });
+});
+
+describe('forgetting', () => {
+  test('erases every trace of the domains named, of no other, and tells which were there', async () => {
+    await record(
+      { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
+      { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
+    );
+    expect(await forget(database.pool, ['one.example', 'unknown.example'])).toEqual(['one.example']);
+    expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
+    expect(await findOrphans(database.pool)).toEqual([]);
+  });
+
+  test('while the domain is being recorded leaves all of it or nothing', async () => {
+    const recorder = createRecorder(database.pool, { now: () => NOW });
+    const recording = (async () => {
+      for (let at = 1; at <= 40; at += 1) {
+        await recorder.record([
+          observation({ at, records: [`192.0.2.${at}`], headers: { server: String(at) } }),
+        ]);
+      }
+    })();
+    for (let time = 0; time < 10; time += 1) {
+      await forget(database.pool, ['example.com']);
+    }
+    await recording;
+    expect(await findOrphans(database.pool)).toEqual([]);
+    for (const history of await stored()) {
+      expect(findViolations(history)).toEqual([]);
+    }
+  });
+});

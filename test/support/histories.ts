@@ -1,0 +1,34 @@
+import { mergeChanges } from '../../src/history/merge-changes.js';
+import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
+import type { StoredHistory } from '../../src/history/stored-history.js';
+import { compareDnsRecords } from '../../src/model/dns-record.js';
+import { compareInstants } from '../../src/model/instant.js';
+import type { Observation } from '../../src/model/observation.js';
+import { compareUtf8 } from '../../src/model/utf8-order.js';
+import { NOW } from './observations.js';
+
+/** What would be stored after observations of a domain of which nothing was recorded. */
+export function historyOf(observations: readonly Observation[]): StoredHistory {
+  const { state, changes } = recordObservations(beginRecording(null, observations));
+  const [first] = observations;
+  if (state === null || first === undefined) {
+    throw new Error('no observation was recorded');
+  }
+  const { added, headers } = mergeChanges(changes);
+  return {
+    name: first.domain,
+    version: 1n,
+    recordedAt: NOW,
+    state,
+    stays: [...added].sort(
+      (left, right) =>
+        compareInstants(left.firstSeen, right.firstSeen) || compareDnsRecords(left.record, right.record),
+    ),
+    headers: headers
+      .map(({ kind, ...change }) => ({ ...change, present: kind !== 'gone' }))
+      .sort(
+        (left, right) =>
+          compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
+      ),
+  };
+}
