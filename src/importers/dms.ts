@@ -1,0 +1,106 @@
+import { parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { isJsonObject } from '../model/json-object.js';
+import type { Observation } from '../model/observation.js';
+import { quoted } from '../model/quoted.js';
+import { readAt } from '../model/refusal.js';
+import { requireText } from '../model/required.js';
+import { parseDmsBody } from './dms-body.js';
+import { LatestLines } from './dms-latest.js';
+
+const KEYS: ReadonlySet<string> = new Set([
+  'domain',
+  'observedAt',
+  'dnsRecords',
+  'dnsTypes',
+  'httpHeaders',
+  'source',
+]);
+
+/** How far an observer's clock may be ahead: five minutes, in microseconds. */
+const CLOCK_TOLERANCE = 300_000_000n;
+
+/** How a line begins where its domain and its time come first and without escapes. */
+const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
+
+const latestLines = new LatestLines();
+
+/**
+ * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
+ * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
+ * `httpHeaders` (name to value or values) and `source`. Lines of one domain that differ only in their
+ * times may give the same `dns` and `httpHeaders` objects.
+ *
+ * @param now The present, which no observation may be ahead of by more than five minutes.
+ * @throws InvalidObservationError for every line that cannot be taken as a whole. The message, one line,
+ * names the key and the reason.
+ */
+export function parseDmsLine(line: string, now: Instant): Observation {
+  const head = HEAD.exec(line);
+  return (head && parseAfterHead(head, now)) ?? parseWhole(line, now);
+}
+
+/** Null for a line that parseWhole must judge: it is not JSON, or names its domain or time again. */
+function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null {
+  const [{ length }, name = '', time = ''] = head;
+  const observedAt = parseTime(time, now);
+  const text = head.input.slice(length);
+  const latest = latestLines.get(name, text);
+  if (latest !== undefined) return { domain: latest.domain, observedAt, ...latest.body };
+
+  const object = parseJsonOrNull(`{${text}`);
+  if (!isJsonObject(object) || 'domain' in object || 'observedAt' in object) return null;
+  refuseUnknownKeys(object);
+  const line = { domain: parseName(name), text, body: parseDmsBody(object) };
+  latestLines.set(name, line);
+  return { domain: line.domain, observedAt, ...line.body };
+}
+
+function parseWhole(line: string, now: Instant): Observation {
+  const object = parseJson(line);
+  if (!isJsonObject(object)) throw new InvalidObservationError('the line is not a JSON object.');
+  refuseUnknownKeys(object);
+  const domain = parseName(object['domain']);
+  const observedAt = parseTime(object['observedAt'], now);
+  return { domain, observedAt, ...parseDmsBody(object) };
+}
+
+function parseName(value: unknown): string {
+  return readAt('domain', () => parseDomainName(requireText(value)));
+}
+
+function parseTime(value: unknown, now: Instant): Instant {
+  return readAt('observedAt', () => {
+    const observedAt = parseInstant(requireText(value));
+    if (observedAt <= now + CLOCK_TOLERANCE) return observedAt;
+    throw new InvalidObservationError(
+      `${formatInstant(observedAt)} is more than five minutes in the future.`,
+    );
+  });
+}
+
+function refuseUnknownKeys(object: Readonly<Record<string, unknown>>): void {
+  for (const key in object) {
+    if (!KEYS.has(key)) throw new InvalidObservationError(`there is no key ${quoted(key)}.`);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // What JSON.parse says may quote the text, which may be long.
+    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
+    const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
+    throw new InvalidObservationError(`the line is not valid JSON${place}.`);
+  }
+}
+
+function parseJsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

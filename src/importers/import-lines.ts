@@ -1,0 +1,142 @@
+import { InvalidObservationError } from '../model/errors.js';
+import type { Observation } from '../model/observation.js';
+import type { Recorder } from '../recorder/recorder.js';
+import type { ImportSummary } from './import-summary.js';
+import { type Line, textOf } from './lines.js';
+
+/** Turns the text of a line into observations; throws InvalidObservationError for one that it refuses. */
+export type ParseLine = (text: string) => readonly Observation[];
+
+export interface ImportOptions {
+  readonly parse: ParseLine;
+  readonly recorder: Recorder;
+  readonly summary: ImportSummary;
+  /** Told of each line that is refused, and why; waited for. */
+  readonly onRefused: (line: Line, reason: string) => Promise<void> | void;
+  /** Stop at the first line that is refused. */
+  readonly strict: boolean;
+}
+
+/** Large enough to see several observations of a domain at once, small enough to stay in memory. */
+const BATCH_OBSERVATIONS = 5_000;
+const BATCH_BYTES = 8 * 1024 * 1024;
+
+/** A slow input, such as a running tool's, is recorded this long after its last line came. */
+const IDLE_MILLISECONDS = 250;
+
+/**
+ * Records the observations of lines, in the order of the lines: while one batch is being recorded the
+ * next is read, and no more, so that memory does not grow with the input.
+ *
+ * @returns false if it stopped at a refused line; what came before it is recorded.
+ * @throws what the input, or the database, throws; what came before is recorded.
+ */
+export async function importLines(
+  chunks: AsyncIterable<readonly Line[]>,
+  options: ImportOptions,
+): Promise<boolean> {
+  const batches = new BatchQueue(options);
+  let idle: NodeJS.Timeout | undefined;
+  try {
+    for await (const lines of chunks) {
+      clearTimeout(idle);
+      if (!(await takeLines(lines, options, batches))) {
+        return false;
+      }
+      idle = setTimeout(() => batches.submit(), IDLE_MILLISECONDS);
+    }
+    return true;
+  } finally {
+    clearTimeout(idle);
+    batches.submit();
+    await batches.settled();
+  }
+}
+
+async function takeLines(
+  lines: readonly Line[],
+  { parse, summary, onRefused, strict }: ImportOptions,
+  batches: BatchQueue,
+): Promise<boolean> {
+  for (const line of lines) {
+    summary.linesRead += 1;
+    try {
+      batches.add(parse(textOf(line)), line.bytes.length);
+    } catch (error) {
+      if (!(error instanceof InvalidObservationError)) {
+        throw error;
+      }
+      summary.linesRefused += 1;
+      await onRefused(line, error.message);
+      if (strict) {
+        return false;
+      }
+    }
+    if (batches.isFull()) {
+      await batches.room();
+      batches.submit();
+    }
+  }
+  return true;
+}
+
+/** The batch that is being filled, and the one that is being recorded. */
+class BatchQueue {
+  private readonly options: Pick<ImportOptions, 'recorder' | 'summary'>;
+  private batch: Observation[] = [];
+  private bytes = 0;
+  private recording: Promise<void> = Promise.resolve();
+  private waiting = 0;
+  private failure: unknown;
+
+  constructor(options: Pick<ImportOptions, 'recorder' | 'summary'>) {
+    this.options = options;
+  }
+
+  add(observations: readonly Observation[], bytes: number): void {
+    this.batch.push(...observations);
+    this.bytes += bytes;
+  }
+
+  isFull(): boolean {
+    return this.batch.length >= BATCH_OBSERVATIONS || this.bytes >= BATCH_BYTES;
+  }
+
+  /** Hands the batch over to be recorded after the one before it; the order of lines must hold. */
+  submit(): void {
+    const { batch } = this;
+    if (batch.length === 0) {
+      return;
+    }
+    this.batch = [];
+    this.bytes = 0;
+    this.waiting += 1;
+    this.recording = this.recording.then(() => this.record(batch));
+  }
+
+  /** Waits until a batch may be handed over: until the one before it is recorded. */
+  async room(): Promise<void> {
+    while (this.waiting > 0) {
+      await this.settled();
+    }
+  }
+
+  async settled(): Promise<void> {
+    await this.recording;
+    if (this.failure !== undefined) {
+      throw this.failure;
+    }
+  }
+
+  private async record(batch: readonly Observation[]): Promise<void> {
+    try {
+      if (this.failure === undefined) {
+        this.options.summary.add(batch, await this.options.recorder.record(batch));
+      }
+    } catch (error) {
+      this.failure = error;
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+}

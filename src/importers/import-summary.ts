@@ -1,0 +1,49 @@
+import type { Observation } from '../model/observation.js';
+import type { Recording } from '../recorder/recorder.js';
+
+/** More domains than these are not told apart, so that the count does not fill the memory. */
+const MOST_DOMAINS_COUNTED = 1_000_000;
+
+/** The counts of an import, from its first line to its last. */
+export class ImportSummary {
+  linesRead = 0;
+  linesRefused = 0;
+  changed = 0;
+  unchanged = 0;
+  repeated = 0;
+  contradicting = 0;
+  stale = 0;
+  newDomains = 0;
+  recordsAdded = 0;
+  recordsRemoved = 0;
+  headersCreated = 0;
+  headersUpdated = 0;
+  private readonly names = new Set<string>();
+
+  add(batch: readonly Observation[], recording: Recording): void {
+    for (const { kind, contradicts } of recording.outcomes) {
+      this[kind] += 1;
+      this.contradicting += contradicts ? 1 : 0;
+    }
+    this.newDomains += recording.newDomains;
+    this.recordsAdded += recording.recordsAdded;
+    this.recordsRemoved += recording.recordsRemoved;
+    this.headersCreated += recording.headersCreated;
+    this.headersUpdated += recording.headersUpdated;
+    for (const { domain } of batch) {
+      if (this.names.size < MOST_DOMAINS_COUNTED) {
+        this.names.add(domain);
+      }
+    }
+  }
+
+  /** Observations that were recorded, with a change or without. */
+  get recorded(): number {
+    return this.changed + this.unchanged;
+  }
+
+  /** How many domains the observations were of. */
+  get domains(): { readonly count: number; readonly exact: boolean } {
+    return { count: this.names.size, exact: this.names.size < MOST_DOMAINS_COUNTED };
+  }
+}

@@ -1,0 +1,31 @@
+import { createReadStream } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { OperationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+import type { Recorder } from '../recorder/recorder.js';
+import { parseDmsLine } from './dms.js';
+import { importLines } from './import-lines.js';
+import { ImportSummary } from './import-summary.js';
+import { readLines } from './lines.js';
+
+const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
+
+/**
+ * Records the observations that the project ships, so that a first query has something to show.
+ *
+ * @returns how many domains they are of.
+ * @throws OperationError when one of them is refused: the project's own files are broken then.
+ */
+export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
+  const summary = new ImportSummary();
+  await importLines(readLines(createReadStream(SAMPLES)), {
+    parse: (text) => [parseDmsLine(text, now)],
+    recorder,
+    summary,
+    strict: true,
+    onRefused: (line, reason) => {
+      throw new OperationError(`${SAMPLES}, line ${line.number}: ${reason}`);
+    },
+  });
+  return summary.domains.count;
+}

@@ -1,0 +1,206 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { compareInstants, type Instant } from '../model/instant.js';
+import { type Line, readLines } from './lines.js';
+
+/** A line with what it is sorted by. */
+interface TimedLine {
+  readonly line: Line;
+  readonly time: Instant;
+}
+
+export interface SortOptions {
+  /** The time of a line; null for one that has none: those come first. */
+  readonly timeOf: (line: Line) => Instant | null;
+  /** Sorted at once in memory; more than this goes through files. */
+  readonly runBytes?: number;
+  /** Files merged at once. */
+  readonly mergedFiles?: number;
+}
+
+const DEFAULT_RUN_BYTES = 32 * 1024 * 1024;
+const DEFAULT_MERGED_FILES = 64;
+const CHUNK_LINES = 500;
+const FILE_CHUNK_BYTES = 256 * 1024;
+const LONG_AGO: Instant = -(10n ** 18n);
+
+/**
+ * Gives lines in the order of their times; lines of the same time stay in the order they came in.
+ *
+ * The memory it takes does not grow with the input: sorted runs go to files in a temporary folder,
+ * which it removes, and are merged from there.
+ */
+export async function* sortLines(
+  chunks: AsyncIterable<readonly Line[]>,
+  options: SortOptions,
+): AsyncGenerator<readonly Line[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
+  try {
+    const files = new RunFiles(folder);
+    const last = await writeRuns(chunks, options, files);
+    await mergeDown(files, options.mergedFiles ?? DEFAULT_MERGED_FILES);
+    for await (const lines of merge([...files.all.map(readRun), [last]])) {
+      yield lines.map(({ line }) => line);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The sorted files, in the order of the input. */
+class RunFiles {
+  all: string[] = [];
+  private readonly folder: string;
+  private count = 0;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  async write(chunks: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>): Promise<string> {
+    this.count += 1;
+    const file = join(this.folder, String(this.count));
+    await pipeline(Readable.from(encoded(chunks)), createWriteStream(file));
+    return file;
+  }
+}
+
+/** Writes all runs but the last, which it returns. */
+async function writeRuns(
+  chunks: AsyncIterable<readonly Line[]>,
+  { timeOf, runBytes = DEFAULT_RUN_BYTES }: SortOptions,
+  files: RunFiles,
+): Promise<TimedLine[]> {
+  let run: TimedLine[] = [];
+  let bytes = 0;
+  for await (const lines of chunks) {
+    for (const line of lines) {
+      run.push({ line, time: timeOf(line) ?? LONG_AGO });
+      bytes += line.bytes.length;
+    }
+    if (bytes >= runBytes) {
+      files.all.push(await files.write([sorted(run)]));
+      run = [];
+      bytes = 0;
+    }
+  }
+  return sorted(run);
+}
+
+/** Merges neighbouring files until few enough are left to be read at once. */
+async function mergeDown(files: RunFiles, most: number): Promise<void> {
+  while (files.all.length > most) {
+    const merged: string[] = [];
+    for (let first = 0; first < files.all.length; first += most) {
+      const group = files.all.slice(first, first + most);
+      merged.push(await files.write(merge(group.map(readRun))));
+      await Promise.all(group.map((file) => rm(file)));
+    }
+    files.all = merged;
+  }
+}
+
+function sorted(run: TimedLine[]): TimedLine[] {
+  return run.sort((left, right) => compareInstants(left.time, right.time));
+}
+
+/** One of the sorted inputs of a merge. */
+interface Cursor {
+  readonly chunks: AsyncIterator<readonly TimedLine[]> | Iterator<readonly TimedLine[]>;
+  lines: readonly TimedLine[];
+  next: number;
+}
+
+/** Merges sorted inputs; of equal times the earlier input's come first. */
+async function* merge(
+  inputs: readonly (AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>)[],
+): AsyncGenerator<readonly TimedLine[]> {
+  const cursors: Cursor[] = inputs.map((input) => ({ chunks: iteratorOf(input), lines: [], next: 0 }));
+  let out: TimedLine[] = [];
+  for (;;) {
+    let least: TimedLine | undefined;
+    let from: Cursor | undefined;
+    for (const cursor of cursors) {
+      const head = cursor.lines[cursor.next] ?? (await refill(cursor));
+      if (head !== undefined && (least === undefined || head.time < least.time)) {
+        least = head;
+        from = cursor;
+      }
+    }
+    if (least === undefined || from === undefined) {
+      break;
+    }
+    from.next += 1;
+    out.push(least);
+    if (out.length >= CHUNK_LINES) {
+      yield out;
+      out = [];
+    }
+  }
+  yield out;
+}
+
+function iteratorOf(
+  input: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>,
+): Cursor['chunks'] {
+  return Symbol.asyncIterator in input ? input[Symbol.asyncIterator]() : input[Symbol.iterator]();
+}
+
+/** @returns the next line of an input whose chunk is used up; undefined at its end. */
+async function refill(cursor: Cursor): Promise<TimedLine | undefined> {
+  for (;;) {
+    const { done, value } = await cursor.chunks.next();
+    if (done === true) {
+      return undefined;
+    }
+    if (value.length > 0) {
+      cursor.lines = value;
+      cursor.next = 0;
+      return value[0];
+    }
+  }
+}
+
+/** A line of a run file: time, number, whether it was too long, and the line itself. */
+function* encodedChunk(lines: readonly TimedLine[]): Generator<Buffer> {
+  for (let first = 0; first < lines.length; first += CHUNK_LINES) {
+    const pieces: Buffer[] = [];
+    for (const { time, line } of lines.slice(first, first + CHUNK_LINES)) {
+      pieces.push(Buffer.from(`${time} ${line.number} ${line.tooLong ? 1 : 0} `), line.bytes, LINE_FEED);
+    }
+    yield Buffer.concat(pieces);
+  }
+}
+
+const LINE_FEED = Buffer.from('\n');
+
+async function* encoded(
+  chunks: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>,
+): AsyncGenerator<Buffer> {
+  for await (const lines of chunks) {
+    yield* encodedChunk(lines);
+  }
+}
+
+async function* readRun(file: string): AsyncGenerator<readonly TimedLine[]> {
+  for await (const lines of readLines(
+    createReadStream(file, { highWaterMark: FILE_CHUNK_BYTES }),
+    Number.POSITIVE_INFINITY,
+  )) {
+    yield lines.map(decoded);
+  }
+}
+
+function decoded({ bytes }: Line): TimedLine {
+  const first = bytes.indexOf(' ');
+  const second = bytes.indexOf(' ', first + 1);
+  const third = bytes.indexOf(' ', second + 1);
+  const number = Number(bytes.toString('latin1', first + 1, second));
+  const tooLong = bytes.toString('latin1', second + 1, third) === '1';
+  const time = BigInt(bytes.toString('latin1', 0, first));
+  return { time, line: { number, tooLong, bytes: bytes.subarray(third + 1) } };
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { exportDms } from '../../src/exporters/dms.js';
+import type { StoredHistory } from '../../src/history/stored-history.js';
+import { findViolations } from '../../src/history/violations.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { historyOf } from '../support/histories.js';
+import { addressRecord, NOW, observation } from '../support/observations.js';
+
+const time = fc.integer({ min: 0, max: 12 });
+const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
+const exchange = fc.constantFrom(1, 2).map((pri) => ({
+  host: 'example.com',
+  class: 'IN',
+  type: 'MX',
+  pri,
+  target: 'mail.example.com',
+}));
+const headers = fc.dictionary(fc.constantFrom('server', 'via'), fc.constantFrom('a', 'b'), {
+  noNullPrototype: true,
+});
+const source = fc.option(fc.constantFrom('one', 'two'), { nil: undefined });
+
+const anyObservation = fc
+  .record({
+    at: time,
+    dns: fc.option(
+      fc.record({
+        a: fc.uniqueArray(address),
+        mx: fc.uniqueArray(exchange, { selector: ({ pri }) => pri }),
+        types: fc.constantFrom<string[] | undefined>(undefined, ['A'], ['MX'], ['A', 'MX']),
+      }),
+      { nil: undefined },
+    ),
+    headers: fc.option(headers, { nil: undefined }),
+    source,
+  })
+  .filter((parts) => parts.dns !== undefined || parts.headers !== undefined)
+  .map(({ at, dns, headers: held, source: who }) => {
+    const records = dns && [
+      ...(dns.types?.includes('A') !== false ? dns.a.map((ip) => addressRecord('example.com', ip)) : []),
+      ...(dns.types?.includes('MX') !== false ? dns.mx : []),
+    ];
+    return observation({
+      at,
+      ...(records === undefined ? {} : { records }),
+      ...(dns?.types === undefined ? {} : { types: dns.types }),
+      ...(held === undefined ? {} : { headers: held }),
+      ...(who === undefined ? {} : { source: who }),
+    });
+  });
+
+/** What the API shows of a history. */
+function shown({ state, stays, headers: changes }: StoredHistory) {
+  return {
+    created: state.created,
+    lastUpdate: state.lastUpdate,
+    lastChange: state.lastChange,
+    stays: stays.map(({ firstSeen, position, record, source: who, removal }) => ({
+      firstSeen,
+      position,
+      record,
+      who,
+      removed: removal?.removed,
+      removedBy: removal?.source,
+    })),
+    changes,
+  };
+}
+
+test('what is exported and recorded elsewhere gives the same history, whatever was observed in whatever order', () => {
+  fc.assert(
+    fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), (observations) => {
+      const original = historyOf(observations);
+      const lines = [...exportDms(original)];
+      const copy = historyOf(lines.map((line) => parseDmsLine(line, NOW)));
+      expect(shown(copy)).toEqual(shown(original));
+      expect([...exportDms(copy)].length).toBeGreaterThan(0);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('no order of observations leads to a stored history that breaks a rule', () => {
+  fc.assert(
+    fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), (observations) => {
+      expect(findViolations(historyOf(observations))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('observations that left no trace are not exported', () => {
+  const steady = Array.from({ length: 50 }, (_, at) => observation({ at, records: ['192.0.2.1'] }));
+  expect([...exportDms(historyOf(steady))]).toHaveLength(2);
+});

@@ -1,0 +1,315 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
+import { formatInstant, parseInstant } from '../../src/model/instant.js';
+import type { Observation } from '../../src/model/observation.js';
+import { dnsRecordInput } from '../support/dns-record-inputs.js';
+
+const now = parseInstant('2024-03-01T12:00:00Z');
+const a = { host: 'example.com', class: 'IN', type: 'A', ip: '192.0.2.7' };
+const mx = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail.example.com' };
+const whole = {
+  domain: 'example.com',
+  observedAt: '2024-03-01T10:20:30.123456Z',
+  dnsRecords: [a],
+  dnsTypes: ['A', 'AAAA'],
+  httpHeaders: { server: 'nginx', via: ['1.1 a', '1.1 b'] },
+  source: 'probe-1',
+};
+
+function parse(line: unknown): Observation {
+  return parseDmsLine(JSON.stringify(line), now);
+}
+
+/** A whole line with some keys replaced, or left out where they are undefined. */
+function parseWith(keys: Readonly<Record<string, unknown>>): Observation {
+  return parse({ ...whole, ...keys });
+}
+
+/** The line that says what the observation says. */
+function printed({ domain, observedAt, dns, httpHeaders, source }: Observation): string {
+  return JSON.stringify({
+    domain,
+    observedAt: formatInstant(observedAt),
+    dnsRecords: dns && [...dns.records.values()].flat().map(dnsRecordData),
+    dnsTypes: dns?.types && [...dns.types],
+    httpHeaders: httpHeaders && Object.fromEntries(httpHeaders),
+    source,
+  });
+}
+
+test('a line gives the domain, the time, the records by type, the types, the headers and the source', () => {
+  expect(parse(whole)).toEqual({
+    domain: 'example.com',
+    observedAt: 1_709_288_430_123_456n,
+    dns: { types: new Set(['A', 'AAAA']), records: new Map([['A', [parseDnsRecord(a)]]]) },
+    httpHeaders: new Map([
+      ['server', 'nginx'],
+      ['via', '1.1 a, 1.1 b'],
+    ]),
+    source: 'probe-1',
+  });
+});
+
+describe('what a line does not say is absent', () => {
+  test('without dnsTypes, every type was asked', () => {
+    expect(parseWith({ dnsTypes: undefined }).dns).toEqual({
+      records: new Map([['A', [parseDnsRecord(a)]]]),
+    });
+  });
+
+  test('without dnsRecords, DNS was not observed', () => {
+    expect(Object.keys(parseWith({ dnsRecords: undefined, dnsTypes: undefined }))).not.toContain('dns');
+  });
+
+  test('without httpHeaders, HTTP was not observed', () => {
+    expect(Object.keys(parseWith({ httpHeaders: undefined }))).not.toContain('httpHeaders');
+  });
+
+  test('without a source, nobody is named', () => {
+    expect(Object.keys(parseWith({ source: undefined }))).not.toContain('source');
+  });
+
+  test('an empty set of records or of headers was observed', () => {
+    expect(parseWith({ dnsRecords: [], dnsTypes: undefined }).dns).toEqual({ records: new Map() });
+    expect(parseWith({ dnsRecords: [] }).dns).toEqual({ types: new Set(['A', 'AAAA']), records: new Map() });
+    expect(parseWith({ httpHeaders: {} }).httpHeaders).toEqual(new Map());
+  });
+});
+
+describe('canonical form', () => {
+  test('the domain is canonical', () => {
+    expect(parseWith({ domain: 'BÜCHER.example.' }).domain).toBe('xn--bcher-kva.example');
+  });
+
+  test('records that are the same after canonical form are one', () => {
+    const again = { ttl: 60, ip: '192.0.2.7', type: 'a', class: 'in', host: 'EXAMPLE.com.' };
+    expect(parseWith({ dnsRecords: [a, again, a] })).toEqual(parse(whole));
+  });
+
+  test('types are upper-case, and naming one twice is naming it once', () => {
+    expect(parseWith({ dnsTypes: ['a', 'AAAA', 'A', 'aaaa'] })).toEqual(parse(whole));
+  });
+
+  test('the order of the records, of the types and of the keys does not matter', () => {
+    const records = fc.array(dnsRecordInput, { minLength: 1, maxLength: 8 });
+    const permuted = records.chain((list) =>
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+    );
+    fc.assert(
+      fc.property(permuted, ([list, shuffled]) => {
+        const dnsTypes = list.map(({ type }) => type);
+        const { domain, observedAt } = whole;
+        const line = parse({ domain, observedAt, dnsRecords: list, dnsTypes });
+        expect(parse({ dnsTypes: dnsTypes.reverse(), dnsRecords: shuffled, observedAt, domain })).toEqual(
+          line,
+        );
+      }),
+    );
+  });
+
+  test('an observation that was read, printed and read again is the same', () => {
+    const value = fc.string({ unit: fc.constantFrom('a', ' ', '\t', ',', '"', 'é', '\u{1f600}') });
+    const headers = fc.dictionary(
+      fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/),
+      fc.oneof(value, fc.array(value, { minLength: 1 })),
+    );
+    fc.assert(
+      fc.property(fc.array(dnsRecordInput, { maxLength: 6 }), headers, (dnsRecords, httpHeaders) => {
+        const observation = parseWith({ dnsRecords, dnsTypes: undefined, httpHeaders });
+        expect(parseDmsLine(printed(observation), now)).toEqual(observation);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([
+    [{ Via: 'a', VIA: ' b ', via: ['c', '\td'] }, [['via', 'a, b, c, d']]],
+    [{ 'Set-Cookie': ['a=1', 'b=2'] }, [['set-cookie', 'a=1, b=2']]],
+    [{ 'X-A': '' }, [['x-a', '']]],
+  ])('headers %j become %j', (httpHeaders, fields) => {
+    expect([...(parseWith({ httpHeaders }).httpHeaders ?? [])]).toEqual(fields);
+  });
+
+  test('a header may be called __proto__', () => {
+    const line =
+      '{"domain":"a","observedAt":"2024-03-01T10:20:30Z","httpHeaders":{"__proto__":"x","constructor":"y"}}';
+    expect([...(parseDmsLine(line, now).httpHeaders ?? [])]).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+  });
+
+  test('numbers are read as JSON means them', () => {
+    const line = JSON.stringify({ ...whole, dnsTypes: undefined, dnsRecords: [mx] });
+    for (const pri of ['10.0', '1e1', '"10"', '"010"']) {
+      expect(parseDmsLine(line.replace('"pri":10', `"pri":${pri}`), now)).toEqual(parseDmsLine(line, now));
+    }
+    expect(parseDmsLine(line.replace('"pri":10', '"pri":-0'), now)).toEqual(
+      parseDmsLine(line.replace('"pri":10', '"pri":0'), now),
+    );
+  });
+});
+
+describe('the time', () => {
+  test('up to five minutes in the future is taken, more is refused', () => {
+    expect(parseWith({ observedAt: '2024-03-01T12:05:00Z' }).observedAt).toBe(now + 300_000_000n);
+    expect(() => parseWith({ observedAt: '2024-03-01T12:05:00.000001Z' })).toThrow(
+      new InvalidObservationError(
+        'observedAt: 2024-03-01T12:05:00.000001Z is more than five minutes in the future.',
+      ),
+    );
+  });
+
+  test('may have an offset, and keeps its microseconds', () => {
+    const { observedAt } = parseWith({ observedAt: '2024-03-01T10:20:30.1234567+05:30' });
+    expect(formatInstant(observedAt)).toBe('2024-03-01T04:50:30.123456Z');
+  });
+});
+
+describe("a domain's lines that repeat each other", () => {
+  const lines = [
+    whole,
+    { ...whole, observedAt: '2024-03-01T10:20:31.000001Z' },
+    { ...whole, observedAt: '2024-03-01T10:20:32Z', dnsRecords: [] },
+    { ...whole, observedAt: '2024-03-01T10:20:33Z' },
+    { ...whole, domain: 'EXAMPLE.com.', observedAt: '2024-03-01T10:20:33Z' },
+    { ...whole, domain: 'other.example', observedAt: '2024-03-01T10:20:33Z' },
+    { ...whole, source: 'probe-2' },
+    whole,
+  ];
+
+  test.each([
+    ['as JSON.stringify writes them', (line: unknown) => JSON.stringify(line)],
+    [
+      'with spaces',
+      (line: unknown) =>
+        JSON.stringify(line, null, 1).replaceAll(/\n */g, ' ').replaceAll('{ "domain', '{"domain'),
+    ],
+  ])('are each read as if alone, written %s', (_, write) => {
+    for (const line of lines) {
+      const reordered = JSON.stringify(Object.fromEntries(Object.entries(line).reverse()));
+      expect(parseDmsLine(write(line), now)).toEqual(parseDmsLine(reordered, now));
+    }
+  });
+
+  test('are refused each time they come from the future, or name a domain that cannot be', () => {
+    parse(whole);
+    expect(() => parseWith({ observedAt: '2024-03-02T00:00:00Z' })).toThrow('in the future');
+    expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
+    expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
+  });
+
+  test('are judged as a whole when they name the domain again', () => {
+    const twice = `${JSON.stringify(whole).slice(0, -1)},"domain":"other.example"}`;
+    expect(parseDmsLine(twice, now).domain).toBe('other.example');
+    expect(parseDmsLine(twice, now).domain).toBe('other.example');
+  });
+});
+
+describe('a line that cannot be taken is refused, and the reason names the key', () => {
+  test.each([
+    ['', /^the line is not valid JSON/],
+    ['{', /^the line is not valid JSON/],
+    ['{"domain":"a",}', /^the line is not valid JSON/],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z",}', /^the line is not valid JSON/],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', /^the line is not valid JSON/],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', /^the line is not valid JSON/],
+    ['{"domain":"a"} {}', /^the line is not valid JSON/],
+    ['null', /^the line is not a JSON object\.$/],
+    ['[]', /^the line is not a JSON object\.$/],
+    ['"a"', /^the line is not a JSON object\.$/],
+    ['1', /^the line is not a JSON object\.$/],
+    ['{"__proto__":{"domain":"a"}}', /^there is no key "__proto__"\.$/],
+    ['{}', /^domain: it is missing\.$/],
+  ])('%j', (line, reason) => {
+    expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
+    expect(() => parseDmsLine(line, now)).toThrow(reason);
+  });
+
+  const neither = 'it has neither dnsRecords nor httpHeaders: nothing was observed.';
+  const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
+
+  test.each<[Readonly<Record<string, unknown>>, string]>([
+    [{ dnsrecords: [] }, 'there is no key "dnsrecords".'],
+    [{ 'a\nb': 1 }, 'there is no key "a\\nb".'],
+    [{ constructor: 1 }, 'there is no key "constructor".'],
+    [{ domain: undefined }, 'domain: it is missing.'],
+    [{ domain: 1 }, 'domain: it is not a string.'],
+    [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
+    [{ observedAt: undefined }, 'observedAt: it is missing.'],
+    [{ observedAt: 1_709_288_430 }, 'observedAt: it is not a string.'],
+    [
+      { observedAt: 'today' },
+      'observedAt: "today" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
+    ],
+    [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
+    [{ dnsRecords: undefined }, noRecords],
+    [{ dnsRecords: undefined, httpHeaders: undefined }, noRecords],
+    [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
+    [{ dnsRecords: a }, 'dnsRecords: it is not an array of records.'],
+    [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
+    [{ dnsRecords: [a, { ...a, address: '' }] }, 'dnsRecords[1]: a record of type A has no key "address".'],
+    [
+      { dnsRecords: [{ ...a, ip: '1.2.3' }] },
+      'dnsRecords[0]: ip: "1.2.3" is not an IPv4 address: write four decimals without leading zeros.',
+    ],
+    [{ dnsRecords: [a, mx] }, 'dnsRecords[1]: its type MX is not in dnsTypes.'],
+    [{ dnsTypes: [] }, 'dnsTypes: it is empty; write at least one string.'],
+    [{ dnsTypes: null }, 'dnsTypes: it is not an array of strings.'],
+    [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
+    [{ dnsTypes: ['A', 1] }, 'dnsTypes: it is not an array of strings.'],
+    [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
+    [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
+    [{ httpHeaders: [['a', 'b']] }, 'httpHeaders: it is not an object.'],
+    [{ httpHeaders: { a: null } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],
+    [{ httpHeaders: { a: 1 } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],
+    [{ httpHeaders: { a: [] } }, 'httpHeaders["a"]: it is empty; write at least one string.'],
+    [{ httpHeaders: { a: ['b', null] } }, 'httpHeaders["a"]: it is not an array of strings.'],
+    [{ httpHeaders: { a: ['b', 'c\0'] } }, 'httpHeaders["a"]: "c\\u0000" contains U+0000.'],
+    [{ httpHeaders: { a: '\ud800' } }, 'httpHeaders["a"]: "\\ud800" contains a lone surrogate.'],
+    [{ httpHeaders: { '': 'b' } }, 'httpHeaders[""]: "" is not the name of a header field (RFC 9110, 5.1).'],
+    [
+      { httpHeaders: { 'a b': 'c' } },
+      'httpHeaders["a b"]: "a b" is not the name of a header field (RFC 9110, 5.1).',
+    ],
+    [{ source: null }, 'source: it is not a string.'],
+    [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
+    [{ source: 'a\u0007' }, 'source: "a\\u0007" is not 1 to 64 printable characters.'],
+    [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
+    [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
+  ])('%j: %s', (keys, reason) => {
+    expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
+    const reordered = Object.entries({ ...whole, ...keys }).reverse();
+    expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
+  });
+
+  test('the reason is one line that does not repeat the whole of a long one', () => {
+    const long = 'x\n'.repeat(100_000);
+    for (const keys of [
+      { domain: long },
+      { [long]: 1 },
+      { dnsRecords: [{ ...a, ip: long }] },
+      { source: long },
+    ]) {
+      expect(reasonOf(keys)).toMatch(/^.{1,400}$/);
+    }
+  });
+
+  test('a source of 64 printable characters is taken as it is', () => {
+    for (const source of ['x'.repeat(64), 'Sonde é 日本', '😀'.repeat(64)]) {
+      expect(parseWith({ source }).source).toBe(source);
+    }
+  });
+});
+
+function reasonOf(keys: Readonly<Record<string, unknown>>): string {
+  try {
+    parseWith(keys);
+  } catch (error) {
+    if (error instanceof InvalidObservationError) return error.message;
+  }
+  return '';
+}
