@@ -1,0 +1,51 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { codegen } from '@graphql-codegen/core';
+import * as typescript from '@graphql-codegen/typescript';
+import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
+import { buildSchema, parse, printSchema } from 'graphql';
+
+// Writes the resolvers' types from the schema. A field whose parent, arguments or result disagree with
+// schema.graphql then fails to compile.
+
+const SCHEMA = fileURLToPath(new URL('../schema.graphql', import.meta.url));
+const OUTPUT = fileURLToPath(new URL('../src/resolvers/types.generated.ts', import.meta.url));
+
+const RECORD_TYPES = ['A', 'Aaaa', 'Ns', 'Txt', 'Cname', 'Mx', 'Srv', 'Caa', 'Ptr', 'Hinfo', 'Other'];
+
+/** What the resolvers of a type get as their parent: what the loaders give. */
+const MAPPERS = {
+  Domain: '../loaders/domain-history.js#DomainHistory',
+  HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
+  HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
+  SoaRecord: '../loaders/dns-entries.js#SoaEntry',
+  NaptrRecord: '../loaders/dns-entries.js#NaptrEntry',
+  ...Object.fromEntries(RECORD_TYPES.map((name) => [`${name}Record`, '../loaders/dns-entries.js#DnsEntry'])),
+};
+
+const CONFIG = {
+  contextType: './context.js#RequestContext',
+  mappers: MAPPERS,
+  scalars: {
+    Timestamp: '../model/instant.js#Instant',
+    UnsignedInt: 'number',
+  },
+  enumsAsTypes: true,
+  immutableTypes: true,
+  useTypeImports: true,
+  defaultScalarType: 'unknown',
+};
+
+const source = readFileSync(SCHEMA, 'utf8');
+const types = await codegen({
+  filename: OUTPUT,
+  // The text is normalized, so that a comment or a space in it changes nothing here.
+  schema: parse(printSchema(buildSchema(source))),
+  documents: [],
+  config: CONFIG,
+  plugins: [{ typescript: {} }, { 'typescript-resolvers': {} }],
+  pluginMap: { typescript, 'typescript-resolvers': typescriptResolvers },
+});
+
+const text = `// Written by scripts/codegen.js from schema.graphql.\n${types}`;
+if (!existsSync(OUTPUT) || readFileSync(OUTPUT, 'utf8') !== text) writeFileSync(OUTPUT, text);

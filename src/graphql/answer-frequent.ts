@@ -1,0 +1,40 @@
+import type { Request } from 'express';
+import type { ExecutionResult } from 'graphql';
+import type { Viewer } from '../auth/viewer.js';
+import { formatError, type OnInternalError } from './format-error.js';
+import type { HttpAnswer } from './http-answer.js';
+import { plainRequest } from './plain-request.js';
+import { retryAfterOf } from './retry-after.js';
+import type { GraphqlServer } from './server.js';
+
+const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'];
+
+/**
+ * Answers a POST with a document that comes often: byte for byte as Apollo Server does, in a fraction of
+ * its time. Undefined for every other request, of which nothing has been executed then.
+ *
+ * @param request Its body is parsed, which only `application/json` is: no form of another site sent it.
+ */
+export async function answerFrequent(
+  server: GraphqlServer,
+  request: Request,
+  viewer: Viewer,
+): Promise<HttpAnswer | undefined> {
+  const plain = request.method === 'POST' ? plainRequest(request.body) : undefined;
+  const mediaType = request.accepts(MEDIA_TYPES);
+  if (plain === undefined || mediaType === false) return undefined;
+  const operation = server.frequentOperations.find(plain.query);
+  if (operation === undefined) return undefined;
+  if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
+  const result = await server.door.execute(operation, plain.variables, viewer);
+  // Without data it is the variables that do not fit: Apollo Server tells how.
+  return result.data === undefined ? undefined : answerOf(result, mediaType, server.onInternalError);
+}
+
+function answerOf(result: ExecutionResult, mediaType: string, onInternalError: OnInternalError): HttpAnswer {
+  const errors = result.errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
+  const headers = new Map([['content-type', `${mediaType}; charset=utf-8`]]);
+  const retryAfter = retryAfterOf(errors);
+  if (retryAfter !== undefined) headers.set('retry-after', String(retryAfter));
+  return { status: 200, headers, body: `${JSON.stringify({ errors, data: result.data })}\n` };
+}

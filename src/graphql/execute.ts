@@ -1,0 +1,50 @@
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import type { Viewer } from '../auth/viewer.js';
+import type { Loaders } from '../loaders/create-loaders.js';
+import type { RequestContext } from '../resolvers/context.js';
+import { limitRates, type RateLimits } from './rate-limit.js';
+import { createSchema } from './schema.js';
+import { prepareOperation, type StoredOperation } from './stored-operation.js';
+
+/** The one way to the data: the schema with its resolvers and limits, for GraphQL and for REST. */
+export interface GraphqlDoor {
+  readonly schema: GraphQLSchema;
+
+  /** What the schema's resolvers need to answer this viewer. */
+  contextFor(viewer: Viewer): RequestContext;
+
+  /**
+   * Compiles an operation of this program's own: a document with one operation.
+   *
+   * @throws Error for a document that the schema does not allow: the program is wrong.
+   */
+  prepare(source: string): StoredOperation;
+
+  /**
+   * Runs an operation. What was thrown on the way is in the result's errors, as `originalError`.
+   *
+   * @param viewer Who asks, and whose budget of requests it takes from.
+   */
+  execute(
+    operation: StoredOperation,
+    variables: Readonly<Record<string, unknown>>,
+    viewer: Viewer,
+  ): Promise<ExecutionResult>;
+}
+
+/** What the door stands on: the loaders of the process, and how often each kind of viewer may ask. */
+export interface GraphqlDoorOptions {
+  readonly loaders: Loaders;
+  readonly rateLimits: RateLimits;
+}
+
+/** Opens the door: one for a process, since it counts what each client asks for. */
+export function createGraphqlDoor({ loaders, rateLimits }: GraphqlDoorOptions): GraphqlDoor {
+  const schema = limitRates(createSchema(), rateLimits);
+  return {
+    schema,
+    contextFor: (viewer) => ({ viewer, loaders }),
+    prepare: (source) => prepareOperation(schema, source),
+    execute: async ({ run }, variables, viewer) => run(undefined, { viewer, loaders }, variables),
+  };
+}

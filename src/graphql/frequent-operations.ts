@@ -1,0 +1,88 @@
+import { type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode, visit } from 'graphql';
+import { BoundedCache } from '../model/bounded-cache.js';
+import { countSelections } from './selection-count.js';
+import { compileOperation, parseValid, type StoredOperation } from './stored-operation.js';
+
+/** A client's operation that is compiled. */
+export interface FrequentOperation extends StoredOperation {
+  /** The name that the document gives it, if any. */
+  readonly name: string | undefined;
+}
+
+// Compiling takes as long as about thirty executions without it: a client that sends new documents only
+// to have them compiled has to pay as much for it.
+const OCCURRENCES_BEFORE_COMPILING = 32;
+const LONGEST_SOURCE = 8_000;
+const MOST_SELECTIONS = 150;
+const MOST_COUNTED = 500;
+const MOST_COMPILED = 50;
+
+/**
+ * The operations that clients send again and again, compiled: to execute them field by field takes over
+ * ten times as long. Only small documents are taken, with one query and without directives and
+ * introspection, so that the time and the memory that this takes are bounded.
+ */
+export class FrequentOperations {
+  readonly #schema: GraphQLSchema;
+  readonly #occurrences = new BoundedCache<string, number>(MOST_COUNTED);
+  readonly #compiled = new BoundedCache<string, FrequentOperation>(MOST_COMPILED);
+
+  constructor(schema: GraphQLSchema) {
+    this.#schema = schema;
+  }
+
+  /** The operation of a document that has come often. For any other this occurrence is counted. */
+  find(source: string): FrequentOperation | undefined {
+    return this.#compiled.get(source) ?? (source.length > LONGEST_SOURCE ? undefined : this.#count(source));
+  }
+
+  #count(source: string): FrequentOperation | undefined {
+    const occurrences = (this.#occurrences.get(source) ?? 0) + 1;
+    this.#occurrences.set(source, occurrences);
+    // With more it has been found unfit.
+    if (occurrences !== OCCURRENCES_BEFORE_COMPILING) return undefined;
+    const operation = compileFit(this.#schema, source);
+    if (operation !== undefined) this.#compiled.set(source, operation);
+    return operation;
+  }
+}
+
+function compileFit(schema: GraphQLSchema, source: string): FrequentOperation | undefined {
+  try {
+    const document = parseValid(schema, source);
+    const query = onlyQuery(document);
+    if (query === undefined || hasWhatIsNotCompiled(document)) return undefined;
+    if (countSelections(query, document) > MOST_SELECTIONS) return undefined;
+    return { ...compileOperation(schema, document), name: query.name?.value };
+  } catch {
+    // What is wrong with the document is told by the way that all other documents go.
+    return undefined;
+  }
+}
+
+function onlyQuery(document: DocumentNode): OperationDefinitionNode | undefined {
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  const [operation] = operations;
+  const isQuery = operation?.kind === Kind.OPERATION_DEFINITION && operation.operation === 'query';
+  return isQuery && operations.length === 1 ? operation : undefined;
+}
+
+/**
+ * What the compiler takes otherwise than graphql-js: directives, introspection, and a null for a variable
+ * with a default value in a place that takes no null.
+ */
+function hasWhatIsNotCompiled(document: DocumentNode): boolean {
+  let found = false;
+  visit(document, {
+    Directive: () => {
+      found = true;
+    },
+    Field: ({ name }) => {
+      found ||= name.value.startsWith('__') && name.value !== '__typename';
+    },
+    VariableDefinition: ({ type, defaultValue }) => {
+      found ||= defaultValue !== undefined && type.kind !== Kind.NON_NULL_TYPE;
+    },
+  });
+  return found;
+}

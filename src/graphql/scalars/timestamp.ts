@@ -1,0 +1,27 @@
+import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
+import { InvalidObservationError } from '../../model/errors.js';
+import { formatInstant, type Instant, parseInstant } from '../../model/instant.js';
+
+/** Timestamp of schema.graphql: an Instant inside, the specification's text (2.1) outside. */
+export const Timestamp = new GraphQLScalarType<Instant, string>({
+  name: 'Timestamp',
+  serialize: writeTime,
+  parseValue: readTime,
+  parseLiteral: (node) => readTime(node.kind === Kind.STRING ? node.value : undefined),
+});
+
+function writeTime(value: unknown): string {
+  if (typeof value === 'bigint') return formatInstant(value);
+  throw new GraphQLError('Timestamp must be a bigint of microseconds.');
+}
+
+function readTime(value: unknown): Instant {
+  if (typeof value !== 'string')
+    throw new GraphQLError('Timestamp must be text like 2024-03-01T10:20:30.123456Z.');
+  try {
+    return parseInstant(value);
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw new GraphQLError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import type { GraphQLSchema } from 'graphql';
+import type { RequestContext } from '../resolvers/context.js';
+import { resolvers } from '../resolvers/resolvers.js';
+import { Timestamp } from './scalars/timestamp.js';
+import { UnsignedInt } from './scalars/unsigned-int.js';
+
+const SCHEMA_FILE = new URL('../../schema.graphql', import.meta.url);
+
+/** The schema of schema.graphql with its resolvers, without limits. */
+export function createSchema(): GraphQLSchema {
+  return makeExecutableSchema<RequestContext>({
+    typeDefs: readFileSync(SCHEMA_FILE, 'utf8'),
+    resolvers: { ...resolvers, Timestamp, UnsignedInt },
+  });
+}

@@ -1,0 +1,4 @@
+import { DnsRecord } from './DnsRecord.js';
+import type { DnsRecordEntryResolvers } from './types.generated.js';
+
+export const DnsRecordEntry: DnsRecordEntryResolvers = DnsRecord;

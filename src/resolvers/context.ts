@@ -1,0 +1,8 @@
+import type { Viewer } from '../auth/viewer.js';
+import type { Loaders } from '../loaders/create-loaders.js';
+
+/** What every resolver of a request shares. */
+export interface RequestContext {
+  readonly viewer: Viewer;
+  readonly loaders: Loaders;
+}
