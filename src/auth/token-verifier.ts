@@ -1,0 +1,87 @@
+import type { PrismaClient } from '../database/generated/client.js';
+import { BoundedCache } from '../model/bounded-cache.js';
+import type { Instant } from '../model/instant.js';
+import { digestOf, isAccessToken } from './access-token.js';
+import { SCOPES, type Scope, type Viewer } from './viewer.js';
+
+/** Finds out who comes with a token. */
+export interface TokenVerifier {
+  /**
+   * @returns the token's viewer; null for a token that is malformed, unknown, expired or revoked.
+   * @throws what the database's driver throws where the database does not answer.
+   */
+  verify(token: string): Promise<Viewer | null>;
+}
+
+/** How old, in milliseconds, what is known of a token may be: a revoked one works no longer than that. */
+const KNOWN_FOR_MILLISECONDS = 3_000;
+const MOST_TOKENS_KNOWN = 10_000;
+/** In microseconds, as instants are. */
+const LAST_USED_EVERY = 60_000_000n;
+
+interface KnownToken {
+  readonly viewer: Viewer;
+  readonly expiresAt: Instant | null;
+  /** Of the monotonic clock, when the database was asked. */
+  readonly askedAt: number;
+}
+
+/**
+ * Verifies tokens by the database. One that is valid is remembered for three seconds; one that is not is
+ * looked for again each time, so that a token works as soon as it is made.
+ *
+ * @param now The wall clock: expiry and last use are by it.
+ */
+export function createTokenVerifier(prisma: PrismaClient, now: () => Instant): TokenVerifier {
+  const known = new BoundedCache<string, KnownToken>(MOST_TOKENS_KNOWN);
+  const asking = new Map<string, Promise<KnownToken | null>>();
+
+  /** Requests that come while the database is asked about their token wait for the same answer. */
+  const ask = (key: string, digest: Uint8Array<ArrayBuffer>): Promise<KnownToken | null> => {
+    const running = asking.get(key);
+    if (running !== undefined) return running;
+    const answer = findToken(prisma, digest, now()).finally(() => asking.delete(key));
+    asking.set(key, answer);
+    return answer;
+  };
+
+  return {
+    async verify(text) {
+      if (!isAccessToken(text)) return null;
+      const digest = digestOf(text);
+      const key = Buffer.from(digest.buffer).toString('base64');
+      let token = known.get(key) ?? null;
+      if (token === null || performance.now() - token.askedAt > KNOWN_FOR_MILLISECONDS) {
+        token = await ask(key, digest);
+        if (token !== null) known.set(key, token);
+      }
+      return token !== null && !isPast(token.expiresAt, now()) ? token.viewer : null;
+    },
+  };
+}
+
+async function findToken(
+  prisma: PrismaClient,
+  digest: Uint8Array<ArrayBuffer>,
+  now: Instant,
+): Promise<KnownToken | null> {
+  const askedAt = performance.now();
+  const row = await prisma.accessToken.findUnique({ where: { digest } });
+  if (row === null || row.revokedAt !== null || isPast(row.expiresAt, now)) return null;
+  if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) noteUse(prisma, digest, now);
+  const rateLimitKey = Buffer.from(digest).toString('base64');
+  const scopes = new Set<Scope>(SCOPES.filter((scope) => row.scopes.includes(scope)));
+  return { viewer: { kind: 'token', rateLimitKey, scopes }, expiresAt: row.expiresAt, askedAt };
+}
+
+/** Once a minute for all processes together. No answer waits for it, and none fails by it. */
+function noteUse(prisma: PrismaClient, digest: Uint8Array<ArrayBuffer>, now: Instant): void {
+  const due = [{ lastUsed: null }, { lastUsed: { lte: now - LAST_USED_EVERY } }];
+  prisma.accessToken
+    .updateMany({ where: { digest, OR: due }, data: { lastUsed: now } })
+    .catch(() => undefined);
+}
+
+function isPast(expiresAt: Instant | null, now: Instant): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}

@@ -1,0 +1,64 @@
+import type { PrismaClient } from '../database/generated/client.js';
+import { OperationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+import { digestOf, newAccessToken } from './access-token.js';
+import type { Scope } from './viewer.js';
+
+/** What a new token is to be. */
+export interface NewToken {
+  /** Unique among all tokens, revoked ones included. */
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: Instant;
+  /** Null: it does not expire. */
+  readonly expiresAt: Instant | null;
+}
+
+/** What is known of a token: neither it nor its digest. */
+export interface TokenDescription {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: Instant;
+  readonly expiresAt: Instant | null;
+  /** To the minute; null: never used. */
+  readonly lastUsed: Instant | null;
+  readonly revokedAt: Instant | null;
+}
+
+/**
+ * Makes a token.
+ *
+ * @returns the token, which is kept nowhere.
+ * @throws OperationError where there is one of this name.
+ */
+export async function createToken(prisma: PrismaClient, token: NewToken): Promise<string> {
+  const text = newAccessToken();
+  const row = { ...token, scopes: [...token.scopes], digest: digestOf(text) };
+  const { count } = await prisma.accessToken.createMany({ data: [row], skipDuplicates: true });
+  if (count === 0) {
+    throw new OperationError(`There is a token named ${JSON.stringify(token.name)}: choose another name.`);
+  }
+  return text;
+}
+
+/** All tokens, revoked and expired ones too, in the order of their making. */
+export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDescription[]> {
+  return prisma.accessToken.findMany({
+    omit: { digest: true },
+    orderBy: [{ createdAt: 'asc' }, { name: 'asc' }],
+  });
+}
+
+/**
+ * Revokes a token for good; once more changes nothing.
+ *
+ * @throws OperationError where there is none of this name.
+ */
+export async function revokeToken(prisma: PrismaClient, name: string, revokedAt: Instant): Promise<void> {
+  await prisma.accessToken.updateMany({ where: { name, revokedAt: null }, data: { revokedAt } });
+  if ((await prisma.accessToken.count({ where: { name } })) === 0) {
+    throw new OperationError(
+      `There is no token named ${JSON.stringify(name)}: dms token list shows those there are.`,
+    );
+  }
+}

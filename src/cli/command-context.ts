@@ -1,0 +1,64 @@
+import type { Settings } from '../config/settings.js';
+import { type Database, openDatabase } from '../database/client.js';
+import { migrate } from '../database/migrate.js';
+import { PublicError, UsageError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+
+/** What the process gives to its commands. */
+export interface Process {
+  readonly stdin: NodeJS.ReadStream;
+  /** For results. */
+  readonly stdout: NodeJS.WriteStream;
+  /** For everything else. */
+  readonly stderr: NodeJS.WriteStream;
+  /** Reads and checks the settings. @throws UsageError for a bad one. */
+  settings(): Settings;
+  /** The code that the process ends with if the command does not fail; 0 if it is never called. */
+  setExitCode(code: number): void;
+  /** Settles when somebody asks the process to end (SIGTERM, SIGINT). */
+  stopRequested(): Promise<void>;
+}
+
+/** What a command works with. */
+export interface CommandContext extends Process {
+  /** The wall clock. */
+  now(): Instant;
+  /**
+   * Opens the database that the settings name, with its schema up to date.
+   *
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
+   */
+  openDatabase(): Promise<Database>;
+}
+
+/** The context of the commands of a process. */
+export function createCommandContext(parent: Process): CommandContext {
+  return {
+    ...parent,
+    now: () => BigInt(Date.now()) * 1000n,
+    async openDatabase() {
+      const database = await openDatabase(parent.settings());
+      try {
+        await migrate(database.pool);
+        return database;
+      } catch (error) {
+        await database.close();
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Reads a command's arguments: what is wrong with them is a wrong use of the program.
+ *
+ * @throws UsageError in the place of every error whose message is written for the caller.
+ */
+export function asUsageError<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof PublicError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}

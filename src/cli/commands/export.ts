@@ -1,0 +1,48 @@
+import { Command, Option } from 'commander';
+import { exportDms } from '../../exporters/dms.js';
+import { parseDomainName } from '../../model/domain-name.js';
+import { OperationError } from '../../model/errors.js';
+import { readHistories } from '../../recorder/read-histories.js';
+import { asUsageError, type CommandContext } from '../command-context.js';
+import { writeText } from '../write-text.js';
+
+/** Text gathered before it is written: a write for each line would be slow. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
+/** `dms export [DOMAIN…]`: streams history out. */
+export function exportCommand(context: CommandContext): Command {
+  return new Command('export')
+    .summary('write recorded history to standard output')
+    .description(
+      'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
+        'give the same history. Observations that changed nothing are left out.',
+    )
+    .argument('[domain...]', 'domains to export; all when none is named')
+    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
+    .action((domains: string[]) => runExport(context, domains));
+}
+
+async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
+  const names = asUsageError(() => domains.map(parseDomainName));
+  const database = await context.openDatabase();
+  try {
+    const missing = new Set(names);
+    let text = '';
+    for await (const history of readHistories(database.pool, names.length > 0 ? [...missing] : undefined)) {
+      missing.delete(history.name);
+      for (const line of exportDms(history)) {
+        text += line;
+        if (text.length >= CHUNK_CHARACTERS) {
+          await writeText(context.stdout, text);
+          text = '';
+        }
+      }
+    }
+    await writeText(context.stdout, text);
+    if (missing.size > 0) {
+      throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
+    }
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { parseDomainName } from '../../model/domain-name.js';
+import { OperationError, UsageError } from '../../model/errors.js';
+import { forget } from '../../recorder/forget.js';
+import { asUsageError, type CommandContext } from '../command-context.js';
+
+/** `dms forget DOMAIN…`: erases domains' history. */
+export function forgetCommand(context: CommandContext): Command {
+  return new Command('forget')
+    .summary("erase domains' history")
+    .description('Erases everything that is recorded of domains. It asks first, and cannot be undone.')
+    .argument('<domain...>', 'domains to erase')
+    .option('--yes', 'do not ask', false)
+    .action((domains: string[], options: { yes: boolean }) => runForget(context, domains, options.yes));
+}
+
+async function runForget(context: CommandContext, domains: readonly string[], yes: boolean): Promise<void> {
+  const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+  if (!yes && !(await confirmed(context, names))) {
+    context.stderr.write('Nothing was erased.\n');
+    return;
+  }
+  const database = await context.openDatabase();
+  try {
+    const erased = await forget(database.pool, names);
+    for (const name of erased) {
+      context.stdout.write(`erased ${name}\n`);
+    }
+    const missing = names.filter((name) => !erased.includes(name));
+    if (missing.length > 0) {
+      throw new OperationError(`No history is recorded for ${missing.join(', ')}.`);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+async function confirmed(context: CommandContext, names: readonly string[]): Promise<boolean> {
+  if (context.stdin.isTTY !== true) {
+    throw new UsageError('To erase without a terminal to ask on, add --yes.');
+  }
+  const terminal = createInterface({ input: context.stdin, output: context.stderr });
+  try {
+    const answer = await terminal.question(`Erase the history of ${names.join(', ')} for good? [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import { type Application, startApplication } from '../../application.js';
+import type { CommandContext } from '../command-context.js';
+
+/** `dms serve`: serves the API until it is asked to stop. */
+export function serveCommand(context: CommandContext): Command {
+  return new Command('serve')
+    .summary('serve the API')
+    .description(
+      'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), and then answers the requests under way. ' +
+        'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
+    )
+    .action(() => runServe(context));
+}
+
+async function runServe(context: CommandContext): Promise<void> {
+  const settings = context.settings();
+  const stopRequested = context.stopRequested();
+  const application = await startApplication(settings);
+  context.stdout.write(welcome(application));
+  await stopRequested;
+  context.stderr.write('Stopping: requests under way are answered first.\n');
+  await application.stop();
+}
+
+function welcome({ url, sampleDomains, exampleDomain }: Application): string {
+  const samples =
+    sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
+  const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
+  const example =
+    exampleDomain === null
+      ? ['Nothing is recorded yet: npx dms import FILE records.']
+      : [`Try:      curl ${rest}`];
+  return [
+    ...samples,
+    `Serving at ${url}/`,
+    `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
+    `REST:     ${rest}`,
+    ...example,
+    'Stop with Ctrl-C.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,41 @@
+import { UsageError } from '../model/errors.js';
+import { createCommandContext, type Process } from './command-context.js';
+import { createProgram } from './program.js';
+import { isAnswered, throwUsageErrors } from './usage.js';
+
+const FAILURE = 1;
+const WRONG_USE = 2;
+
+/**
+ * Runs one command to its end. What fails is said in one line on standard error, with a stack only where
+ * LOG_LEVEL is debug. The exit code is 0; 1 for a failure; 2 for a wrong use.
+ *
+ * @param args What follows the program's name.
+ */
+export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
+  const program = createProgram(createCommandContext(parent));
+  throwUsageErrors(program, (text) => parent.stdout.write(text));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (isAnswered(error)) return;
+    parent.stderr.write(`dms: ${describe(error, parent)}\n`);
+    parent.setExitCode(error instanceof UsageError ? WRONG_USE : FAILURE);
+  }
+}
+
+function describe(error: unknown, parent: Process): string {
+  if (!(error instanceof Error)) return String(error);
+  if (wantsStack(parent)) return error.stack ?? error.message;
+  const line = error.message.replace(/\s*\n\s*/g, ' ').trim();
+  return line === '' ? error.name : line;
+}
+
+function wantsStack(parent: Process): boolean {
+  try {
+    return parent.settings().logLevel === 'debug';
+  } catch {
+    // The error may be about that very setting.
+    return false;
+  }
+}

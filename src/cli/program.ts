@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import type { CommandContext } from './command-context.js';
+import { exportCommand } from './commands/export.js';
+import { forgetCommand } from './commands/forget.js';
+import { importCommand } from './commands/import.js';
+import { migrateCommand } from './commands/migrate.js';
+import { serveCommand } from './commands/serve.js';
+import { tokenCommand } from './commands/token.js';
+import { verifyCommand } from './commands/verify.js';
+
+/** Every command of `dms`, in the order of its help. */
+const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
+  serveCommand,
+  importCommand,
+  exportCommand,
+  forgetCommand,
+  tokenCommand,
+  migrateCommand,
+  verifyCommand,
+];
+
+/** The whole program, `dms`, for one run: commander keeps what it has parsed. */
+export function createProgram(context: CommandContext): Command {
+  const program = new Command('dms')
+    .description('The memory of domains: their DNS records and HTTP response headers over time.')
+    .addHelpText('after', '\nSettings come from the environment, and from a file .env: see the README.');
+  for (const create of COMMANDS) program.addCommand(create(context));
+  return program;
+}

@@ -1,0 +1,70 @@
+/** Where progress is shown: standard error, a terminal or not. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** What a long work tells of itself. */
+export interface ProgressState {
+  /** Of `total`, in the same unit. */
+  readonly done: number;
+  /** Null when nobody knows. */
+  readonly total: number | null;
+  /** How many items are done, which the rate is of. */
+  readonly items: number;
+}
+
+const TERMINAL_MILLISECONDS = 200;
+const PLAIN_MILLISECONDS = 10_000;
+const BAR_WIDTH = 24;
+
+/**
+ * Shows how far a long work is: a bar with rate and remaining time on a terminal, and a plain line every
+ * ten seconds elsewhere.
+ *
+ * @param noun what the items are, in the plural.
+ * @param state asked for each time that something is shown.
+ * @returns a function that ends the show and clears the bar.
+ */
+export function showProgress(stream: ProgressStream, noun: string, state: () => ProgressState): () => void {
+  const began = performance.now();
+  const terminal = stream.isTTY === true;
+  const show = () => {
+    const line = progressLine(noun, state(), (performance.now() - began) / 1000);
+    stream.write(terminal ? `\r\x1b[2K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`);
+  };
+  const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    if (terminal) {
+      stream.write('\r\x1b[2K');
+    }
+  };
+}
+
+/**
+ * One line of progress.
+ *
+ * @param seconds since the work began.
+ */
+export function progressLine(noun: string, { done, total, items }: ProgressState, seconds: number): string {
+  const rate = Math.round(items / Math.max(seconds, 0.001));
+  const counted = `${items.toLocaleString('en')} ${noun}, ${rate.toLocaleString('en')}/s`;
+  if (total === null || total === 0) {
+    return counted;
+  }
+  const share = Math.min(done / total, 1);
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}]`;
+  const remaining = share === 0 ? '' : `, ${duration((seconds / share) * (1 - share))} left`;
+  return `${bar} ${Math.floor(share * 100)} %  ${counted}${remaining}`;
+}
+
+function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  const clock = `${String(minutes).padStart(hours > 0 ? 2 : 1, '0')}:${String(whole % 60).padStart(2, '0')}`;
+  return hours > 0 ? `${hours}:${clock}` : clock;
+}

@@ -1,0 +1,37 @@
+import type { Scope } from '../auth/viewer.js';
+
+/** How much is logged, from most to nothing. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What a serving process does: everything, or the API only. */
+export const ROLES = ['all', 'api'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** The program's settings, checked. */
+export interface Settings {
+  /** Where to listen; port 0 takes a free one. */
+  readonly host: string;
+  readonly port: number;
+  /** The path before all others: empty, or like `/dms` or `/a/b`. */
+  readonly basePath: string;
+  /** Address of a PostgreSQL database; absent: the embedded database. It may hold a password. */
+  readonly databaseUrl: string | undefined;
+  /** Folder of the embedded database. */
+  readonly dataDirectory: string;
+  readonly logLevel: LogLevel;
+  readonly role: Role;
+  /** Domains asked for in a minute, by a client's address and by a token. */
+  readonly rateLimits: { readonly anonymous: number; readonly token: number };
+  /** What a client without a token may do. */
+  readonly anonymousScopes: ReadonlySet<Scope>;
+  /** Whether a new embedded database is filled with the sample observations. */
+  readonly samples: boolean;
+  /**
+   * Which proxies may name a client's address in X-Forwarded-For: how many of the nearest hops, or those
+   * of these addresses and subnets. Zero hops: none.
+   */
+  readonly trustProxy: number | readonly string[];
+}

@@ -1,0 +1,56 @@
+import express, { type Express, type Handler } from 'express';
+import type { Authenticate } from '../auth/authenticate.js';
+import type { RestHandler } from '../rest/v1/handler.js';
+import type { Logger } from '../telemetry/logging.js';
+import { runForRequest } from '../telemetry/request-id.js';
+import { authenticateRequests } from './authenticate-requests.js';
+import { identifyRequests } from './identify-requests.js';
+import { answerErrors, refuseUnknownPaths } from './last-resort.js';
+import { logRequests } from './log-requests.js';
+import { startPage } from './start-page.js';
+
+/** What the HTTP side is made of. */
+export interface AppOptions {
+  /** '' or like `/dms`. */
+  readonly basePath: string;
+  /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
+  readonly trustProxy: number | readonly string[];
+  readonly log: Logger;
+  readonly authenticate: Authenticate;
+  readonly rest: RestHandler;
+  /** Reads the body itself; who asks is the request's `viewer`. */
+  readonly graphql: Handler;
+}
+
+/** Joins the stages of a request, in their order. */
+export function createApp({ basePath, trustProxy, log, authenticate, rest, graphql }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', trustProxy);
+
+  const graphqlPath = `${basePath}/graphql`;
+  app.use(identifyRequests);
+  app.use(logRequests(log));
+  app.use(authenticateRequests(authenticate));
+  app.use(`${basePath}/api/v1`, restHandler(rest));
+  app.all(graphqlPath, forRequest, graphql);
+  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));
+  app.use(refuseUnknownPaths);
+  app.use(answerErrors(log, (path) => path === graphqlPath));
+  return app;
+}
+
+function restHandler(rest: RestHandler): Handler {
+  return (request, response) => rest(request, response, rawPath(request), request.viewer);
+}
+
+/** As it came: Express' own would take some raw bytes for white space, and escape others. */
+function rawPath({ url, path }: express.Request): string {
+  return url.startsWith('/') ? (url.split('?', 1)[0] ?? '') : path;
+}
+
+/** What GraphQL's own parts log of a request carries its id. */
+const forRequest: Handler = (request, _response, next) => runForRequest(request.requestId, next);

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type ErrorCode, PublicError } from '../model/errors.js';
+import { problemOf } from '../rest/v1/problem.js';
+import type { Logger } from '../telemetry/logging.js';
+import { REQUEST_ID_FIELD } from './identify-requests.js';
+
+/** How long, in milliseconds, a client may take to read why it was refused. */
+const FAREWELL = 2_000;
+
+interface Refusal {
+  readonly status: number;
+  readonly body: string;
+}
+
+/**
+ * Answers what is not HTTP enough to become a request, in the shape that all other refusals have. There
+ * is no request then, and so no Accept to look at.
+ */
+export function answerClientErrors(server: Server, log: Logger): void {
+  const responses = new WeakMap<Duplex, ServerResponse>();
+  const refused = new WeakSet<Duplex>();
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    responses.set(request.socket, response);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // What comes after the first error on a connection is the rest of the same.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const response = responses.get(socket);
+    const midway = response?.headersSent === true && !response.writableFinished;
+    if (!socket.writable || error.code === 'ECONNRESET' || midway) {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    const refusal = refusalOf(error.code);
+    log.info({ requestId, status: refusal.status, reason: error.code }, 'request refused');
+    sayFarewell(socket, textOf(refusal, requestId));
+  });
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return refusal('HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return refusal('PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, body: '' };
+    default:
+      return refusal('INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
+  }
+}
+
+function refusal(code: ErrorCode, detail: string): Refusal {
+  const { body } = problemOf(new PublicError(code, detail), () => {});
+  return { status: body.status, body: JSON.stringify(body) };
+}
+
+function textOf({ status, body }: Refusal, requestId: string): string {
+  const fields = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'connection: close',
+    `${REQUEST_ID_FIELD}: ${requestId}`,
+    ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return `${fields.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Reads on while the client does, since a connection closed on unread data loses what was said last. */
+function sayFarewell(socket: Duplex, text: string): void {
+  const timer = setTimeout(() => socket.destroy(), FAREWELL);
+  socket.once('end', () => socket.destroy());
+  socket.once('close', () => clearTimeout(timer));
+  socket.end(text);
+  socket.resume();
+}

@@ -1,0 +1,41 @@
+import type { ErrorRequestHandler, Handler, Response } from 'express';
+import { PublicError } from '../model/errors.js';
+import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
+import type { Logger } from '../telemetry/logging.js';
+
+/** No other path is answered. */
+export const refuseUnknownPaths: Handler = () => {
+  throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
+};
+
+/**
+ * Answers whatever was thrown on the way, in the shape that the path's clients understand. What a client
+ * is not told goes to the log under the request's id.
+ *
+ * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
+ */
+export function answerErrors(log: Logger, isGraphql: (path: string) => boolean): ErrorRequestHandler {
+  // Express knows an error handler by its four parameters.
+  return (error: unknown, request, response, _next) => {
+    const { requestId } = request;
+    if (response.headersSent) {
+      log.error({ requestId, err: error }, 'response broken off');
+      response.destroy();
+      return;
+    }
+    const problem = problemOf(error, (internal) => log.error({ requestId, err: internal }, 'request failed'));
+    if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(response, problem);
+    else sendProblem(request, response, problem);
+  };
+}
+
+function sendGraphqlError(response: Response, { body, headers }: Problem): void {
+  const errors = [{ message: body.detail, extensions: { code: body.code } }];
+  const text = JSON.stringify({ errors });
+  response.writeHead(body.status, {
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}

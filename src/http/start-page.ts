@@ -1,0 +1,48 @@
+import type { Handler } from 'express';
+import { requireReading } from '../rest/v1/require-reading.js';
+import { ROUTES } from '../rest/v1/routes.js';
+
+/**
+ * The page at the root: where to find what. It loads nothing.
+ *
+ * @param basePath Before all paths; of characters that need no escaping.
+ */
+export function startPage(basePath: string): Handler {
+  const page = Buffer.from(pageOf(basePath));
+  return (request, response) => {
+    requireReading(request, response);
+    response.writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': page.length,
+      'content-security-policy':
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    });
+    response.end(page);
+  };
+}
+
+function pageOf(basePath: string): string {
+  const api = `${basePath}/api/v1`;
+  const example = `${api}/domain/example.com`;
+  const rows = ROUTES.map(
+    ({ name, path, scope, maturity }) =>
+      `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${scope ?? 'no token needed'}<td>${maturity}`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Domain Metadata Service</title>
+<h1>Domain Metadata Service</h1>
+<p>DNS records and HTTP response headers of domains over time. Two doors to the same history:
+<ul>
+<li><a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries
+<li>REST, for example <a href="${example}">${example}</a>
+</ul>
+<table>
+<tr><th>Operation<th>Address<th>Token's scope<th>Maturity
+${rows.join('\n')}
+</table>
+</html>
+`;
+}

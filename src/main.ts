@@ -1,0 +1,34 @@
+import { runCommand } from './cli/main.js';
+import { loadEnvironmentFile, readSettings } from './config/env.js';
+
+// The reader of a pipe may go before we have written everything: that is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit();
+  throw error;
+});
+
+await runCommand(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  settings() {
+    loadEnvironmentFile();
+    return readSettings();
+  },
+  setExitCode(code) {
+    process.exitCode = code;
+  },
+  stopRequested,
+});
+
+/** The first signal asks the command to end; with a second one the system ends the process at once. */
+function stopRequested(): Promise<void> {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  return new Promise((resolve) => {
+    const stop = () => {
+      for (const signal of signals) process.off(signal, stop);
+      resolve();
+    };
+    for (const signal of signals) process.on(signal, stop);
+  });
+}

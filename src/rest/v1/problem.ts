@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { maskError, type OnInternalError } from '../../graphql/format-error.js';
+import { type ErrorCode, ForbiddenError, UnauthenticatedError } from '../../model/errors.js';
+
+/** An error as a client is told of it: the members of RFC 9457 and a stable code, and header fields. */
+export interface Problem {
+  readonly body: {
+    readonly type: 'about:blank';
+    readonly title: string;
+    readonly status: number;
+    readonly detail: string;
+    readonly code: ErrorCode;
+  };
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The status of each code, and its phrase, which is the title where `type` is about:blank. */
+const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
+  INVALID_DOMAIN: [400, 'Bad Request'],
+  INVALID_PARAMETER: [400, 'Bad Request'],
+  UNAUTHENTICATED: [401, 'Unauthorized'],
+  FORBIDDEN: [403, 'Forbidden'],
+  DOMAIN_NOT_FOUND: [404, 'Not Found'],
+  NOT_FOUND: [404, 'Not Found'],
+  METHOD_NOT_ALLOWED: [405, 'Method Not Allowed'],
+  PAYLOAD_TOO_LARGE: [413, 'Content Too Large'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'Unsupported Media Type'],
+  RATE_LIMITED: [429, 'Too Many Requests'],
+  HEADERS_TOO_LARGE: [431, 'Request Header Fields Too Large'],
+  INTERNAL: [500, 'Internal Server Error'],
+  UNAVAILABLE: [503, 'Service Unavailable'],
+};
+
+const REALM = 'Bearer realm="Domain Metadata Service"';
+
+/**
+ * What a client is told of an error: a PublicError as it is, and nothing of the inside.
+ *
+ * @param onInternalError Takes what the client is not told, for the log.
+ */
+export function problemOf(error: unknown, onInternalError: OnInternalError): Problem {
+  const { code, message, retryAfter } = maskError(error, onInternalError);
+  const [status, title] = STATUS_OF_CODE[code];
+  return {
+    body: { type: 'about:blank', title, status, detail: message, code },
+    headers: {
+      ...challengeOf(error),
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    },
+  };
+}
+
+/** RFC 6750, section 3: what a client that may not do something could come with. */
+function challengeOf(error: unknown): Record<string, string> {
+  if (error instanceof UnauthenticatedError) {
+    return { 'www-authenticate': error.credentialSent ? `${REALM}, error="invalid_token"` : REALM };
+  }
+  if (error instanceof ForbiddenError) {
+    return { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${error.scope}"` };
+  }
+  return {};
+}
+
+/** Sends a problem, as application/problem+json (RFC 9457) where the client names that, else as JSON. */
+export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+  const text = JSON.stringify(problem.body);
+  const type = namesProblemJson(request.headers.accept) ? 'application/problem+json' : 'application/json';
+  response.writeHead(problem.body.status, {
+    ...problem.headers,
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': Buffer.byteLength(text),
+    vary: 'Accept',
+  });
+  response.end(text);
+}
+
+/** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */
+function namesProblemJson(accept = ''): boolean {
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return type === 'application/problem+json' && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
+  });
+}
