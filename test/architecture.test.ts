@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const SOURCE = fileURLToPath(new URL('../src', import.meta.url));
+
+/** Each folder of src/ (or file in it), and what it may import besides itself: docs/architecture.md. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  history: ['model'],
+  telemetry: ['model'],
+  database: ['model'],
+  auth: ['database', 'model'],
+  recorder: ['database', 'history', 'model'],
+  importers: ['recorder', 'history', 'model'],
+  exporters: ['recorder', 'history', 'model'],
+  loaders: ['database', 'model'],
+  resolvers: ['loaders', 'auth', 'model'],
+  graphql: ['resolvers', 'loaders', 'auth', 'database', 'model'],
+  rest: ['graphql', 'auth', 'model'],
+  http: ['rest', 'graphql', 'auth', 'telemetry', 'model'],
+  config: ['auth', 'model'],
+  application: [
+    ...['http', 'rest', 'graphql', 'resolvers', 'loaders', 'auth', 'config'],
+    ...['importers', 'exporters', 'recorder', 'history', 'database', 'telemetry', 'model'],
+  ],
+  cli: [
+    ...['application', 'http', 'auth', 'config', 'importers', 'exporters'],
+    ...['recorder', 'history', 'database', 'telemetry', 'model'],
+  ],
+  main: ['cli', 'application', 'config', 'telemetry', 'model'],
+};
+
+/** What the pure layers may use of Node.js: nothing that reads, writes, or tells the time. */
+const PURE_MODULES = ['node:buffer', 'node:crypto', 'node:url', 'tldts'];
+
+interface SourceFile {
+  readonly path: string;
+  readonly layer: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+const files: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.split(sep).join('/'))
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('database/generated/'))
+  .map((path) => {
+    const text = readFileSync(join(SOURCE, path), 'utf8');
+    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, target = '']) => target);
+    return { path, layer: layerOf(path), text, imports };
+  });
+
+function layerOf(path: string): string {
+  return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+}
+
+function resolve(file: SourceFile, target: string): string | null {
+  return target.startsWith('.') ? posix.join(posix.dirname(file.path), target).replace(/\.js$/, '.ts') : null;
+}
+
+describe('the layers of docs/architecture.md', () => {
+  test.each(files.map((file) => [file.path, file] as const))('%s imports downward only', (_path, file) => {
+    const allowed = [file.layer, ...(MAY_IMPORT[file.layer] ?? [])];
+    const layers = file.imports
+      .map((target) => resolve(file, target))
+      .filter((path): path is string => path !== null)
+      .map(layerOf);
+    expect(layers.filter((layer) => !allowed.includes(layer))).toEqual([]);
+  });
+
+  test('every folder of src/ has its place among them', () => {
+    expect(files.map(({ layer }) => layer).filter((layer) => !(layer in MAY_IMPORT))).toEqual([]);
+  });
+
+  test('no two files import each other in a circle', () => {
+    const graph = new Map(
+      files.map((file) => [file.path, file.imports.map((target) => resolve(file, target))] as const),
+    );
+    const done = new Set<string>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      expect(trail, 'a circle of imports').not.toContain(path);
+      if (!done.has(path)) {
+        for (const next of graph.get(path) ?? []) {
+          if (next !== null) {
+            visit(next, [...trail, path]);
+          }
+        }
+        done.add(path);
+      }
+    };
+    for (const path of graph.keys()) {
+      visit(path, []);
+    }
+  });
+
+  test('model and history do no I/O, read no clock and do not know Prisma', () => {
+    for (const { path, layer, imports, text } of files) {
+      if (layer === 'model' || layer === 'history') {
+        const packages = imports.filter((target) => !target.startsWith('.'));
+        expect(
+          packages.filter((target) => !PURE_MODULES.includes(target)),
+          path,
+        ).toEqual([]);
+        expect(text, path).not.toMatch(/Date\.now\(|new Date\(\)|performance\.now|process\./);
+      }
+    }
+  });
+
+  test('only config/env.ts reads the environment', () => {
+    const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path);
+    expect(readers).toEqual(['config/env.ts']);
+  });
+
+  test('data is read by loaders and written by the recorder: resolvers, routes and presenters hold no SQL', () => {
+    for (const { path, layer, text } of files) {
+      if (['resolvers', 'graphql', 'rest', 'http'].includes(layer)) {
+        expect(text, path).not.toMatch(/\$queryRaw|\bSELECT\b|\bpool\.query/);
+      }
+    }
+  });
+});
