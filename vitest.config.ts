@@ -1,8 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   // Tests read no .env file: what they do depends on the environment alone.
   envDir: false,
+  // Vite would take the module build of graphql, and graphql-jit requires the other: two copies in one
+  // process do not know each other's types. Node.js itself takes this one for both.
+  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
     include: ['test/**/*.test.ts'],
     // Each test file with a database has a process of some 450 MB beside it.

@@ -47,7 +47,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 function assemble(pool: pg.Pool, membership: EmbeddedMembership | null): Database {
-  surviveLostConnections(pool);
   const prisma = new PrismaClient({ adapter: prismaAdapter(pool, membership === null) });
   let closed: Promise<void> | undefined;
   return {
@@ -65,17 +64,6 @@ function assemble(pool: pg.Pool, membership: EmbeddedMembership | null): Databas
 /** All clients of the embedded database share one session, in which named statements would clash. */
 function prismaAdapter(pool: pg.Pool, named: boolean): PrismaPg {
   return new PrismaPg(pool, named ? { statementNameGenerator: statementNames() } : {});
-}
-
-/**
- * A connection that the server ends is reported as an event, which ends the process if nobody listens.
- * Whoever uses the connection gets the error by its query; of an idle one nobody needs to know.
- */
-function surviveLostConnections(pool: pg.Pool): void {
-  pool.on('error', () => {});
-  pool.on('connect', (client) => {
-    client.on('error', () => {});
-  });
 }
 
 async function close(pool: pg.Pool, prisma: PrismaClient, membership: EmbeddedMembership | null) {

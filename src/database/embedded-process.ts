@@ -40,6 +40,8 @@ try {
   await owner.run();
   process.exit(0);
 } catch (error) {
-  if (error instanceof OperationError) await report({ state: 'failed', message: error.message });
-  abandon(error);
+  // What the user can mend is said by the process that started this one; the rest is for the log.
+  if (!(error instanceof OperationError)) abandon(error);
+  await report({ state: 'failed', message: error.message });
+  process.exit(1);
 }

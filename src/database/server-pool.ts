@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { valueTypes } from './value-types.js';
+import { createPool } from './pool.js';
 
 /** In milliseconds. A server that does not answer for as long is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -15,13 +15,12 @@ const OLDEST_VERSION = 150_000;
  */
 export async function serverPool(databaseUrl: string, poolSize: number): Promise<pg.Pool> {
   const target = parse(databaseUrl);
-  const pool = new pg.Pool({
+  const pool = createPool({
     connectionString: databaseUrl,
     fallback_application_name: 'dms',
     max: poolSize,
     connectionTimeoutMillis: CONNECTION_TIMEOUT,
     keepAlive: true,
-    types: valueTypes(),
   });
   try {
     await requireUsable(pool);

@@ -14,7 +14,8 @@ export interface GraphqlDoor {
   contextFor(viewer: Viewer): RequestContext;
 
   /**
-   * Compiles an operation of this program's own: a document with one operation.
+   * Compiles an operation of this program's own: a document with one operation, whose variables have no
+   * default values.
    *
    * @throws Error for a document that the schema does not allow: the program is wrong.
    */

@@ -67,10 +67,7 @@ function onlyQuery(document: DocumentNode): OperationDefinitionNode | undefined 
   return isQuery && operations.length === 1 ? operation : undefined;
 }
 
-/**
- * What the compiler takes otherwise than graphql-js: directives, introspection, and a null for a variable
- * with a default value in a place that takes no null.
- */
+/** What the compiler takes otherwise than graphql-js: directives, introspection, and defaults of variables. */
 function hasWhatIsNotCompiled(document: DocumentNode): boolean {
   let found = false;
   visit(document, {
@@ -80,8 +77,8 @@ function hasWhatIsNotCompiled(document: DocumentNode): boolean {
     Field: ({ name }) => {
       found ||= name.value.startsWith('__') && name.value !== '__typename';
     },
-    VariableDefinition: ({ type, defaultValue }) => {
-      found ||= defaultValue !== undefined && type.kind !== Kind.NON_NULL_TYPE;
+    VariableDefinition: ({ defaultValue }) => {
+      found ||= defaultValue !== undefined;
     },
   });
   return found;

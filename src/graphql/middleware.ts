@@ -1,6 +1,6 @@
-import { HeaderMap } from '@apollo/server';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { Viewer } from '../auth/viewer.js';
+import { answerByApollo } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
@@ -19,8 +19,8 @@ export function graphqlMiddleware(
   const readBody = express.json({ limit: BODY_LIMIT });
   return (request, response, next) => {
     readBody(request, response, (error?: unknown) => {
-      const refusal = refusalOfBody(error);
-      if (refusal !== undefined) send(response, refusal);
+      const refused = refusalOfBody(error);
+      if (refused !== undefined) send(response, refused);
       else if (error !== undefined) next(error);
       else answer(server, request, response, viewerOf(request)).catch(next);
     });
@@ -35,36 +35,6 @@ async function answer(
 ): Promise<void> {
   const frequent = await answerFrequent(server, request, viewer);
   send(response, frequent ?? (await answerByApollo(server, request, viewer)));
-}
-
-async function answerByApollo(
-  { apollo, door }: GraphqlServer,
-  request: Request,
-  viewer: Viewer,
-): Promise<HttpAnswer> {
-  const {
-    status = 200,
-    headers,
-    body,
-  } = await apollo.executeHTTPGraphQLRequest({
-    httpGraphQLRequest: {
-      method: request.method,
-      headers: headersOf(request),
-      search: /\?.*$/s.exec(request.url)?.[0] ?? '',
-      body: request.body,
-    },
-    context: async () => door.contextFor(viewer),
-  });
-  if (body.kind !== 'complete') throw new Error('Apollo Server answered in parts, which nothing asks for.');
-  return { status, headers, body: body.string };
-}
-
-function headersOf(request: Request): HeaderMap {
-  const headers = new HeaderMap();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-  }
-  return headers;
 }
 
 function send(response: Response, { status, headers, body }: HttpAnswer): void {

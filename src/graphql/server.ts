@@ -10,13 +10,9 @@ import type { RequestContext } from '../resolvers/context.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
 import { FrequentOperations } from './frequent-operations.js';
+import { MOST_SELECTIONS, MOST_TOKENS } from './limits.js';
 import { retryAfterOf } from './retry-after.js';
 import { sandboxPlugin } from './sandbox.js';
-
-/** A request with 100 aliases of `domain`, each with every field of every record, has 16,000 tokens. */
-const MOST_TOKENS = 20_000;
-/** The same request has 7,000 selections; fragments that spread fragments could make millions of it. */
-const MOST_SELECTIONS = 20_000;
 
 /** What GraphQL over HTTP is answered with. */
 export interface GraphqlServer {

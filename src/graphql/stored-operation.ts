@@ -9,7 +9,8 @@ export interface StoredOperation {
 /**
  * Compiles an operation of this program's own.
  *
- * @param source A document with one operation.
+ * @param source A document with one operation, whose variables have no default values: the compiler does
+ * not know them.
  * @throws Error for a document that the schema does not allow: the program is wrong.
  */
 export function prepareOperation(schema: GraphQLSchema, source: string): StoredOperation {

@@ -1,16 +1,13 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { OperationError } from '../../model/errors.js';
 import { answers } from './answers.js';
-import { enter, type Presence } from './presence.js';
-import { prepareRunDirectory, unusable } from './run-directory.js';
+import { enterOrStart, type Place } from './enter-or-start.js';
+import type { Presence } from './presence.js';
+import { prepareRunDirectory } from './run-directory.js';
 import { type SocketDirectory, shortSocketDirectory } from './short-path.js';
-import { startOwner } from './start-owner.js';
 
 /** How long, in milliseconds, the database stays open after its last user has left. */
 const GRACE = 3000;
-/** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
-const LONGEST_START = 60_000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
 const LONGEST_WAIT = 20_000;
 /** Milliseconds between the first two and between the last attempts at starting it again. */
@@ -30,8 +27,6 @@ export interface EmbeddedMembership {
   readonly port: number;
   /** Whether this joining has made the database. */
   readonly createdNow: boolean;
-  /** The process that has the database open now. */
-  readonly processId: number;
   /**
    * Settles when the database takes connections: at once, unless its process has ended and it is being
    * started again.
@@ -52,12 +47,9 @@ export async function joinEmbedded(options: JoinOptions): Promise<EmbeddedMember
   const dataDirectory = resolve(options.dataDirectory);
   const runDirectory = await prepareRunDirectory(dataDirectory);
   const sockets = await shortSocketDirectory(runDirectory);
-  const membership = new Membership({
-    dataDirectory,
-    runDirectory,
-    sockets,
-    graceMilliseconds: options.graceMilliseconds ?? GRACE,
-  });
+  const graceMilliseconds = options.graceMilliseconds ?? GRACE;
+  const place = { dataDirectory, runDirectory, graceMilliseconds, socketDirectory: sockets.path };
+  const membership = new Membership(place, sockets);
   try {
     await membership.join();
   } catch (error) {
@@ -67,45 +59,45 @@ export async function joinEmbedded(options: JoinOptions): Promise<EmbeddedMember
   return membership;
 }
 
-interface Place {
-  readonly dataDirectory: string;
-  readonly runDirectory: string;
-  readonly sockets: SocketDirectory;
-  readonly graceMilliseconds: number;
-}
-
 class Membership implements EmbeddedMembership {
   readonly port = 5432;
-  readonly #place: Place;
+  readonly #place: Omit<Place, 'mayCreate'>;
+  readonly #sockets: SocketDirectory;
   readonly #closing = new AbortController();
   #presence: Presence | null = null;
   #rejoining: Promise<void> = Promise.resolve();
   #createdNow = false;
+  /** Why the latest attempt to start it again has failed. */
+  #failure: unknown;
 
-  constructor(place: Place) {
+  constructor(place: Omit<Place, 'mayCreate'>, sockets: SocketDirectory) {
     this.#place = place;
+    this.#sockets = sockets;
   }
 
   get host(): string {
-    return this.#place.sockets.path;
+    return this.#sockets.path;
   }
 
   get createdNow(): boolean {
     return this.#createdNow;
   }
 
-  get processId(): number {
-    return this.#presence?.processId ?? 0;
-  }
-
   async join(): Promise<void> {
-    this.#stay(await this.#attempt(true));
+    const { presence, created } = await enterOrStart(
+      { ...this.#place, mayCreate: true },
+      this.#closing.signal,
+    );
+    this.#createdNow = created;
+    this.#stay(presence);
   }
 
   async whenReady(): Promise<void> {
     const limit = new AbortController();
     const late = pause(LONGEST_WAIT, undefined, { signal: limit.signal }).then(() => {
-      throw new Error('The embedded database has ended and did not start again in time.');
+      throw new Error('The embedded database has ended and did not start again in time.', {
+        cause: this.#failure,
+      });
     });
     try {
       await Promise.race([this.#connectable(), late]);
@@ -118,7 +110,7 @@ class Membership implements EmbeddedMembership {
   close(): void {
     this.#closing.abort(new Error('The database is closed.'));
     this.#presence?.leave();
-    this.#place.sockets.remove();
+    this.#sockets.remove();
   }
 
   async #connectable(): Promise<void> {
@@ -132,6 +124,7 @@ class Membership implements EmbeddedMembership {
 
   #stay(presence: Presence): void {
     this.#presence = presence;
+    if (this.#closing.signal.aborted) presence.leave();
     void presence.ended.then(() => {
       this.#presence = null;
       this.#rejoining = this.#rejoin();
@@ -144,33 +137,13 @@ class Membership implements EmbeddedMembership {
       this.#closing.signal.throwIfAborted();
       try {
         // A data folder that has gone is no reason to go on with an empty database.
-        return this.#stay(await this.#attempt(false));
-      } catch {
+        const place = { ...this.#place, mayCreate: false };
+        const { presence } = await enterOrStart(place, this.#closing.signal);
+        return this.#stay(presence);
+      } catch (error) {
+        this.#failure = error;
         await pause(wait, undefined, { signal: this.#closing.signal, ref: false });
       }
     }
   }
-
-  async #attempt(mayCreate: boolean): Promise<Presence> {
-    const { dataDirectory, runDirectory, sockets } = this.#place;
-    const late = AbortSignal.timeout(LONGEST_START);
-    const signal = AbortSignal.any([this.#closing.signal, late]);
-    try {
-      for (;;) {
-        const presence = await enter(runDirectory, sockets.path, signal);
-        if (presence !== null) return presence;
-        const created = await startOwner({ ...this.#place, mayCreate }, signal);
-        if (created) this.#createdNow = true;
-      }
-    } catch (error) {
-      if (late.aborted) throw stuck(dataDirectory);
-      throw error instanceof OperationError || signal.aborted ? error : unusable(dataDirectory, error);
-    }
-  }
-}
-
-function stuck(dataDirectory: string): OperationError {
-  return new OperationError(
-    `The embedded database in ${dataDirectory} did not start within ${LONGEST_START / 1000} seconds. End the process that has it open, or set DATA_DIR to another folder.`,
-  );
 }

@@ -20,31 +20,30 @@ export interface StartOptions {
 
 /**
  * Starts a process of its own that opens the embedded database, and waits until it is open, or until it
- * turns out that another process has it.
+ * turns out that it cannot be opened or that another process has it.
  *
- * @returns whether that process has made the database.
- * @throws OperationError where it cannot be opened, with the reason; the signal's reason when it aborts.
+ * @returns what the process says; null if it ended without a word, for which its log may have the reason.
+ * @throws OperationError where it cannot be started; the signal's reason when it aborts.
  */
-export async function startOwner(options: StartOptions, signal: AbortSignal): Promise<boolean> {
+export async function startOwner(options: StartOptions, signal: AbortSignal): Promise<OwnerReport | null> {
   const runDirectory = await prepareRunDirectory(options.dataDirectory);
-  const logFile = join(runDirectory, 'owner.log');
-  const child = await launch(options, logFile);
+  const child = await launch(options, logFile(runDirectory));
   try {
-    const report = await firstReport(child, signal);
-    if (report.state === 'failed') throw new OperationError(report.message);
-    return report.state === 'ready' && report.created;
-  } catch (error) {
-    if (error instanceof OperationError || signal.aborted) throw error;
-    throw new OperationError(`The embedded database did not start; ${logFile} says why.`, { cause: error });
+    return await firstReport(child, signal);
   } finally {
     child.unref();
     if (child.connected) child.disconnect();
   }
 }
 
-async function launch(options: StartOptions, logFile: string): Promise<ChildProcess> {
+/** Where the processes that have the database open say why they ended. */
+export function logFile(runDirectory: string): string {
+  return join(runDirectory, 'owner.log');
+}
+
+async function launch(options: StartOptions, logPath: string): Promise<ChildProcess> {
   const { dataDirectory, graceMilliseconds, mayCreate } = options;
-  const log = await open(logFile, 'a', 0o600);
+  const log = await open(logPath, 'a', 0o600);
   try {
     return spawn(process.execPath, [PROGRAM, dataDirectory, String(graceMilliseconds), String(mayCreate)], {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
@@ -57,14 +56,17 @@ async function launch(options: StartOptions, logFile: string): Promise<ChildProc
   }
 }
 
-function firstReport(child: ChildProcess, signal: AbortSignal): Promise<OwnerReport> {
+function firstReport(child: ChildProcess, signal: AbortSignal): Promise<OwnerReport | null> {
   return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.once('message', (message) => {
-      if (isOwnerReport(message)) resolve(message);
-      else reject(new Error('The process sent something else than a report.'));
-    });
-    child.once('disconnect', () => reject(new Error('The process ended without a report.')));
+    child.on('error', (error) => reject(unstartable(error)));
+    child.once('message', (message) => resolve(isOwnerReport(message) ? message : null));
+    child.once('disconnect', () => resolve(null));
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function unstartable(error: Error): OperationError {
+  return new OperationError(`The process of the embedded database cannot be started: ${error.message}.`, {
+    cause: error,
   });
 }

@@ -1,0 +1,157 @@
+import { type ExecutionResult, execute, parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGraphqlDoor, type GraphqlDoor } from '../../src/graphql/execute.js';
+import { createLoaders } from '../../src/loaders/create-loaders.js';
+import { PublicError } from '../../src/model/errors.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { anonymous, openDoor, withToken } from '../support/graphql-door.js';
+import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
+
+let database: TestDatabase;
+let door: GraphqlDoor;
+
+const target = 'target.example';
+const SOA = { mname: target, rname: target, serial: 4_294_967_295, refresh: 1, retry: 2, expire: 3 };
+const NAPTR = { order: 1, pref: 2, flags: 'u', services: 's', regex: '', replacement: target };
+const EVERY_TYPE = [
+  { type: 'A', rdata: { ip: '192.0.2.7' }, removed: FIRST_SEEN + 1n },
+  { type: 'AAAA', rdata: { ipv6: '2001:db8::7' } },
+  { type: 'NS', rdata: { target } },
+  { type: 'SOA', rdata: { ...SOA, 'minimum-ttl': 0 } },
+  { type: 'TXT', rdata: { txt: '"\\"😀\n', entries: ['"\\"', '😀\n'] } },
+  { type: 'CNAME', rdata: { target } },
+  { type: 'MX', rdata: { pri: 0, target } },
+  { type: 'SRV', rdata: { pri: 1, weight: 2, port: 3, target } },
+  { type: 'CAA', rdata: { flags: 128, tag: 'issue', value: '' } },
+  { type: 'PTR', rdata: { target } },
+  { type: 'NAPTR', rdata: NAPTR },
+  { type: 'HINFO', rdata: { cpu: 'x', os: 'y' } },
+  { type: 'HTTPS', rdata: { data: '1 . alpn=h2' } },
+];
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  door = openDoor(database);
+  await insertDomain(database.pool, { name: 'a.example' });
+  await insertDnsRecords(database.pool, 'a.example', EVERY_TYPE);
+  await insertHeaderChanges(database.pool, 'a.example', [
+    { name: 'server', observedAt: 1n, value: 'nginx' },
+    { name: 'server', observedAt: 2n, value: 'caddy' },
+    { name: 'via', observedAt: 1n, value: '1.1 a' },
+  ]);
+});
+afterAll(() => database.close());
+
+const HISTORY = `query History($name: String!, $types: [String!]) { domain(name: $name) {
+  name unicodeName registrableDomain created lastUpdate lastChange dnsRecordCount httpHeaderCount changeCount
+  dnsRecords(types: $types) {
+    __typename
+    ... on DnsRecordEntry { host class type firstSeen removed }
+    ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on NsRecord { target } ... on CnameRecord { target }
+    ... on SoaRecord { mname rname serial refresh retry expire minimumTtl } ... on TxtRecord { txt entries }
+    ... on MxRecord { pri target } ... on SrvRecord { pri weight port target }
+    ... on CaaRecord { flags tag value } ... on PtrRecord { target }
+    ... on NaptrRecord { order pref naptrFlags services regex replacement }
+    ... on HinfoRecord { cpu os } ... on OtherRecord { data }
+  }
+  httpHeaders { name value history { event date new old } }
+} }`;
+
+describe('a compiled operation gives what graphql-js gives', () => {
+  test.each([
+    ['every type of record', HISTORY, { name: 'a.example' }],
+    ['a variable for a list', HISTORY, { name: 'a.example', types: ['a', 'TXT'] }],
+    ['a domain that is not recorded', HISTORY, { name: 'nobody.example' }],
+    ['an error beside data', '{ a: domain(name: "a.example") { name } b: domain(name: "..") { name } }', {}],
+    [
+      'fields of one name in several places',
+      '{ domain(name: "a.example") { name name ...F } } fragment F on Domain { httpHeaders { value } httpHeaders { name } }',
+      {},
+    ],
+    ['a variable that is missing', HISTORY, {}],
+    ['a variable of another type', HISTORY, { name: 7 }],
+    ['a list with null in it', HISTORY, { name: 'a.example', types: [null] }],
+  ])('%s', async (_case, source, variables) => {
+    const expected = await execute({
+      schema: door.schema,
+      document: parse(source),
+      contextValue: door.contextFor(anonymous()),
+      variableValues: variables,
+    });
+    const result = await door.execute(door.prepare(source), variables, anonymous());
+    expect(plain(result)).toEqual(plain(expected));
+  });
+});
+
+/** What a client can tell: the data as JSON, and of each error its place and the code of what was thrown. */
+function plain({ data, errors }: ExecutionResult): unknown {
+  const told = errors?.map(({ path, originalError }) => {
+    return { path, code: originalError instanceof PublicError ? originalError.code : null };
+  });
+  return JSON.parse(JSON.stringify({ data, errors: told }));
+}
+
+test('an operation that the schema does not allow cannot be prepared', () => {
+  expect(() => door.prepare('{ domain { nonsense } }')).toThrow(/nonsense/);
+  expect(() => door.prepare('{ domain(')).toThrow(/Syntax Error/);
+});
+
+describe('the limits on how often a client may ask', () => {
+  const limits = { anonymous: 3, token: 5 };
+  const THREE =
+    '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "c.example") { name } }';
+
+  test('count every alias, answer what is within them, and say when to come back', async () => {
+    const limited = openDoor(database, limits);
+    const operation = limited.prepare(
+      '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }',
+    );
+    expect((await limited.execute(operation, {}, anonymous())).errors).toBeUndefined();
+    const { data, errors } = await limited.execute(operation, {}, anonymous());
+    expect(data).toEqual({ a: { name: 'a.example' }, b: null });
+    expect(errors).toHaveLength(1);
+    expect(errors).toMatchObject([{ path: ['b'], originalError: { code: 'RATE_LIMITED' } }]);
+    const retryAfter: unknown = Reflect.get(errors?.[0]?.originalError ?? {}, 'retryAfter');
+    expect(retryAfter).toSatisfy(
+      (seconds: number) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 60,
+    );
+  });
+
+  test('are one budget for each client, which no other client uses up', async () => {
+    const limited = openDoor(database, limits);
+    const operation = limited.prepare(THREE);
+    for (const viewer of [anonymous('192.0.2.1'), anonymous('192.0.2.2'), withToken('192.0.2.1')]) {
+      expect((await limited.execute(operation, {}, viewer)).errors).toBeUndefined();
+    }
+    expect((await limited.execute(operation, {}, anonymous('192.0.2.2'))).errors).toHaveLength(3);
+  });
+
+  test('are wider for clients with a token', async () => {
+    const limited = openDoor(database, limits);
+    const operation = limited.prepare(THREE);
+    expect((await limited.execute(operation, {}, withToken())).errors).toBeUndefined();
+    expect((await limited.execute(operation, {}, withToken())).errors).toHaveLength(1);
+  });
+
+  test('are one and the same for all operations of a process', async () => {
+    const limited = openDoor(database, limits);
+    expect((await limited.execute(limited.prepare(THREE), {}, anonymous())).errors).toBeUndefined();
+    const other = limited.prepare('query ($name: String!) { domain(name: $name) { created } }');
+    expect((await limited.execute(other, { name: 'a.example' }, anonymous())).errors).toHaveLength(1);
+  });
+});
+
+test('a database that is away is an error of the field, not of the program', async () => {
+  const gone = await openTestDatabase();
+  const closed = createGraphqlDoor({
+    loaders: createLoaders(gone.prisma),
+    rateLimits: { anonymous: 9, token: 9 },
+  });
+  await gone.close();
+  const result = await closed.execute(
+    closed.prepare('{ domain(name: "a.example") { name } }'),
+    {},
+    anonymous(),
+  );
+  expect(result).toMatchObject({ data: { domain: null }, errors: [{ path: ['domain'] }] });
+});

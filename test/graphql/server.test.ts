@@ -1,0 +1,298 @@
+import express, { type Express } from 'express';
+import { getIntrospectionQuery } from 'graphql';
+import supertest from 'supertest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { graphqlMiddleware } from '../../src/graphql/middleware.js';
+import { createGraphqlServer } from '../../src/graphql/server.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { anonymous, openDoor, withToken } from '../support/graphql-door.js';
+import { insertDnsRecords, insertDomain } from '../support/rows.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'a.example' });
+  await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
+});
+afterAll(() => database.close());
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+interface Options {
+  /** How often each client may ask. */
+  readonly limit?: number;
+  readonly introspection?: boolean;
+  readonly sandbox?: boolean;
+}
+
+/** GraphQL on /graphql, and what its log got. A client with an Authorization header has a token. */
+async function serve({ limit = 100_000, introspection = true, sandbox = true }: Options = {}) {
+  const logged: unknown[] = [];
+  const door = openDoor(database, { anonymous: limit, token: limit });
+  const onInternalError = (error: unknown) => logged.push(error);
+  const server = await createGraphqlServer(door, { onInternalError, introspection, sandbox });
+  const viewerOf = (request: express.Request) => (request.get('authorization') ? withToken() : anonymous());
+  const app = express().use('/graphql', graphqlMiddleware(server, viewerOf));
+  return { app, logged };
+}
+
+function post(app: Express, query: string, variables?: Record<string, unknown>) {
+  return supertest(app).post('/graphql').send({ query, variables });
+}
+
+const NAME = 'query Name($name: String!) { domain(name: $name) { name } }';
+
+describe('a request', () => {
+  test('is answered by POST', async () => {
+    const { app } = await serve();
+    const response = await post(app, NAME, { name: 'A.example.' });
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(response.text).toBe('{"data":{"domain":{"name":"a.example"}}}\n');
+  });
+
+  test('is answered by GET, but not to a page of another site', async () => {
+    const { app } = await serve();
+    const query = { query: NAME, variables: '{"name":"a.example"}' };
+    const own = await supertest(app).get('/graphql').query(query).set('apollo-require-preflight', 'yes');
+    expect(own.body).toEqual({ data: { domain: { name: 'a.example' } } });
+    const foreign = await supertest(app).get('/graphql').query(query);
+    expect(foreign.status).toBe(400);
+    expect(foreign.body).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+    const form = await supertest(app)
+      .post('/graphql')
+      .type('text/plain')
+      .send(JSON.stringify({ query: '{ __typename }' }));
+    expect(form.status).toBe(400);
+  });
+
+  test('with 100 domains, each field of each type spelled out, is a normal one', async () => {
+    const members = {
+      A: 'ip',
+      Aaaa: 'ipv6',
+      Ns: 'target',
+      Txt: 'txt entries',
+      Cname: 'target',
+      Mx: 'pri target',
+    };
+    const more = {
+      Srv: 'pri weight port target',
+      Caa: 'flags tag value',
+      Ptr: 'target',
+      Hinfo: 'cpu os',
+      Other: 'data',
+    };
+    const longest = {
+      Soa: 'mname rname serial refresh retry expire minimumTtl',
+      Naptr: 'order pref naptrFlags services regex replacement',
+    };
+    const data = Object.entries({ ...members, ...more, ...longest }).map(
+      ([name, fields]) => `... on ${name}Record { __typename host class type firstSeen removed ${fields} }`,
+    );
+    const history = `name unicodeName registrableDomain created lastUpdate lastChange dnsRecordCount httpHeaderCount changeCount dnsRecords { ${data.join(' ')} } httpHeaders { name value history { event date new old } }`;
+    const aliases = Array.from(
+      { length: 100 },
+      (_, index) => `d${index}: domain(name: "d${index}.example") { ${history} }`,
+    );
+    const { app } = await serve();
+    const response = await post(app, `{ ${aliases.join('\n')} }`);
+    expect(response.status).toBe(200);
+    expect(response.body.errors).toBeUndefined();
+    expect(Object.keys(response.body.data)).toHaveLength(100);
+  });
+});
+
+describe('what is wrong with a request is said with a code', () => {
+  test.each([
+    [400, 'GRAPHQL_PARSE_FAILED', '{ domain(', {}],
+    [400, 'GRAPHQL_VALIDATION_FAILED', '{ domain { name } }', {}],
+    [400, 'BAD_USER_INPUT', NAME, { name: 7 }],
+    [200, 'BAD_USER_INPUT', 'query ($n: String = "a.example") { domain(name: $n) { name } }', { n: null }],
+    [200, 'OPERATION_RESOLUTION_FAILURE', 'mutation { forget }', {}],
+    [400, 'OPERATION_RESOLUTION_FAILURE', 'query A { __typename } query B { __typename }', {}],
+    [400, 'GRAPHQL_PARSE_FAILED', `{ ${'__typename '.repeat(30_000)} }`, {}],
+    [400, 'GRAPHQL_VALIDATION_FAILED', fragmentBomb(), {}],
+    [200, 'INVALID_DOMAIN', NAME, { name: '-' }],
+  ])('%d %s', async (status, code, query, variables) => {
+    const { app, logged } = await serve();
+    const response = await post(app, query, variables);
+    expect(response.body).toMatchObject({ errors: [{ extensions: { code } }] });
+    expect(response.status).toBe(status);
+    expect(logged).toEqual([]);
+  });
+
+  test.each([
+    [400, 'BAD_REQUEST', 'application/json', '{"query":'],
+    [413, 'PAYLOAD_TOO_LARGE', 'application/json', JSON.stringify({ query: ' '.repeat(600_000) })],
+    [415, 'UNSUPPORTED_MEDIA_TYPE', 'application/json; charset=koi8-r', '{}'],
+    [400, 'BAD_REQUEST', 'application/json', '[{"query":"{ __typename }"}]'],
+    [400, 'BAD_REQUEST', 'application/json', '{"query":7}'],
+  ])('%d %s for a body that cannot be read', async (status, code, type, body) => {
+    const { app, logged } = await serve();
+    const response = await supertest(app).post('/graphql').set('content-type', type).send(body);
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({ errors: [{ extensions: { code } }] });
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(logged).toEqual([]);
+  });
+
+  test.each([101, 2000, 6500])('and %d levels of nesting do no harm', async (levels) => {
+    const { app, logged } = await serve();
+    const response = await post(app, `${'{a'.repeat(levels)}${'}'.repeat(levels)}`);
+    expect(response.status).toBe(400);
+    expect(response.body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(logged).toEqual([]);
+  });
+
+  test('but nothing of the schema is given away by it', async () => {
+    const { app } = await serve({ introspection: false });
+    const response = await post(app, '{ domain(name: "a.example") { nam } }');
+    expect(response.text).not.toContain('Did you mean');
+  });
+});
+
+/** Fragments that spread each other: 2 to the power of 30 selections in a few hundred characters. */
+function fragmentBomb(): string {
+  const fragments = Array.from(
+    { length: 30 },
+    (_, index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`,
+  );
+  return `{ ...F0 } ${fragments.join(' ')} fragment F30 on Query { __typename }`;
+}
+
+describe('the schema', () => {
+  test('can be asked for', async () => {
+    const { app } = await serve();
+    const response = await post(app, getIntrospectionQuery());
+    expect(response.body.data.__schema.queryType).toMatchObject({ name: 'Query' });
+  });
+
+  test('cannot be asked for where that is switched off', async () => {
+    const { app } = await serve({ introspection: false });
+    const response = await post(app, getIntrospectionQuery());
+    expect(response.status).toBe(400);
+    expect(response.body.data).toBeUndefined();
+  });
+});
+
+test('a client beyond its limit gets the other data, the error beside it, and when to come back', async () => {
+  const { app } = await serve({ limit: 2 });
+  const query =
+    '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "a.example") { name } }';
+  const response = await post(app, query);
+  expect(response.status).toBe(200);
+  expect(response.body).toMatchObject({
+    data: { a: { name: 'a.example' }, b: null, c: null },
+    errors: [{ path: ['c'], extensions: { code: 'RATE_LIMITED' } }],
+  });
+  const seconds = Number(response.headers['retry-after']);
+  expect(seconds).toBe(response.body.errors[0].extensions.retryAfter);
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  const other = await post(app, query).set('authorization', 'Bearer x');
+  expect(other.body.data.b, 'the budget of another client').toBeNull();
+  expect(other.body.errors).toHaveLength(1);
+});
+
+test.each(['development', 'production', 'test'])(
+  'an inside error is masked and logged, NODE_ENV=%s',
+  async (env) => {
+    vi.stubEnv('NODE_ENV', env);
+    const { app, logged } = await serve();
+    await database.pool.query('ALTER TABLE domain RENAME TO hidden');
+    try {
+      const response = await post(app, NAME, { name: 'a.example' });
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({
+        data: { domain: null },
+        errors: [
+          {
+            message: 'The server has failed at this request. The failure is recorded.',
+            locations: [{ line: 1, column: 30 }],
+            path: ['domain'],
+            extensions: { code: 'INTERNAL' },
+          },
+        ],
+      });
+      expect(logged).toHaveLength(1);
+      expect(String(logged[0])).toContain('relation "domain" does not exist');
+    } finally {
+      await database.pool.query('ALTER TABLE hidden RENAME TO domain');
+    }
+  },
+);
+
+describe('a request that comes again and again', () => {
+  const cases: [string, string, unknown][] = [
+    ['a found domain', NAME, { name: 'a.example' }],
+    ['a domain that is not recorded', NAME, { name: 'b.example' }],
+    ['an invalid name', NAME, { name: '-' }],
+    ['a variable of another type', NAME, { name: 7 }],
+    [
+      'a null that is not allowed',
+      'query ($n: String = "a.example") { domain(name: $n) { name } }',
+      { n: null },
+    ],
+    ['an invalid document', '{ domain(name: "a.example") { nonsense } }', {}],
+    ['two operations', 'query A { __typename } query B { __typename }', {}],
+    [
+      'a directive',
+      'query ($on: Boolean!) { domain(name: "a.example") { name @include(if: $on) } }',
+      { on: false },
+    ],
+    ['introspection', '{ __schema { queryType { name } } }', {}],
+    [
+      'a union',
+      '{ domain(name: "a.example") { dnsRecords { __typename ... on ARecord { ip firstSeen } } } }',
+      {},
+    ],
+    ['deep nesting', `${'{a'.repeat(2000)}${'}'.repeat(2000)}`, {}],
+  ];
+
+  test.each(cases)('is answered every time as the first time: %s', async (_case, query, variables) => {
+    const { app } = await serve();
+    const answers = new Set<string>();
+    for (let time = 0; time < 40; time += 1) {
+      const response = await supertest(app).post('/graphql').send({ query, variables });
+      answers.add(`${response.status} ${response.headers['content-type']} ${response.text}`);
+    }
+    expect([...answers]).toHaveLength(1);
+  });
+
+  test('is answered in the media type that is asked for, and by its operation', async () => {
+    const { app } = await serve();
+    const answers: string[] = [];
+    for (let time = 0; time < 40; time += 1) await post(app, NAME, { name: 'a.example' });
+    for (const accept of ['application/graphql-response+json', 'application/json', '*/*', 'image/png']) {
+      const { status, headers } = await post(app, NAME, { name: 'a.example' }).set('accept', accept);
+      answers.push(`${status} ${headers['content-type']}`);
+    }
+    expect(answers).toEqual([
+      '200 application/graphql-response+json; charset=utf-8',
+      '200 application/json; charset=utf-8',
+      '200 application/json; charset=utf-8',
+      '406 application/json; charset=utf-8',
+    ]);
+    const named = (operationName: unknown) =>
+      supertest(app)
+        .post('/graphql')
+        .send({ query: NAME, variables: { name: 'a.example' }, operationName });
+    expect((await named('Name')).body.data).toEqual({ domain: { name: 'a.example' } });
+    expect((await named(null)).body.data).toEqual({ domain: { name: 'a.example' } });
+    expect((await named('Other')).body).toMatchObject({
+      errors: [{ extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } }],
+    });
+  });
+
+  test('counts against the limit as before, with Retry-After', async () => {
+    const { app } = await serve({ limit: 40 });
+    for (let time = 0; time < 40; time += 1) await post(app, NAME, { name: 'a.example' });
+    const response = await post(app, NAME, { name: 'a.example' });
+    expect(response.body).toMatchObject({
+      data: { domain: null },
+      errors: [{ extensions: { code: 'RATE_LIMITED' } }],
+    });
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  });
+});

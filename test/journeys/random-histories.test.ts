@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { parseInstant } from '../../src/model/instant.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { bodies, replayLines } from '../replay/replay.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
+import { answersOf, differences, type Serving, serve } from './serving.js';
+
+const NOW = parseInstant('2026-01-01T00:00:00Z');
+
+/** RANDOM_RUNS=5000 looks longer. */
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? 60);
+
+const TIMEOUT = 60_000 + 200 * numRuns;
+
+/** Spellings that mean three domains. */
+const SPELLINGS = ['a', 'A', 'b', 'bücher', 'xn--bcher-kva', 'BÜCHER'];
+
+let database: TestDatabase;
+let serving: Serving;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  serving = await serve(database.environment);
+});
+
+afterAll(async () => {
+  await serving.close();
+  await database.close();
+});
+
+/** Each run has domains of its own, so that nothing has to be erased between them. */
+let run = 0;
+
+function linesOf(observations: readonly ObservationLine[]): string[] {
+  return observations.map((line) => JSON.stringify({ ...line, domain: `${line.domain}.r${run}.example` }));
+}
+
+/** Records lines by a recorder of their own in batches of the given sizes, the last with what is left. */
+async function record(lines: readonly string[], sizes: readonly number[] = []): Promise<void> {
+  const recorder = createRecorder(database.pool, { now: () => BigInt(Date.now()) * 1000n });
+  const observations = lines.map((line) => parseDmsLine(line, NOW));
+  let from = 0;
+  for (const size of [...sizes, observations.length]) {
+    await recorder.record(observations.slice(from, from + size));
+    from += size;
+  }
+}
+
+/** What a plain replay of the rules gives for lines in this order. */
+function replayed(...lines: (readonly string[])[]): Map<string, string> {
+  return bodies(replayLines(lines.flat()));
+}
+
+/** Compares Get domain with what is expected; a failure shows only the domains that differ. */
+async function expectAnswers(expected: ReadonlyMap<string, string>): Promise<void> {
+  expect(differences(expected, await answersOf(serving.url, expected.keys()))).toEqual([]);
+}
+
+const manyLines = <Line>(line: fc.Arbitrary<Line>) => fc.array(line, { minLength: 1, maxLength: 30 });
+const batchSizes = fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 12 });
+
+describe('any observations, recorded in any batches', () => {
+  it(
+    'give the histories that a plain replay of the rules gives, byte for byte',
+    async () => {
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        batchSizes,
+        async (given, sizes) => {
+          run += 1;
+          const lines = linesOf(given);
+          await record(lines, sizes);
+          await expectAnswers(replayed(lines));
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'change nothing when they are recorded a second time',
+    async () => {
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        batchSizes,
+        async (given, sizes) => {
+          run += 1;
+          const lines = linesOf(given);
+          await record(lines);
+          await record(lines, sizes);
+          await expectAnswers(replayed(lines));
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
+
+describe('two writers at the same time', () => {
+  it(
+    'of different domains each end in the state that they give alone',
+    async () => {
+      const writer = (domain: string) => fc.tuple(manyLines(observationLine([domain])), batchSizes);
+      const property = fc.asyncProperty(
+        writer('a'),
+        writer('b'),
+        async ([one, oneSizes], [other, otherSizes]) => {
+          run += 1;
+          const [left, right] = [linesOf(one), linesOf(other)];
+          await Promise.all([record(left, oneSizes), record(right, otherSizes)]);
+          await expectAnswers(replayed(left, right));
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'of different parts of one domain end in the state that both give',
+    async () => {
+      const writer = (line: fc.Arbitrary<ObservationLine>) => fc.tuple(manyLines(line), batchSizes);
+      const property = fc.asyncProperty(
+        writer(typeLine('a', 'A')),
+        writer(fc.oneof(headerLine('a'), typeLine('a', 'TXT'))),
+        async ([one, oneSizes], [other, otherSizes]) => {
+          run += 1;
+          const [left, right] = [linesOf(one), linesOf(other)];
+          await Promise.all([record(left, oneSizes), record(right, otherSizes)]);
+          await expectAnswers(replayed(left, right));
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'of one domain end in the state that one of their two orders gives',
+    async () => {
+      const lines = manyLines(observationLine(['a', 'b']));
+      const property = fc.asyncProperty(lines, lines, async (one, other) => {
+        run += 1;
+        const [left, right] = [linesOf(one), linesOf(other)];
+        await Promise.all([record(left), record(right)]);
+        const [leftFirst, rightFirst] = [replayed(left, right), replayed(right, left)];
+        for (const [domain, answer] of await answersOf(serving.url, leftFirst.keys())) {
+          expect([leftFirst.get(domain), rightFirst.get(domain)]).toContain(answer);
+        }
+      });
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});

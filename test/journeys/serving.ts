@@ -1,0 +1,69 @@
+import { startDms } from './dms-command.js';
+
+/** A serving `dms` on a free port. */
+export interface Serving {
+  /** Without a slash at the end. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts `dms serve` on a database and waits until it tells its address.
+ *
+ * @throws Error with what it said, if it ends instead.
+ */
+export async function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
+  const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
+  const address = new Promise<string>((resolve) => {
+    let said = '';
+    const listen = (part: string) => {
+      said += part;
+      const url = /https?:\/\/[\w.[\]-]+:\d+/.exec(said)?.[0];
+      if (url !== undefined) resolve(url);
+    };
+    child.stdout?.on('data', listen);
+    child.stderr?.on('data', listen);
+  });
+  const failure = result.then(({ code, stderr }): never => {
+    throw new Error(`dms serve ended with ${code}: ${stderr}`);
+  });
+  const url = await Promise.race([address, failure]);
+  return {
+    url,
+    async close() {
+      child.kill('SIGTERM');
+      await failure.catch(() => {});
+    },
+  };
+}
+
+/** How many requests are under way at once. */
+const CONCURRENCY = 8;
+
+/** What Get domain answers for each domain. */
+export async function answersOf(url: string, domains: Iterable<string>): Promise<Map<string, string>> {
+  const waiting = [...domains];
+  const found = new Map(waiting.map((domain) => [domain, '']));
+  const ask = async () => {
+    for (let domain = waiting.pop(); domain !== undefined; domain = waiting.pop()) {
+      const response = await fetch(`${url}/api/v1/domain/${domain}`);
+      found.set(domain, await response.text());
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, ask));
+  return found;
+}
+
+/**
+ * The domains whose answers differ, each with both bodies: short where everything is equal, and telling
+ * where it is not.
+ */
+export function differences(
+  expected: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, string>,
+): { domain: string; expected: string | undefined; found: string | undefined }[] {
+  const domains = new Set([...expected.keys(), ...found.keys()]);
+  return [...domains]
+    .filter((domain) => expected.get(domain) !== found.get(domain))
+    .map((domain) => ({ domain, expected: expected.get(domain), found: found.get(domain) }));
+}

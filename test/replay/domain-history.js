@@ -1,0 +1,178 @@
+/**
+ * The rules of recording, one domain and one observation at a time: nothing but Maps and
+ * comparisons of times.
+ */
+
+/** @typedef {import('./observation.js').Observation} Observation */
+/** @typedef {import('./observation.js').RecordData} RecordData */
+
+/** @typedef {{ data: RecordData, firstSeen: string, removed: string | null }} Entry */
+/** @typedef {{ date: string, value: string }} HeaderItem */
+
+/**
+ * @typedef {object} DomainHistory
+ * @property {string} domain
+ * @property {string | undefined} created
+ * @property {string | undefined} lastUpdate
+ * @property {Entry[]} entries every stay of a record, removed or not
+ * @property {Map<string, HeaderItem[]>} headers by name, oldest first
+ * @property {Map<string, string>} latest time of the latest observation of each part
+ */
+
+/** @typedef {'acts' | 'again' | 'stale'} Standing what an observation may do to a part */
+
+/**
+ * @typedef {object} Outcome
+ * @property {'recorded' | 'repeated' | 'stale'} outcome
+ * @property {boolean} changed whether a record or a header's value came, went, or became another
+ */
+
+/** The part of HTTP headers; no DNS type has a name in lower case. */
+const HTTP = 'http';
+
+/** The part of all DNS types that nobody asked for by name. */
+const EVERY_TYPE = 'every type';
+
+/**
+ * @param {string} domain
+ * @returns {DomainHistory}
+ */
+export function newHistory(domain) {
+  return {
+    domain,
+    created: undefined,
+    lastUpdate: undefined,
+    entries: [],
+    headers: new Map(),
+    latest: new Map(),
+  };
+}
+
+/**
+ * Records an observation of the history's domain: it acts on the parts whose latest observation is
+ * older, and on no other.
+ *
+ * @param {DomainHistory} history changed in place
+ * @param {Observation} observation
+ * @returns {Outcome}
+ */
+export function record(history, observation) {
+  const parts = observedParts(history, observation).map((part) => ({
+    part,
+    standing: standingOf(latestOf(history, part), observation.time),
+  }));
+  const acted = parts.filter(({ standing }) => standing === 'acts').map(({ part }) => part);
+  if (acted.length === 0) {
+    const stale = parts.some(({ standing }) => standing === 'stale');
+    return { outcome: stale ? 'stale' : 'repeated', changed: false };
+  }
+  const changes = acted.map((part) => actOn(history, part, observation));
+  noteTimes(history, acted, observation.time);
+  return { outcome: 'recorded', changed: changes.includes(true) };
+}
+
+/**
+ * The parts that an observation speaks of. One of every type speaks of the types known so far, of
+ * those that it brings, and of all the others together.
+ *
+ * @param {DomainHistory} history
+ * @param {Observation} observation
+ * @returns {string[]}
+ */
+function observedParts(history, { records, types, headers }) {
+  const parts = headers === undefined ? [] : [HTTP];
+  if (records === undefined) return parts;
+  if (types !== undefined) return [...parts, ...new Set(types)];
+  const known = [...history.latest.keys()].filter((part) => part !== HTTP);
+  const present = history.entries.map(({ data }) => String(data['type']));
+  const brought = records.map(({ type }) => String(type));
+  return [...parts, ...new Set([EVERY_TYPE, ...known, ...present, ...brought])];
+}
+
+/**
+ * @param {DomainHistory} history
+ * @param {string} part
+ * @returns {string | undefined}
+ */
+function latestOf(history, part) {
+  const own = history.latest.get(part);
+  const common = part === HTTP ? undefined : history.latest.get(EVERY_TYPE);
+  if (own === undefined || common === undefined) return own ?? common;
+  return own > common ? own : common;
+}
+
+/**
+ * @param {string | undefined} latest
+ * @param {string} time
+ * @returns {Standing}
+ */
+function standingOf(latest, time) {
+  if (latest === undefined || latest < time) return 'acts';
+  return latest === time ? 'again' : 'stale';
+}
+
+/**
+ * @param {DomainHistory} history
+ * @param {string} part
+ * @param {Observation} observation
+ * @returns {boolean} whether anything changed
+ */
+function actOn(history, part, { time, records = [], headers = new Map() }) {
+  if (part === HTTP) return actOnHeaders(history, headers, time);
+  return actOnType(
+    history,
+    part,
+    records.filter((data) => data['type'] === part),
+    time,
+  );
+}
+
+/**
+ * @param {DomainHistory} history
+ * @param {string} type
+ * @param {RecordData[]} records the complete set of this type's records
+ * @param {string} time
+ * @returns {boolean}
+ */
+function actOnType(history, type, records, time) {
+  const present = new Map();
+  for (const entry of history.entries) {
+    if (entry.data['type'] === type && entry.removed === null) present.set(JSON.stringify(entry.data), entry);
+  }
+  const observed = new Map(records.map((data) => [JSON.stringify(data), data]));
+  const gone = [...present].filter(([key]) => !observed.has(key));
+  const come = [...observed].filter(([key]) => !present.has(key));
+  for (const [, entry] of gone) entry.removed = time;
+  for (const [, data] of come) history.entries.push({ data, firstSeen: time, removed: null });
+  return gone.length + come.length > 0;
+}
+
+/**
+ * A header that is missing changes nothing, and neither does its return with the value it had.
+ *
+ * @param {DomainHistory} history
+ * @param {Map<string, string>} headers
+ * @param {string} time
+ * @returns {boolean}
+ */
+function actOnHeaders(history, headers, time) {
+  let changed = false;
+  for (const [name, value] of headers) {
+    const items = history.headers.get(name) ?? [];
+    if (items.at(-1)?.value === value) continue;
+    history.headers.set(name, [...items, { date: time, value }]);
+    changed = true;
+  }
+  return changed;
+}
+
+/**
+ * @param {DomainHistory} history
+ * @param {string[]} acted
+ * @param {string} time
+ */
+function noteTimes(history, acted, time) {
+  for (const part of acted) history.latest.set(part, time);
+  if (history.created === undefined || time < history.created) history.created = time;
+  if (history.lastUpdate === undefined || time > history.lastUpdate) history.lastUpdate = time;
+}

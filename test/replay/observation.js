@@ -1,0 +1,136 @@
+/** A line of the import format `dms`, read into an observation in canonical form. */
+
+import { domainName, hostName, ipv4, ipv6, timestamp, txtBytes, txtText } from './canonical.js';
+
+/** @typedef {Record<string, string | number | string[]>} RecordData host, class, type, then the own fields */
+
+/**
+ * @typedef {object} Observation
+ * @property {string} domain
+ * @property {string} time see `timestamp` in canonical.js
+ * @property {RecordData[] | undefined} records undefined: DNS was not observed
+ * @property {string[] | undefined} types undefined: every type was asked and answered
+ * @property {Map<string, string> | undefined} headers undefined: HTTP was not observed
+ */
+
+/** The own fields of each type (specification, 2.3; the others as PHP's dns_get_record names them). */
+const OWN_FIELDS = new Map(
+  Object.entries({
+    A: ['ip'],
+    AAAA: ['ipv6'],
+    NS: ['target'],
+    SOA: ['mname', 'rname', 'serial', 'refresh', 'retry', 'expire', 'minimum-ttl'],
+    TXT: ['txt', 'entries'],
+    CNAME: ['target'],
+    PTR: ['target'],
+    MX: ['pri', 'target'],
+    SRV: ['pri', 'weight', 'port', 'target'],
+    CAA: ['flags', 'tag', 'value'],
+    NAPTR: ['order', 'pref', 'flags', 'services', 'regex', 'replacement'],
+    HINFO: ['cpu', 'os'],
+  }),
+);
+
+/** The own fields that hold a host name, and so are compared without regard to case and final dot. */
+const HOST_NAME_FIELDS = ['target', 'mname', 'rname', 'replacement'];
+
+/** The types without fields of their own whose `data` holds hexadecimal. */
+const HEXADECIMAL_TYPES = ['DS', 'CDS', 'TLSA', 'SSHFP'];
+
+/**
+ * Reads one line. It expects a line that an import would take; where a line lacks what every
+ * observation has, it throws.
+ *
+ * @param {string} line
+ * @returns {Observation}
+ */
+export function readObservation(line) {
+  const { domain, observedAt, dnsRecords, dnsTypes, httpHeaders } = JSON.parse(line);
+  if (dnsRecords === undefined && httpHeaders === undefined) throw new Error('nothing was observed');
+  return {
+    domain: domainName(domain),
+    time: timestamp(observedAt),
+    records: dnsRecords?.map(recordData),
+    types: dnsTypes,
+    headers: httpHeaders === undefined ? undefined : headerValues(httpHeaders),
+  };
+}
+
+/**
+ * The own fields of a type, in the order of the answer.
+ *
+ * @param {unknown} type
+ * @returns {string[]}
+ */
+export function ownFields(type) {
+  return OWN_FIELDS.get(String(type)) ?? ['data'];
+}
+
+/**
+ * A record's data in canonical form, its keys in the order of the answer.
+ *
+ * @param {RecordData} record
+ * @returns {RecordData}
+ */
+function recordData(record) {
+  const type = textOf(record, 'type');
+  /** @type {RecordData} */
+  const data = { host: hostName(textOf(record, 'host')), class: textOf(record, 'class'), type };
+  if (type === 'TXT') return { ...data, ...txtFields([record['entries'] ?? textOf(record, 'txt')].flat()) };
+  for (const field of ownFields(type)) data[field] = ownValue(record, type, field);
+  return data;
+}
+
+/**
+ * @param {RecordData} record
+ * @param {string} field
+ * @returns {string}
+ */
+function textOf(record, field) {
+  const value = record[field];
+  if (typeof value !== 'string') throw new Error(`a record's ${field} is no text`);
+  return value;
+}
+
+/**
+ * @param {(string | number)[]} entries
+ * @returns {RecordData}
+ */
+function txtFields(entries) {
+  const segments = entries.map((entry) => txtBytes(String(entry)));
+  return { txt: txtText(Buffer.concat(segments)), entries: segments.map(txtText) };
+}
+
+/**
+ * @param {RecordData} record
+ * @param {string} type
+ * @param {string} field
+ * @returns {string | number}
+ */
+function ownValue(record, type, field) {
+  if (typeof record[field] === 'number') return record[field];
+  const text = textOf(record, field);
+  if (HOST_NAME_FIELDS.includes(field)) return hostName(text);
+  if (field === 'ip') return ipv4(text);
+  if (field === 'ipv6') return ipv6(text);
+  if (field !== 'data') return text;
+  const spaced = text.trim().replace(/\s+/g, ' ');
+  return HEXADECIMAL_TYPES.includes(type) ? spaced.toUpperCase() : spaced;
+}
+
+/**
+ * Header values by lower-case name; several values of one name are one text, in the order given. What
+ * is joined of empty values is trimmed like any other value.
+ *
+ * @param {Record<string, string | string[]>} headers
+ * @returns {Map<string, string>}
+ */
+function headerValues(headers) {
+  const values = new Map();
+  for (const [name, given] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    const trimmed = [given].flat().map((value) => value.trim());
+    values.set(key, [...(values.get(key) ?? []), ...trimmed]);
+  }
+  return new Map([...values].map(([name, texts]) => [name, texts.join(', ').trim()]));
+}

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { GraphqlDoor } from '../../src/graphql/execute.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { anonymous, openDoor } from '../support/graphql-door.js';
+import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
+
+let database: TestDatabase;
+let door: GraphqlDoor;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  door = openDoor(database);
+});
+afterAll(() => database.close());
+beforeEach(() => emptyTestDatabase(database));
+
+/** The data of a query, as JSON has it; the query must have no errors. */
+async function data(source: string, variables = {}): Promise<unknown> {
+  const result = await door.execute(door.prepare(source), variables, anonymous());
+  expect(result.errors).toBeUndefined();
+  return JSON.parse(JSON.stringify(result.data));
+}
+
+const seen = { firstSeen: '2024-03-01T10:20:30.123456Z', removed: null };
+
+describe('a DNS record of each type has the fields of its type', () => {
+  const target = 'target.example';
+  const cases = [
+    ['A', { ip: '192.0.2.7' }, 'ARecord'],
+    ['AAAA', { ipv6: '2001:db8::7' }, 'AaaaRecord'],
+    ['NS', { target }, 'NsRecord'],
+    ['TXT', { txt: 'v=spf1 -all', entries: ['v=spf1', ' -all'] }, 'TxtRecord'],
+    ['CNAME', { target }, 'CnameRecord'],
+    ['MX', { pri: 10, target }, 'MxRecord'],
+    ['SRV', { pri: 1, weight: 2, port: 65535, target }, 'SrvRecord'],
+    ['CAA', { flags: 128, tag: 'issue', value: 'ca.example' }, 'CaaRecord'],
+    ['PTR', { target }, 'PtrRecord'],
+    ['HINFO', { cpu: 'ARM64', os: 'Linux' }, 'HinfoRecord'],
+    ['DS', { data: '12345 13 2 ABCD' }, 'OtherRecord'],
+    ['TYPE65534', { data: '\\# 2 ABCD' }, 'OtherRecord'],
+  ] as const;
+
+  test.each(cases)('%s', async (type, rdata, member) => {
+    await insertDomain(database.pool, { name: 'a.example' });
+    await insertDnsRecords(database.pool, 'a.example', [{ type, rdata }]);
+    expect(
+      await data(`{ domain(name: "a.example") { dnsRecords {
+        __typename ... on DnsRecordEntry { host class type firstSeen removed }
+        ... on ${member} { ${Object.keys(rdata).join(' ')} }
+      } } }`),
+    ).toEqual({
+      domain: {
+        dnsRecords: [{ __typename: member, host: 'a.example', class: 'IN', type, ...seen, ...rdata }],
+      },
+    });
+  });
+
+  test('SOA, whose numbers are unsigned: the serial 4294967295 is one', async () => {
+    const { 'minimum-ttl': minimumTtl, ...own } = {
+      ...{ mname: 'ns.example', rname: 'hostmaster.example', serial: 4_294_967_295 },
+      ...{ refresh: 7200, retry: 3600, expire: 2_147_483_648, 'minimum-ttl': 300 },
+    };
+    await insertDomain(database.pool, { name: 'a.example' });
+    const rdata = { ...own, 'minimum-ttl': minimumTtl };
+    await insertDnsRecords(database.pool, 'a.example', [{ type: 'SOA', rdata }]);
+    expect(
+      await data(`{ domain(name: "a.example") { dnsRecords {
+        ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }
+      } } }`),
+    ).toEqual({ domain: { dnsRecords: [{ ...own, minimumTtl }] } });
+  });
+
+  test('NAPTR, whose flags are a text and stand beside the number of CAA', async () => {
+    const { flags, ...own } = {
+      ...{ order: 100, pref: 10, flags: 'u', services: 'E2U+sip', regex: '!^.*$!sip:a@example!' },
+      replacement: '.',
+    };
+    await insertDomain(database.pool, { name: 'a.example' });
+    await insertDnsRecords(database.pool, 'a.example', [
+      { type: 'CAA', rdata: { flags: 0, tag: 'issue', value: ';' } },
+      { type: 'NAPTR', rdata: { ...own, flags } },
+    ]);
+    expect(
+      await data(`{ domain(name: "a.example") { dnsRecords {
+        ... on CaaRecord { flags }
+        ... on NaptrRecord { order pref naptrFlags services regex replacement }
+      } } }`),
+    ).toEqual({ domain: { dnsRecords: [{ flags: 0 }, { ...own, naptrFlags: flags }] } });
+  });
+});
+
+describe('dnsRecords', () => {
+  beforeEach(async () => {
+    await insertDomain(database.pool, { name: 'a.example' });
+    await insertDnsRecords(database.pool, 'a.example', [
+      { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN + 1n },
+      { type: 'AAAA', rdata: { ipv6: '2001:db8::1' } },
+      { type: 'MX', rdata: { pri: 1, target: '.' } },
+    ]);
+  });
+
+  test.each([
+    ['', ['A', 'AAAA', 'MX']],
+    ['(types: null, present: null)', ['A', 'AAAA', 'MX']],
+    ['(types: ["A", "mx"])', ['A', 'MX']],
+    ['(types: [])', []],
+    ['(present: true)', ['AAAA', 'MX']],
+    ['(present: false)', ['A']],
+    ['(types: ["a"], present: true)', []],
+  ])('dnsRecords%s gives %j', async (args, types) => {
+    const source = `{ domain(name: "a.example") { dnsRecords${args} { ... on DnsRecordEntry { type } } } }`;
+    expect(await data(source)).toEqual({ domain: { dnsRecords: types.map((type) => ({ type })) } });
+  });
+
+  test('a record that is gone says when', async () => {
+    const source =
+      '{ domain(name: "a.example") { dnsRecords(present: false) { ... on ARecord { removed } } } }';
+    expect(await data(source)).toEqual({
+      domain: { dnsRecords: [{ removed: '2024-03-01T10:20:30.123457Z' }] },
+    });
+  });
+});
+
+test('httpHeaders shows each header with its history, and only those that are asked for', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  await insertHeaderChanges(database.pool, 'a.example', [
+    { name: 'server', observedAt: 0n, value: 'nginx' },
+    { name: 'server', observedAt: 1n, present: false },
+    { name: 'server', observedAt: 1_000_000n, value: 'caddy' },
+    { name: 'via', observedAt: 0n, value: '' },
+  ]);
+  const source = `query ($names: [String!]) { domain(name: "a.example") {
+    httpHeaders(names: $names) { name value history { event date new old } }
+  } }`;
+  const [server, via] = [
+    {
+      name: 'server',
+      value: 'caddy',
+      history: [
+        { event: 'created', date: '1970-01-01T00:00:00.000000Z', new: 'nginx', old: null },
+        { event: 'updated', date: '1970-01-01T00:00:01.000000Z', new: 'caddy', old: 'nginx' },
+      ],
+    },
+    {
+      name: 'via',
+      value: '',
+      history: [{ event: 'created', date: '1970-01-01T00:00:00.000000Z', new: '', old: null }],
+    },
+  ];
+  expect(await data(source)).toEqual({ domain: { httpHeaders: [server, via] } });
+  expect(await data(source, { names: ['SERVER', 'etag'] })).toEqual({ domain: { httpHeaders: [server] } });
+  expect(await data(source, { names: [] })).toEqual({ domain: { httpHeaders: [] } });
+});
+
+test('times are shown with six digits, in any year', async () => {
+  const times = {
+    created: -11_644_473_600_000_000n,
+    lastChange: 100_000n,
+    lastUpdate: 253_402_300_799_999_990n,
+  };
+  await insertDomain(database.pool, { name: 'a.example', ...times });
+  expect(await data('{ domain(name: "a.example") { created lastChange lastUpdate } }')).toEqual({
+    domain: {
+      created: '1601-01-01T00:00:00.000000Z',
+      lastChange: '1970-01-01T00:00:00.100000Z',
+      lastUpdate: '9999-12-31T23:59:59.999990Z',
+    },
+  });
+});
+
+test('a domain has its names and its numbers', async () => {
+  await insertDomain(database.pool, { name: 'www.xn--bcher-kva.example' });
+  await insertDnsRecords(database.pool, 'www.xn--bcher-kva.example', [
+    { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN },
+  ]);
+  const source = `query ($name: String!) { domain(name: $name) {
+    name unicodeName registrableDomain dnsRecordCount httpHeaderCount changeCount
+  } }`;
+  expect(await data(source, { name: 'WWW.Bücher.example.' })).toEqual({
+    domain: {
+      name: 'www.xn--bcher-kva.example',
+      unicodeName: 'www.bücher.example',
+      registrableDomain: 'xn--bcher-kva.example',
+      ...{ dnsRecordCount: 1, httpHeaderCount: 0, changeCount: 2 },
+    },
+  });
+});
+
+test('a domain of which nothing is recorded is null, without an error', async () => {
+  expect(await data('{ domain(name: "nobody.example") { name } }')).toEqual({ domain: null });
+});
+
+test('a name that no domain can have is the error INVALID_DOMAIN, beside all other data', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  const operation = door.prepare(
+    '{ bad: domain(name: "192.0.2.1") { name } good: domain(name: "a.example") { name } }',
+  );
+  const { data: found, errors } = await door.execute(operation, {}, anonymous());
+  expect(found).toEqual({ bad: null, good: { name: 'a.example' } });
+  expect(errors).toMatchObject([{ path: ['bad'], originalError: { code: 'INVALID_DOMAIN' } }]);
+});
+
+test('100 domains by aliases cost 13 statements, with their whole histories', async () => {
+  const aliases = Array.from(
+    { length: 100 },
+    (_, index) => `d${index}: domain(name: "d${index}.example") { ...History }`,
+  );
+  const fragment =
+    'fragment History on Domain { name dnsRecords { __typename } httpHeaders { name } changeCount }';
+  await insertDomain(database.pool, { name: 'd99.example' });
+  const operation = door.prepare(`{ ${aliases.join(' ')} } ${fragment}`);
+  const query = vi.spyOn(database.pool, 'query');
+  const { data: found, errors } = await door.execute(operation, {}, anonymous());
+  expect(query).toHaveBeenCalledTimes(13);
+  query.mockRestore();
+  expect(errors).toBeUndefined();
+  expect(found).toMatchObject({ d0: null, d99: { name: 'd99.example', dnsRecords: [] } });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EVERY_BODY, EVERYTHING, insertEverything } from '../../support/every-record-type.js';
+import { insertDomain } from '../../support/rows.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
+
+let service: TestService;
+let token: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await insertEverything(service.database.pool);
+  await insertDomain(service.database.pool, { name: 'empty.example' });
+  token = await service.createToken();
+});
+afterAll(() => service.stop());
+
+function get(path: string, headers: Record<string, string> = bearer(token)): Promise<Response> {
+  return fetch(`${service.url}/api/v1/domain/${path}`, { headers });
+}
+
+describe('for a domain with a record of every type the body is, byte for byte,', () => {
+  test.each([
+    ['Get domain', ''],
+    ['Domain DNS info', '/dns'],
+    ['Domain details', '/details'],
+    ['Domain HTTP headers', '/headers'],
+  ] as const)('that of %s', async (_operation, path) => {
+    const response = await get(EVERYTHING + path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.text()).toBe(EVERY_BODY[path]);
+  });
+});
+
+test('Get domain needs no token', async () => {
+  const response = await get(EVERYTHING, {});
+  expect(await response.text()).toBe(EVERY_BODY['']);
+});
+
+test('a domain without records and headers has empty lists and no changes', async () => {
+  const times = '"created":"2024-03-01T10:20:30.123456Z","lastUpdate":"2024-03-01T10:20:30.123456Z"';
+  expect(await (await get('empty.example')).text()).toBe(
+    `{"domain":"empty.example",${times},"dnsRecords":[],"httpHeaders":[]}`,
+  );
+  expect(await (await get('empty.example/details')).text()).toBe(
+    `{"domain":"empty.example","unicodeName":"empty.example","registrableDomain":"empty.example",${times},"lastChange":"2024-03-01T10:20:30.123456Z","dnsRecordCount":0,"httpHeaderCount":0,"changeCount":0}`,
+  );
+});
+
+describe('a HEAD request', () => {
+  test.each(['', '/dns', '/details', '/headers'] as const)(
+    'has the header fields of GET and no body: %s',
+    async (path) => {
+      const url = `${service.url}/api/v1/domain/${EVERYTHING}${path}`;
+      const head = await fetch(url, { method: 'HEAD', headers: bearer(token) });
+      expect(head.status).toBe(200);
+      expect(await head.text()).toBe('');
+      expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(EVERY_BODY[path])));
+      expect(head.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    },
+  );
+
+  test('for a domain that is not recorded is a 404 without a body', async () => {
+    const url = `${service.url}/api/v1/domain/nothing.example`;
+    const [head, got] = await Promise.all([fetch(url, { method: 'HEAD' }), fetch(url)]);
+    expect(head.status).toBe(404);
+    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'));
+    expect(await head.text()).toBe('');
+  });
+});
+
+describe('the name in the path', () => {
+  test.each([
+    ['in upper case', 'XN--BCHER-KVA.Example.CO.UK'],
+    ['with a final dot', `${EVERYTHING}.`],
+    ['in Unicode', 'b%C3%BCcher.example.co.uk'],
+    ['in Unicode, upper case and with a full-width dot', 'B%C3%9CCHER%EF%BC%8Eexample.co.uk'],
+    ['with needless escapes', '%78n--bcher-kva.example.co%2Euk'],
+  ])('may be %s; the body has its canonical form', async (_form, name) => {
+    expect(await (await get(name)).text()).toBe(EVERY_BODY['']);
+  });
+});
+
+test('query parameters that are unknown are ignored', async () => {
+  expect(await (await get(`${EVERYTHING}?fields=none&domain=other.example`)).text()).toBe(EVERY_BODY['']);
+});
+
+test('the same state gives the same bytes', async () => {
+  const bodies = await Promise.all(Array.from({ length: 20 }, async () => (await get(EVERYTHING)).text()));
+  expect(new Set(bodies)).toEqual(new Set([EVERY_BODY['']]));
+});

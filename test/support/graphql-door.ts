@@ -1,0 +1,22 @@
+import type { Viewer } from '../../src/auth/viewer.js';
+import type { Database } from '../../src/database/client.js';
+import { createGraphqlDoor, type GraphqlDoor } from '../../src/graphql/execute.js';
+import { createLoaders } from '../../src/loaders/create-loaders.js';
+
+/** A client without a token. */
+export function anonymous(address = '192.0.2.1'): Viewer {
+  return { kind: 'anonymous', rateLimitKey: address, scopes: new Set() };
+}
+
+/** A client with a token. */
+export function withToken(digest = 'digest'): Viewer {
+  return { kind: 'token', rateLimitKey: digest, scopes: new Set() };
+}
+
+/** The door to a test's database, with limits that no test meets unless it sets its own. */
+export function openDoor(
+  database: Database,
+  rateLimits = { anonymous: 100_000, token: 100_000 },
+): GraphqlDoor {
+  return createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
+}

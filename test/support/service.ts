@@ -1,0 +1,71 @@
+import { startApplication } from '../../src/application.js';
+import { createToken } from '../../src/auth/tokens.js';
+import { SCOPES, type Scope } from '../../src/auth/viewer.js';
+import { readSettings } from '../../src/config/env.js';
+import type { Settings } from '../../src/config/settings.js';
+import type { Database } from '../../src/database/client.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+import { openTestDatabase } from './database.js';
+
+/** What a test wants otherwise than the defaults. */
+export interface TestServiceOptions extends Partial<Settings> {
+  /** An open, migrated database, which stays open; absent: one of the service's own. */
+  readonly database?: Database;
+}
+
+/** What a token for a test is to be; by default it has a name of its own, all scopes, and no end. */
+export interface TestToken {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  readonly expiresAt?: bigint | null;
+}
+
+/** The whole service on a free port. */
+export interface TestService {
+  /** With the base path, and without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  readonly database: Database;
+  /** What was logged so far, an object a line. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  createToken(token?: TestToken): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts the whole service; without limits that a test meets by chance. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { database: given, ...overrides } = options;
+  const database = given ?? (await openTestDatabase());
+  const logged: Record<string, unknown>[] = [];
+  const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
+  const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
+  const { url, port, stop } = await startApplication(settings, { database, log });
+  return {
+    url,
+    port,
+    database,
+    logged,
+    createToken: (token = {}) => createTestToken(database, token),
+    async stop() {
+      await stop();
+      if (given === undefined) await database.close();
+    },
+  };
+}
+
+const TEST_ENVIRONMENT = { PORT: '0', RATE_LIMIT_ANONYMOUS: '1000000', RATE_LIMIT_TOKEN: '1000000' };
+
+let tokens = 0;
+
+/** Makes a token in a database. */
+export function createTestToken(database: Database, token: TestToken): Promise<string> {
+  tokens += 1;
+  const { name = `test ${process.pid} ${tokens}`, scopes = SCOPES, expiresAt = null } = token;
+  const createdAt = BigInt(Date.now()) * 1000n;
+  return createToken(database.prisma, { name, scopes, createdAt, expiresAt });
+}
+
+/** The header with which a token is sent. */
+export function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
