@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: 'test/support/global-setup.ts',
     // Each test file with a database has a process of some 450 MB beside it.
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -44,12 +44,7 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
 }
 
 function restHandler(rest: RestHandler): Handler {
-  return (request, response) => rest(request, response, rawPath(request), request.viewer);
-}
-
-/** As it came: Express' own would take some raw bytes for white space, and escape others. */
-function rawPath({ url, path }: express.Request): string {
-  return url.startsWith('/') ? (url.split('?', 1)[0] ?? '') : path;
+  return (request, response) => rest(request, response, request.path, request.viewer);
 }
 
 /** What GraphQL's own parts log of a request carries its id. */

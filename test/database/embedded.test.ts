@@ -3,6 +3,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
+import { shortSocketDirectory } from '../../src/database/embedded/short-path.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
 import { DatabaseUser } from '../support/database-user.js';
@@ -224,7 +225,8 @@ describe('the clients of the embedded database do not disturb each other', () =>
   });
 
   test('a client that goes in the middle of a query, within a failed transaction, holds nobody up', async () => {
-    const socket = createConnection(join(dataDirectory, 'run', '.s.PGSQL.5432'));
+    const sockets = await shortSocketDirectory(join(dataDirectory, 'run'));
+    const socket = createConnection(join(sockets.path, '.s.PGSQL.5432'));
     socket.write(startup());
     await new Promise((resolve) => socket.once('data', resolve));
     socket.write(message('Q', 'BEGIN\0'));
@@ -232,6 +234,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
     socket.write(message('P', '\0SELECT missing()\0\0\0'));
     await new Promise((resolve) => socket.once('data', resolve));
     socket.destroy();
+    sockets.remove();
     await database.pool.query('INSERT INTO note VALUES (2, 2)');
     expect(await count(database, 'note')).toBe(1n);
   });

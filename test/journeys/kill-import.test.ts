@@ -39,7 +39,7 @@ describe('an import that is killed again and again', () => {
     folder = await mkdtemp(join(tmpdir(), 'dms-kill-'));
     file = GIVEN_FILE ?? join(folder, 'observations.ndjson');
     if (GIVEN_FILE === undefined) {
-      const lines = changingDomains({ domains: 200, rounds: 100, random });
+      const lines = changingDomains({ domains: 200, rounds: 40 + 20 * KILLS, random });
       await pipeline(Readable.from(withLineFeeds(lines)), createWriteStream(file));
     }
     expected = bodies(await replayStream(createReadStream(file)));
@@ -80,18 +80,19 @@ describe('an import that is killed again and again', () => {
   }
 
   /**
-   * Starts imports and kills each at a random moment, until enough were killed or one was done before.
+   * Starts imports and kills each at a random moment, until enough were killed or one came to its end.
    *
    * @param latest The latest moment, in milliseconds.
    * @returns how many were killed.
    */
   async function killImports(home: TestHome, latest: number, most: number): Promise<number> {
-    for (let kills = 0; kills < most; kills += 1) {
+    for (let kills = 1; kills <= most; kills += 1) {
       const victim = VICTIMS[Math.floor(random() * VICTIMS.length)] ?? 'importer';
       const moment = Math.round((0.2 + 0.8 * random()) * latest);
       const outcome = await killImport(home, file, victim, moment);
-      say(`${victim} after ${moment} ms: ${outcome ?? 'done before'}; ${await progressOf(home)}`);
-      if (outcome === undefined) return kills;
+      say(`${victim} after ${moment} ms: ${outcome}; ${await progressOf(home)}`);
+      if (outcome === 'done before') return kills - 1;
+      if (outcome === 'survived') return kills;
     }
     return most;
   }
@@ -110,26 +111,22 @@ describe('an import that is killed again and again', () => {
 });
 
 /**
- * Starts an import and kills it after so many milliseconds.
+ * Starts an import and kills it, or the database under it, after so many milliseconds.
  *
- * @returns how it ended; undefined if that was before.
+ * @returns how it ended: `done before`, `survived` where it went on to its end, or how it failed.
  */
-async function killImport(
-  home: TestHome,
-  file: string,
-  victim: Victim,
-  moment: number,
-): Promise<string | undefined> {
+async function killImport(home: TestHome, file: string, victim: Victim, moment: number): Promise<string> {
   const { child, result } = startDms(['import', file], home.environment);
   const done = await Promise.race([result, pause(moment)]);
   if (done !== undefined) {
     expect(done).toMatchObject({ code: 0 });
-    return undefined;
+    return 'done before';
   }
   if (victim !== 'importer') await killOwner(home);
   if (victim !== 'owner') child.kill('SIGKILL');
   const { code, signal, stderr } = await result;
-  return signal ?? `exit ${code} ${stderr.trim().split('\n').at(-1)}`;
+  if (code === 0) return 'survived';
+  return signal ?? `exit ${code}, ${stderr.trim().split('\n').at(-1)}`;
 }
 
 /** Kills the process that has the embedded database open, if there is one at this moment. */

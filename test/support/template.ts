@@ -12,11 +12,22 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/dms-test');
 const FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
+/**
+ * Makes the template unless there is one. It is kept from one run to the next, under a name that tells
+ * what is in it.
+ */
+export async function prepareTemplate(): Promise<void> {
+  const template = await templatePath();
+  if (!(await exists(template))) await makeTemplate(template);
+}
+
 /** Gives a data folder a migrated, empty database: a copy, since making one takes seconds. */
 export async function copyTemplate(dataDirectory: string): Promise<void> {
-  const template = join(CACHE, await key());
-  if (!(await exists(template))) await makeTemplate(template);
-  await cp(template, join(dataDirectory, FOLDER), { recursive: true });
+  await cp(await templatePath(), join(dataDirectory, FOLDER), { recursive: true });
+}
+
+async function templatePath(): Promise<string> {
+  return join(CACHE, await key());
 }
 
 async function makeTemplate(template: string): Promise<void> {
@@ -27,7 +38,7 @@ async function makeTemplate(template: string): Promise<void> {
   const owner = await ownerOf(dataDirectory);
   await database.close();
   if (owner !== null) await ended(owner);
-  // Another test file may have been faster: its template is as good.
+  // Another run may have been faster: its template is as good.
   await rename(join(dataDirectory, FOLDER), template).catch(() => {});
   await rm(dataDirectory, { recursive: true });
 }

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { insertDomain } from '../support/rows.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let services: TestService[];
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'example.com' });
+  services = [await startTestService({ database }), await startTestService({ database })];
+});
+afterAll(async () => {
+  for (const service of services) await service.stop();
+  await database.close();
+});
+
+test('a token that one process makes works in others at once, and within five seconds of its revocation nowhere', async () => {
+  const made = await runDms(
+    ['token', 'create', '--name', 'probe', '--scope', 'dns:read'],
+    database.environment,
+  );
+  const token = made.stdout.trim();
+  const statuses = () =>
+    Promise.all(
+      services.map(
+        async ({ url }) =>
+          (await fetch(`${url}/api/v1/domain/example.com/dns`, { headers: bearer(token) })).status,
+      ),
+    );
+  expect(await statuses()).toEqual([200, 200]);
+  expect(await statuses()).toEqual([200, 200]);
+  const revoked = await runDms(['token', 'revoke', 'probe'], database.environment);
+  expect([revoked.code, revoked.stdout]).toEqual([0, 'revoked probe\n']);
+  await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), {
+    timeout: 5_000,
+    interval: 50,
+  });
+});

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAuthentication } from '../../src/auth/authenticate.js';
+import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { createToken, listTokens, revokeToken } from '../../src/auth/tokens.js';
+import { OperationError, UnauthenticatedError } from '../../src/model/errors.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestToken } from '../support/service.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(() => emptyTestDatabase(database));
+afterAll(() => database.close());
+
+const NOW = 1_709_288_430_123_456n;
+const MINUTE = 60_000_000n;
+const NEW = { name: 'a', scopes: ['dns:read'], createdAt: NOW, expiresAt: null } as const;
+
+/** A verifier whose clock the test sets. */
+function verifierAt(time: { now: bigint }) {
+  return createTokenVerifier(database.prisma, () => time.now);
+}
+
+describe('a token', () => {
+  test('is dms_ and 256 random bits in base64url', async () => {
+    const tokens = [];
+    for (const name of ['a', 'b', 'c']) tokens.push(await createToken(database.prisma, { ...NEW, name }));
+    for (const token of tokens) expect(token).toMatch(/^dms_[A-Za-z0-9_-]{43}$/);
+    expect(new Set(tokens).size).toBe(3);
+  });
+
+  test('is kept nowhere: the database has its SHA-256 and what is said of it', async () => {
+    const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
+    const { rows } = await database.pool.query(
+      `SELECT encode(digest, 'hex') = encode(sha256($1::bytea), 'hex') AS same, row_to_json(access_token)::text AS row
+       FROM access_token`,
+      [token],
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0].same).toBe(true);
+    expect(rows[0].row).not.toContain(token.slice(4));
+    expect(await listTokens(database.prisma)).toEqual([
+      {
+        name: 'a',
+        scopes: ['dns:read'],
+        createdAt: NOW,
+        expiresAt: NOW + MINUTE,
+        lastUsed: null,
+        revokedAt: null,
+      },
+    ]);
+  });
+
+  test('has a name that no other has, a revoked one included', async () => {
+    await createToken(database.prisma, NEW);
+    await revokeToken(database.prisma, 'a', NOW);
+    await expect(createToken(database.prisma, NEW)).rejects.toThrow(
+      new OperationError('There is a token named "a": choose another name.'),
+    );
+  });
+
+  test('that is not there cannot be revoked', async () => {
+    await expect(revokeToken(database.prisma, 'a', NOW)).rejects.toThrow(
+      new OperationError('There is no token named "a": dms token list shows those there are.'),
+    );
+  });
+
+  test('keeps the time of its first revocation', async () => {
+    await createToken(database.prisma, NEW);
+    await revokeToken(database.prisma, 'a', NOW);
+    await revokeToken(database.prisma, 'a', NOW + 1n);
+    expect(await listTokens(database.prisma)).toMatchObject([{ revokedAt: NOW }]);
+  });
+});
+
+describe('a verifier', () => {
+  test('knows a valid token at once, with its scopes and a budget of its own', async () => {
+    const tokens = verifierAt({ now: NOW });
+    const [one, other] = [
+      await createTestToken(database, { scopes: ['dns:read', 'headers:read'] }),
+      await createTestToken(database, {}),
+    ];
+    const viewer = await tokens.verify(one);
+    expect(viewer).toMatchObject({ kind: 'token', scopes: new Set(['dns:read', 'headers:read']) });
+    expect((await tokens.verify(other))?.rateLimitKey).not.toBe(viewer?.rateLimitKey);
+    expect(viewer?.rateLimitKey).not.toContain(one.slice(4));
+  });
+
+  test('takes a token that it did not know as soon as there is one', async () => {
+    const tokens = verifierAt({ now: NOW });
+    const token = await createToken(database.prisma, NEW);
+    await database.pool.query('UPDATE access_token SET revoked_at = 1');
+    expect(await tokens.verify(token)).toBeNull();
+    await database.pool.query('UPDATE access_token SET revoked_at = NULL');
+    expect(await tokens.verify(token)).not.toBeNull();
+  });
+
+  test.each([
+    '',
+    'dms_',
+    'x',
+    `dms_${'a'.repeat(42)}`,
+    `dms_${'a'.repeat(44)}`,
+    `DMS_${'a'.repeat(43)}`,
+    `dms_${'a'.repeat(43)}`,
+  ])('refuses %j, which is none', async (text) => {
+    expect(await verifierAt({ now: NOW }).verify(text)).toBeNull();
+  });
+
+  test('refuses an expired token from its very time on, even one that it knows', async () => {
+    const time = { now: NOW };
+    const tokens = verifierAt(time);
+    const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });
+    expect(await tokens.verify(token)).not.toBeNull();
+    time.now = NOW + MINUTE - 1n;
+    expect(await tokens.verify(token)).not.toBeNull();
+    time.now = NOW + MINUTE;
+    expect(await tokens.verify(token)).toBeNull();
+  });
+
+  test('asks the database once for many requests with one token', async () => {
+    const tokens = verifierAt({ now: NOW });
+    const token = await createToken(database.prisma, NEW);
+    await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
+    await database.pool.query('DELETE FROM access_token');
+    expect(await tokens.verify(token)).not.toBeNull();
+  });
+});
+
+describe('the last use of a token is noted', () => {
+  const lastUsed = async () => (await listTokens(database.prisma))[0]?.lastUsed;
+
+  test('once a minute at most, whichever process it is', async () => {
+    const token = await createToken(database.prisma, NEW);
+    await verifierAt({ now: NOW }).verify(token);
+    await expect.poll(lastUsed).toBe(NOW);
+    await verifierAt({ now: NOW + MINUTE - 1n }).verify(token);
+    await verifierAt({ now: NOW + MINUTE }).verify(token);
+    await expect.poll(lastUsed).toBe(NOW + MINUTE);
+    await verifierAt({ now: NOW + MINUTE + 1n }).verify(token);
+    expect(await lastUsed()).toBe(NOW + MINUTE);
+  });
+});
+
+describe('authentication', () => {
+  const authenticate = () =>
+    createAuthentication({
+      tokens: verifierAt({ now: NOW }),
+      anonymousScopes: new Set(['search:read'] as const),
+    });
+
+  test('without a header gives an anonymous viewer, counted by address', async () => {
+    expect(await authenticate()(undefined, '192.0.2.1')).toEqual({
+      kind: 'anonymous',
+      rateLimitKey: '192.0.2.1',
+      scopes: new Set(['search:read']),
+    });
+  });
+
+  test.each(['Bearer', 'bearer', 'BEARER  '])('takes the scheme in any case: %s', async (scheme) => {
+    const token = await createToken(database.prisma, NEW);
+    expect(await authenticate()(`${scheme} ${token} `, '192.0.2.1')).toMatchObject({ kind: 'token' });
+  });
+
+  test('gives one answer for every credential that is not valid', async () => {
+    const expired = await createToken(database.prisma, { ...NEW, name: 'b', expiresAt: NOW });
+    const revoked = await createToken(database.prisma, { ...NEW, name: 'c' });
+    await revokeToken(database.prisma, 'c', NOW);
+    const bad = [
+      '',
+      'Bearer',
+      'Bearer x',
+      'Basic x',
+      `Bearer ${expired}`,
+      `Bearer ${revoked}`,
+      `Bearer ${expired} x`,
+    ];
+    for (const authorization of bad) {
+      await expect(authenticate()(authorization, '192.0.2.1')).rejects.toThrow(
+        new UnauthenticatedError(
+          'The access token is not valid: it is malformed, unknown, expired or revoked.',
+          true,
+        ),
+      );
+    }
+  });
+});

@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Nothing that is tried here may get as far as a database. */
+function dms(args: readonly string[], environment: Record<string, string> = {}) {
+  return runDms(args, { DATA_DIR: join(folder, 'never-made'), ...environment });
+}
+
+const COMMANDS = ['serve', 'import', 'export', 'forget', 'token', 'migrate', 'verify'];
+
+describe('--help', () => {
+  test('of dms names every command, on standard output', async () => {
+    const { code, stdout, stderr } = await dms(['--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(
+      [...stdout.matchAll(/^ {2}(\w+)(?: \[\w+\]| <\S+>| \[\S+\])* {2,}\S/gm)].map(([, name]) => name),
+    ).toEqual([...COMMANDS, 'help']);
+  });
+
+  test.each([...COMMANDS.map((name) => [name]), ['token', 'create'], ['token', 'list'], ['token', 'revoke']])(
+    'of dms %s %s is answered',
+    async (...path) => {
+      const words = path.filter((word) => word !== undefined);
+      const { code, stdout, stderr } = await dms([...words, '--help']);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(new RegExp(`^Usage: dms ${words.join(' ')}`));
+    },
+  );
+
+  test('is answered whatever the settings are', async () => {
+    expect((await dms(['serve', '--help'], { PORT: 'http' })).code).toBe(0);
+  });
+});
+
+describe('a wrong use exits 2 with one line that says what to write instead', () => {
+  test.each([
+    [
+      [],
+      'Name what to do: dms serve, dms import, dms export, dms forget, dms token, dms migrate, dms verify.',
+    ],
+    [['token'], 'Name what to do: dms token create, dms token list, dms token revoke.'],
+    [['servr'], "Unknown command 'servr' (Did you mean serve?) There are dms serve, dms import, "],
+    [['token', 'delete'], "Unknown command 'delete'. There are dms token create, dms token list, "],
+    [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
+    [['serve', 'now'], 'Too many arguments for'],
+    [['import'], "Missing required argument 'file'. Write: dms import [options] <file...>"],
+    [['token', 'create'], "Required option '--name <name>' not specified. Write: dms token create [options]"],
+    [
+      ['token', 'create', '--name'],
+      "Option '--name <name>' argument missing. Write: dms token create [options]",
+    ],
+    [['token', 'create', '--name', '-x'], '"-x" is no name for a token: write 1 to 64 letters, digits, '],
+    [
+      ['token', 'create', '--name', 'a\nb'],
+      '"a\\nb" is no name for a token: write 1 to 64 letters, digits, ',
+    ],
+    [
+      ['token', 'create', '--name', 'a', '--scope', 'dns'],
+      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+    ],
+    [
+      ['token', 'create', '--name', 'a', '--expires', 'soon'],
+      '"soon" is no duration: write minutes, hours or days, such as 30m, 12h or 90d.',
+    ],
+    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
+    [['token', 'create', '--name', 'a', '--expires', '36526d'], '"36526d" is no duration: '],
+    [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
+    [['export', 'a b'], '"a b" is not a domain name: '],
+  ])('dms %j', async (args, line) => {
+    const { code, stdout, stderr } = await dms(args);
+    expect(stderr).toMatch(/^dms: [^\n]+\n$/);
+    expect(stderr).toContain(`dms: ${line}`);
+    expect([code, stdout]).toEqual([2, '']);
+  });
+
+  test.each(['serve', 'migrate', 'verify', 'export'])('a bad setting stops dms %s', async (command) => {
+    const { code, stdout, stderr } = await dms([command], { PORT: 'http' });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe('dms: PORT is "http": write a whole number from 0 to 65535.\n');
+  });
+});
+
+describe('a failure exits 1 with one line', () => {
+  const UNREACHABLE = { DATABASE_URL: 'postgresql://dms:hunter2@127.0.0.1:9/dms' };
+
+  test('without the password of the database, and without a stack', async () => {
+    const { code, stdout, stderr } = await dms(['token', 'list'], UNREACHABLE);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^dms: [^\n]+\n$/);
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  test('and with its stack where LOG_LEVEL is debug', async () => {
+    const { code, stderr } = await dms(['token', 'list'], { ...UNREACHABLE, LOG_LEVEL: 'debug' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^dms: OperationError: .*\n {4}at /);
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+/** Runs the program in the test's folder, where a file .env may be. */
+async function dmsInFolder(args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const said = text(child.stderr);
+  await once(child, 'close');
+  return said;
+}
+
+test('a file .env in the working directory is read, and the environment stands above it', async () => {
+  await writeFile(join(folder, '.env'), 'SAMPLES=maybe\n');
+  expect(await dmsInFolder(['serve'])).toBe('dms: SAMPLES is "maybe": write on or off.\n');
+  await writeFile(join(folder, '.env'), 'PATH=/nowhere\nROLE=none\n');
+  expect(await dmsInFolder(['serve'])).toBe('dms: ROLE is "none": write all or api.\n');
+});
+
+test('a reader that goes before all is written is no failure', async () => {
+  const child = spawn(process.execPath, [PROGRAM, '--help'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const said = text(child.stderr);
+  const [code] = await once(child, 'close');
+  expect([code, await said]).toEqual([0, '']);
+});

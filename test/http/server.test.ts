@@ -1,0 +1,73 @@
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { startHttpServer } from '../../src/http/server.js';
+import { OperationError } from '../../src/model/errors.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+
+const log = createLogger({ level: 'silent' });
+const cleanUp: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of cleanUp.splice(0)) await end();
+});
+
+describe('closing', () => {
+  test('takes no more connections, and answers the request under way first', async () => {
+    const requests = new EventEmitter();
+    const asked = once(requests, 'request');
+    const server = await startHttpServer((_request, response) => requests.emit('request', response), {
+      host: '127.0.0.1',
+      port: 0,
+      log,
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    const received = text(socket);
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    const url = `http://127.0.0.1:${server.port}/`;
+    const [response] = await asked;
+    const closed = server.close();
+    await expect(fetch(url)).rejects.toThrow();
+    response.end('done');
+    await closed;
+    expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:.|\s)*done/);
+  });
+
+  test('does not wait for connections that are kept alive', async () => {
+    const server = await startHttpServer((_request, response) => response.end('done'), {
+      host: '127.0.0.1',
+      port: 0,
+      log,
+    });
+    expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe('done');
+    await server.close();
+  });
+});
+
+describe('an address that cannot be had is an OperationError of one line that names the setting', () => {
+  test('for a port in use', async () => {
+    const occupant = createServer().listen(0, '127.0.0.1');
+    cleanUp.push(() => once(occupant.close(), 'close'));
+    await once(occupant, 'listening');
+    const { port } = addressOf(occupant.address());
+    await expect(startHttpServer(() => {}, { host: '127.0.0.1', port, log })).rejects.toThrow(
+      new OperationError(
+        `Port ${port} of 127.0.0.1 is in use: set PORT to a free one, such as PORT=${port + 1}.`,
+      ),
+    );
+  });
+
+  test('for a host that is not this machine', async () => {
+    await expect(startHttpServer(() => {}, { host: '192.0.2.1', port: 0, log })).rejects.toThrow(
+      new OperationError(
+        'HOST is "192.0.2.1", which is no address of this machine: set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+      ),
+    );
+  });
+});
+
+function addressOf(address: AddressInfo | string | null): AddressInfo {
+  if (address === null || typeof address === 'string') throw new Error('It does not listen.');
+  return address;
+}

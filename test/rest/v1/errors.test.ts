@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestDatabase } from '../../support/database.js';
+import { insertDnsRecords, insertDomain } from '../../support/rows.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await insertDomain(service.database.pool, { name: 'example.com' });
+});
+afterAll(() => service.stop());
+
+const REALM = 'Bearer realm="Domain Metadata Service"';
+const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
+
+function get(path: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${service.url}/api/v1${path}`, init);
+}
+
+function problem(status: number, title: string, code: string, detail: string): string {
+  return JSON.stringify({ type: 'about:blank', title, status, detail, code });
+}
+
+describe('an error has the members of RFC 9457 and a code', () => {
+  test('404 DOMAIN_NOT_FOUND for a domain that nothing is recorded of, under its canonical name', async () => {
+    const response = await get('/domain/Example.NET.');
+    expect(response.status).toBe(404);
+    expect(await response.text()).toBe(
+      problem(404, 'Not Found', 'DOMAIN_NOT_FOUND', 'No history is recorded for example.net.'),
+    );
+  });
+
+  test.each([
+    '',
+    '/',
+    '/domain',
+    '/domain/',
+    '/domain//dns',
+    '/domain/example.com/',
+    '/domain/example.com/DNS',
+    '/Domain/example.com',
+    '/domain/example.com/dns/',
+    '/domain/example.com/a/b',
+    '/domains',
+  ])('404 NOT_FOUND for the path /api/v1%s, which is none', async (path) => {
+    const response = await get(path);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toBe(
+      problem(404, 'Not Found', 'NOT_FOUND', 'There is nothing at this path.'),
+    );
+  });
+
+  test.each([
+    ['a.-b', 'it has a label that begins or ends with'],
+    ['192.0.2.1', 'it is an IP address'],
+    ['a..b', 'it has an empty label'],
+    ['%20', 'its labels may hold only'],
+    ['a%00b', 'its labels may hold only'],
+    ['a%2Fb', 'its labels may hold only'],
+    ['%zz', 'it is not percent-encoded UTF-8'],
+    ['%', 'it is not percent-encoded UTF-8'],
+    ['%ff', 'it is not percent-encoded UTF-8'],
+    ['%C3', 'it is not percent-encoded UTF-8'],
+    ['a'.repeat(64), 'it has a label longer than 63 characters'],
+  ])('400 INVALID_DOMAIN for /domain/%s, and why', async (name, reason) => {
+    const response = await get(`/domain/${name}`);
+    expect(response.status).toBe(400);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    const body = JSON.parse(await response.text());
+    expect(body).toEqual({
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      detail: expect.stringContaining(` is not a domain name: ${reason}`),
+      code: 'INVALID_DOMAIN',
+    });
+    expect(Object.keys(body)).toEqual(['type', 'title', 'status', 'detail', 'code']);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('405 with Allow for %s', async (method) => {
+    const response = await get('/domain/example.com', { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    expect(await response.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', status: 405 });
+  });
+
+  test('404 and not 405 for a method on a path that is none', async () => {
+    expect((await get('/nothing', { method: 'DELETE' })).status).toBe(404);
+  });
+});
+
+describe('the media type of an error', () => {
+  test.each([
+    ['application/problem+json', 'application/problem+json'],
+    ['text/html, Application/Problem+JSON;q=0.5', 'application/problem+json'],
+    ['application/problem+json;q=0, application/json', 'application/json'],
+    ['application/problem+json; q=0.000', 'application/json'],
+    ['application/json', 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/*', 'application/json'],
+  ])('for a client that accepts %s is %s', async (accept, type) => {
+    const response = await get('/domain/example.net', { headers: { accept } });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+    expect(response.headers.get('vary')).toBe('Accept');
+  });
+
+  test('does not touch what is found', async () => {
+    const response = await get('/domain/example.com', { headers: { accept: 'application/problem+json' } });
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+});
+
+const PROTECTED = [
+  ['/dns', 'dns:read'],
+  ['/details', 'details:read'],
+  ['/headers', 'headers:read'],
+] as const;
+
+describe('a protected operation', () => {
+  test.each(PROTECTED)('%s without a token is 401, whatever the domain is', async (path) => {
+    for (const name of ['example.com', 'example.net', '%zz']) {
+      const response = await get(`/domain/${name}${path}`);
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe(REALM);
+      expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', title: 'Unauthorized' });
+    }
+  });
+
+  test.each(PROTECTED)('%s needs a token with %s', async (path, scope) => {
+    const fitting = await service.createToken({ scopes: [scope] });
+    expect((await get(`/domain/example.com${path}`, { headers: bearer(fitting) })).status).toBe(200);
+    const other = await service.createToken({
+      scopes: PROTECTED.map(([, each]) => each).filter((each) => each !== scope),
+    });
+    const refused = await get(`/domain/example.com${path}`, { headers: bearer(other) });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `${REALM}, error="insufficient_scope", scope="${scope}"`,
+    );
+    expect(await refused.text()).toBe(
+      problem(403, 'Forbidden', 'FORBIDDEN', `The token lacks the scope ${scope}.`),
+    );
+  });
+
+  test('is open to everybody where ANONYMOUS_SCOPES says so', async () => {
+    const { database } = service;
+    const open = await startTestService({ database, anonymousScopes: new Set(['dns:read'] as const) });
+    expect((await fetch(`${open.url}/api/v1/domain/example.com/dns`)).status).toBe(200);
+    expect((await fetch(`${open.url}/api/v1/domain/example.com/headers`)).status).toBe(401);
+    await open.stop();
+  });
+});
+
+describe('a credential that is not valid is 401, everywhere and for the same reason', () => {
+  test.each([
+    ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`],
+    ['a malformed token', 'Bearer x'],
+    ['no token at all', 'Bearer'],
+    ['another scheme', 'Basic dTpw'],
+    ['nothing', ''],
+  ])('%s', async (_what, authorization) => {
+    for (const path of ['/domain/example.com', '/domain/example.com/dns', '/nothing', '/domain/%zz']) {
+      const response = await get(path, { headers: { authorization } });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
+      expect(await response.text()).toBe(
+        problem(
+          401,
+          'Unauthorized',
+          'UNAUTHENTICATED',
+          'The access token is not valid: it is malformed, unknown, expired or revoked.',
+        ),
+      );
+    }
+  });
+});
+
+describe('when the budget of requests is used up', () => {
+  test('429 RATE_LIMITED with Retry-After, by address without a token and by token with one', async () => {
+    const { database } = service;
+    const limited = await startTestService({ database, rateLimits: { anonymous: 1, token: 2 } });
+    const token = await service.createToken();
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${limited.url}/api/v1/domain/example.com`, { headers });
+    const statuses = [];
+    for (const headers of [{}, {}, bearer(token), bearer(token), bearer(token)]) {
+      statuses.push((await ask(headers)).status);
+    }
+    expect(statuses).toEqual([200, 429, 200, 200, 429]);
+    // A client cannot choose its address.
+    const refused = await ask({ 'x-forwarded-for': '192.0.2.77' });
+    expect(refused.status).toBe(429);
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(60);
+    expect(await refused.text()).toBe(
+      problem(429, 'Too Many Requests', 'RATE_LIMITED', `Too many requests. Try again in ${seconds} s.`),
+    );
+    await limited.stop();
+  });
+
+  test('a proxy that is trusted names the client, each with a budget of its own', async () => {
+    const { database } = service;
+    const limited = await startTestService({
+      database,
+      rateLimits: { anonymous: 1, token: 1 },
+      trustProxy: ['loopback'],
+    });
+    const ask = (address: string) =>
+      fetch(`${limited.url}/api/v1/domain/example.com`, { headers: { 'x-forwarded-for': address } });
+    const statuses = [];
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) statuses.push((await ask(address)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    await limited.stop();
+  });
+});
+
+describe('what fails inside', () => {
+  test('is 500 INTERNAL without a word of it, and is logged under the request id', async () => {
+    const { pool } = service.database;
+    await insertDomain(pool, { name: 'broken.example' });
+    await insertDnsRecords(pool, 'broken.example', [{ type: 'MX', rdata: { pri: -1, target: 'secret' } }]);
+    const response = await get('/domain/broken.example', { headers: { 'x-request-id': 'broken-1' } });
+    expect(response.status).toBe(500);
+    expect(await response.text()).toBe(
+      problem(
+        500,
+        'Internal Server Error',
+        'INTERNAL',
+        'The server has failed at this request. The failure is recorded.',
+      ),
+    );
+    expect(service.logged).toContainEqual(
+      expect.objectContaining({ level: 'error', requestId: 'broken-1', msg: 'request failed' }),
+    );
+  });
+
+  test('is 503 UNAVAILABLE with Retry-After while the database does not answer', async () => {
+    const database = await openTestDatabase();
+    const cutOff = await startTestService({ database });
+    await database.close();
+    for (const headers of [{}, bearer(UNKNOWN_TOKEN)]) {
+      const response = await fetch(`${cutOff.url}/api/v1/domain/example.com`, { headers });
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await response.text()).toBe(
+        problem(
+          503,
+          'Service Unavailable',
+          'UNAVAILABLE',
+          'The database does not answer. Try again shortly.',
+        ),
+      );
+    }
+    await cutOff.stop();
+  });
+});
