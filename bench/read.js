@@ -11,13 +11,14 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { isInstalled, peakMemory, run, startServer } from './processes.js';
 import { domainName, fill } from './read/fill.js';
+import { databaseTime, processorTime } from './read/processor-time.js';
 import { measure } from './read/wrk.js';
 import { median, printTable, whole } from './report.js';
 import { createScratchDatabase } from './scratch-database.js';
 
 /** @typedef {import('./processes.js').RunningServer} RunningServer */
-/** @typedef {{ title: string, url: string, bodyFile?: string }} Contestant */
-/** @typedef {{ rates: number[], latencies: number[] }} Results */
+/** @typedef {{ title: string, server: RunningServer, path: string, bodyFile?: string }} Contestant */
+/** @typedef {{ rates: number[], latencies: number[], costs: number[] }} Results `costs`: see measureOnce */
 
 const GET_DOMAIN = '/api/v1/domain/';
 
@@ -46,12 +47,15 @@ async function main() {
   if (!(await isInstalled('wrk')))
     return complain('Install wrk, the load generator (Debian: apt-get install wrk).');
   const database = await createScratchDatabase(serverUrl);
+  const client = new pg.Client({ connectionString: database.url });
   try {
-    await prepare(database.url);
+    await client.connect();
+    await prepare(database.url, client);
     const contestants = await startContestants(database.url);
-    report(contestants, await measureInterleaved(contestants));
+    report(contestants, await measureInterleaved(contestants, client));
   } finally {
     for (const server of servers) await server.stop();
+    await client.end();
     await database.drop();
     rmSync(folder, { recursive: true });
   }
@@ -72,17 +76,15 @@ function inCheckout(path) {
  * Makes our tables and fills them.
  *
  * @param {string} databaseUrl
+ * @param {pg.Client} client of the same database
  */
-async function prepare(databaseUrl) {
+async function prepare(databaseUrl, client) {
   const { code, stderr } = await run(process.execPath, [inCheckout('bin/dms.js'), 'migrate'], {
     DATABASE_URL: databaseUrl,
   });
   if (code !== 0) throw new Error(`dms migrate: ${stderr}`);
   console.error(`Filling ${whole(domains)} domains`);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
   await fill(client, domains);
-  await client.end();
 }
 
 /**
@@ -103,10 +105,10 @@ async function startContestants(databaseUrl) {
   const bodyFile = await graphqlBody(ours, answer);
   console.error(`An answer of Get domain has ${whole(Buffer.byteLength(answer))} bytes`);
   return [
-    { title: 'node:http, hand-written SQL', url: sql.url + GET_DOMAIN },
-    { title: 'this service, REST', url: ours.url + GET_DOMAIN },
-    { title: 'this service, GraphQL POST', url: `${ours.url}/graphql`, bodyFile },
-    { title: 'Express 5, constant body', url: constant.url + GET_DOMAIN },
+    { title: 'node:http, hand-written SQL', server: sql, path: GET_DOMAIN },
+    { title: 'this service, REST', server: ours, path: GET_DOMAIN },
+    { title: 'this service, GraphQL POST', server: ours, path: '/graphql', bodyFile },
+    { title: 'Express 5, constant body', server: constant, path: GET_DOMAIN },
   ];
 }
 
@@ -166,24 +168,46 @@ async function graphqlBody(ours, answer) {
 
 /**
  * Measures all of them in turn, again and again, so that what else the machine does falls on all alike.
+ * The first round warms up and does not count.
  *
  * @param {Contestant[]} contestants
+ * @param {pg.Client} client of the database
  * @returns {Promise<Results[]>}
  */
-async function measureInterleaved(contestants) {
+async function measureInterleaved(contestants, client) {
   /** @type {Results[]} */
-  const results = contestants.map(() => ({ rates: [], latencies: [] }));
-  const load = { domains, connections: Number(options.connections), seconds: Number(options.seconds) };
-  for (const contestant of contestants) await measure({ ...contestant, ...load });
-  for (let round = 1; round <= Number(options.rounds); round += 1) {
+  const results = contestants.map(() => ({ rates: [], latencies: [], costs: [] }));
+  for (let round = 0; round <= Number(options.rounds); round += 1) {
     for (const [index, contestant] of contestants.entries()) {
-      const { rate, latency } = await measure({ ...contestant, ...load });
+      const { rate, latency, cost } = await measureOnce(contestant, client);
+      console.error(`round ${round}: ${contestant.title}: ${whole(rate)}/s`);
+      if (round === 0) continue;
       results[index]?.rates.push(rate);
       results[index]?.latencies.push(latency);
-      console.error(`round ${round}: ${contestant.title}: ${whole(rate)}/s`);
+      results[index]?.costs.push(cost);
     }
   }
   return results;
+}
+
+/**
+ * @param {Contestant} contestant
+ * @param {pg.Client} client
+ * @returns `cost`: microseconds of processor time that a request took, in the server and in PostgreSQL
+ */
+async function measureOnce({ server, path, bodyFile }, client) {
+  const spent = async () => processorTime(server.child.pid) + (await databaseTime(client));
+  const before = await spent();
+  const seconds = Number(options.seconds);
+  const connections = Number(options.connections);
+  const { rate, latency } = await measure({
+    url: server.url + path,
+    bodyFile,
+    domains,
+    connections,
+    seconds,
+  });
+  return { rate, latency, cost: ((await spent()) - before) / (rate * seconds) };
 }
 
 /**
@@ -192,17 +216,21 @@ async function measureInterleaved(contestants) {
  */
 function report(contestants, results) {
   const rows = contestants.map(({ title }, index) => {
-    const { rates, latencies } = results[index] ?? { rates: [], latencies: [] };
+    const { rates, latencies, costs } = results[index] ?? { rates: [], latencies: [], costs: [] };
     return [
       title,
       whole(median(rates)),
       `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`,
       `${median(latencies).toFixed(1)} ms`,
+      `${whole(median(costs))} µs`,
       medianRatio(rates, results[0]),
       medianRatio(rates, results.at(-1)),
     ];
   });
-  printTable(['server', 'requests/s', 'rounds', 'median latency', '÷ hand-written SQL', '÷ Express'], rows);
+  printTable(
+    ['server', 'requests/s', 'rounds', 'latency', 'processor time', '÷ hand-written SQL', '÷ Express'],
+    rows,
+  );
   const [, ours] = servers;
   if (ours) console.log(`\nPeak memory of the service: ${peakMemory(ours.child)} MB`);
 }

@@ -7,7 +7,7 @@ const SCRIPT = fileURLToPath(new URL('./random-domain.lua', import.meta.url));
  * @typedef {object} Load
  * @property {string} url with the path before the domain's name, or of the GraphQL endpoint
  * @property {number} domains how many there are to choose from
- * @property {string} [bodyFile] for a POST
+ * @property {string | undefined} bodyFile for a POST
  * @property {number} connections
  * @property {number} seconds
  */

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
+
+/** A new embedded database takes seconds, and more on a busy machine. */
+const SLOW = { timeout: 120_000 };
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 
@@ -42,10 +44,10 @@ async function serve(environment: Record<string, string>) {
 async function freshDirectory(): Promise<string> {
   const directory = await newDataDirectory();
   cleanUp.push(() => removeDataDirectory(directory));
-  return join(directory, 'data');
+  return directory;
 }
 
-describe('dms serve on a new embedded database', () => {
+describe('dms serve on a new embedded database', SLOW, () => {
   test('records the samples, says so, and prints a curl line that works', async () => {
     const { said, curl } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'on' });
     expect(said).toMatch(/^Recorded \d+ sample domains \(SAMPLES=off starts empty\)\.$/m);
@@ -61,7 +63,7 @@ describe('dms serve on a new embedded database', () => {
   });
 });
 
-describe('dms serve', () => {
+describe('dms serve', SLOW, () => {
   test('leaves a database that was there as it is', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
@@ -94,7 +96,7 @@ describe('dms serve', () => {
   });
 });
 
-describe('dms migrate', () => {
+describe('dms migrate', SLOW, () => {
   test('says what it has done, and that there is nothing left to do', async () => {
     const environment = { DATA_DIR: await freshDirectory() };
     const first = await runDms(['migrate'], environment);

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { OperationError } from '../../model/errors.js';
+import { codeOf } from './error-code.js';
 
 /**
  * Makes sure of the data folder and of the folder `run` in it, which holds the sockets and which only
@@ -12,13 +14,28 @@ import { OperationError } from '../../model/errors.js';
 export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
   const runDirectory = join(dataDirectory, 'run');
   try {
-    await mkdir(runDirectory, { recursive: true, mode: 0o700 });
+    await makeFolder(runDirectory);
     const { mode } = await stat(runDirectory);
     if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
   } catch (error) {
     throw unusable(dataDirectory, error);
   }
   return runDirectory;
+}
+
+/**
+ * Makes a folder and those above it that are missing. Node.js' own recursive mkdir never ends where a
+ * folder that exists says that it does not (`ENOENT`), as those of /proc do.
+ */
+async function makeFolder(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  await makeFolder(dirname(path));
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process was faster.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** What to tell the user of a data folder that this user may not use, or that cannot hold a database. */

@@ -1,0 +1,43 @@
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { prepareRunDirectory } from '../../src/database/embedded/run-directory.js';
+import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await newDataDirectory();
+});
+
+afterAll(async () => {
+  await removeDataDirectory(folder);
+});
+
+describe('the data folder', () => {
+  test('is made with the folders above it, each for its owner only', async () => {
+    const run = await prepareRunDirectory(join(folder, 'a', 'b'));
+    for (const path of [run, join(folder, 'a', 'b'), join(folder, 'a')]) {
+      expect((await stat(path)).mode & 0o777).toBe(0o700);
+    }
+  });
+
+  test('is made once, by however many at the same time', async () => {
+    const path = join(folder, 'many', 'at', 'once');
+    const made = await Promise.all(Array.from({ length: 10 }, () => prepareRunDirectory(path)));
+    expect(new Set(made)).toEqual(new Set([join(path, 'run')]));
+    expect(await readdir(path)).toEqual(['run']);
+  });
+
+  test('is used as it is where it exists, and its folder of sockets is closed to others', async () => {
+    await mkdir(join(folder, 'open', 'run'), { recursive: true, mode: 0o755 });
+    const run = await prepareRunDirectory(join(folder, 'open'));
+    expect((await stat(run)).mode & 0o777).toBe(0o700);
+  });
+
+  test('that cannot be made is refused at once, with what to do', async () => {
+    await expect(prepareRunDirectory('/proc/no-such-folder')).rejects.toThrow(
+      /set DATA_DIR to another folder/,
+    );
+  });
+});
