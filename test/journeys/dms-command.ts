@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +39,8 @@ export function startDms(
   input?: Readable,
 ): DmsCommand {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
+    // A file .env of whoever runs the tests lies in the checkout, and must not be read.
+    cwd: tmpdir(),
     env: { ...ownEnvironment(), ...SETTINGS, ...environment },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
