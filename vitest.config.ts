@@ -12,7 +12,8 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     // Each test file with a database has a process of some 450 MB beside it.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Against a test that hangs, not one that is slow: machines are shared.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
