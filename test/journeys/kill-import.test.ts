@@ -51,12 +51,15 @@ describe('an import that is killed again and again', () => {
     'ends, run once more, in the state of an import that was not killed',
     async () => {
       say(`seed ${SEED} (set KILL_SEED to repeat), ${KILLS} kills`);
-      const latest = await timeOfWholeImport();
+      let latest = await timeOfWholeImport();
       for (let kills = 0; kills < KILLS; ) {
         const home = await createTestHome();
         try {
-          kills += await killImports(home, latest, KILLS - kills);
+          const killed = await killImports(home, latest, KILLS - kills);
           await expectWhole(home);
+          kills += killed;
+          // A machine with less to do than before imports faster.
+          if (killed === 0) latest *= 0.6;
         } finally {
           await home.remove();
         }
