@@ -56,10 +56,10 @@ describe('an import that is killed again and again', () => {
         const home = await createTestHome();
         try {
           const killed = await killImports(home, latest, KILLS - kills);
-          await expectWhole(home);
           kills += killed;
+          if (killed > 0) await expectWhole(home);
           // A machine with less to do than before imports faster.
-          if (killed === 0) latest *= 0.6;
+          else latest *= 0.6;
         } finally {
           await home.remove();
         }
