@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { isInstalled, peakMemory, run, startServer } from './processes.js';
 import { domainName, fill } from './read/fill.js';
-import { databaseTime, processorTime } from './read/processor-time.js';
+import { processorTimes, spentBetween } from './read/processor-time.js';
 import { measure } from './read/wrk.js';
 import { median, printTable, whole } from './report.js';
 import { createScratchDatabase } from './scratch-database.js';
@@ -196,8 +196,7 @@ async function measureInterleaved(contestants, client) {
  * @returns `cost`: microseconds of processor time that a request took, in the server and in PostgreSQL
  */
 async function measureOnce({ server, path, bodyFile }, client) {
-  const spent = async () => processorTime(server.child.pid) + (await databaseTime(client));
-  const before = await spent();
+  const before = await processorTimes(server.child.pid, client);
   const seconds = Number(options.seconds);
   const connections = Number(options.connections);
   const { rate, latency } = await measure({
@@ -207,7 +206,8 @@ async function measureOnce({ server, path, bodyFile }, client) {
     connections,
     seconds,
   });
-  return { rate, latency, cost: ((await spent()) - before) / (rate * seconds) };
+  const after = await processorTimes(server.child.pid, client);
+  return { rate, latency, cost: spentBetween(before, after) / (rate * seconds) };
 }
 
 /**
