@@ -5,7 +5,8 @@ import { inTransaction } from '../database/transaction.js';
  * Erases everything that is recorded of domains.
  *
  * The domain's row goes first: it is what a recorder at work on the same domain holds, so that the
- * later statements see, and erase, all that it wrote.
+ * later statements see, and erase, all that it wrote. A domain that is recorded for the first time
+ * between two of the statements has a row when the later one looks, and keeps all that was written with it.
  *
  * @param names canonical names.
  * @returns those of them that were recorded.
@@ -16,8 +17,13 @@ export async function forget(pool: Pool, names: readonly string[]): Promise<stri
       'DELETE FROM domain WHERE name = ANY($1) RETURNING name',
       [names],
     );
-    await client.query('DELETE FROM dns_record WHERE domain = ANY($1)', [names]);
-    await client.query('DELETE FROM header_change WHERE domain = ANY($1)', [names]);
+    for (const table of ['dns_record', 'header_change']) {
+      await client.query(
+        `DELETE FROM ${table} AS part
+          WHERE domain = ANY($1) AND NOT EXISTS (SELECT FROM domain WHERE name = part.domain)`,
+        [names],
+      );
+    }
     return rows.map(({ name }) => name).sort();
   });
 }

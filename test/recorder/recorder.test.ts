@@ -1,3 +1,4 @@
+import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import { findViolations } from '../../src/history/violations.js';
@@ -5,7 +6,7 @@ import { forget } from '../../src/recorder/forget.js';
 import { findOrphans } from '../../src/recorder/orphans.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
+import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { instant, NOW, type ObservationParts, observation } from '../support/observations.js';
 
 let database: Database;
@@ -227,4 +228,44 @@ describe('forgetting', () => {
       expect(findViolations(history)).toEqual([]);
     }
   });
+
+  test.skipIf(TEST_SERVER === undefined).each([1, 2])(
+    'leaves a domain whole that is recorded for the first time after statement %i of the erasure',
+    async (place) => {
+      const recorder = createRecorder(database.pool, { now: () => NOW });
+      const observed = observation({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
+      const pool = interrupted(database.pool, place, async () => {
+        await recorder.record([observed]);
+      });
+      expect(await forget(pool, ['example.com'])).toEqual([]);
+      const [history] = await stored();
+      expect(history?.stays).toHaveLength(1);
+      expect(history && findViolations(history)).toEqual([]);
+    },
+  );
 });
+
+/** A pool whose transactions are interrupted by some work of somebody else, after so many statements. */
+function interrupted(pool: Pool, place: number, work: () => Promise<void>): Pool {
+  return new Proxy(pool, {
+    get: (target, key) =>
+      key === 'connect' ? () => interruptedClient(target, place, work) : Reflect.get(target, key),
+  });
+}
+
+async function interruptedClient(pool: Pool, place: number, work: () => Promise<void>): Promise<PoolClient> {
+  const client = await pool.connect();
+  let deletions = 0;
+  return new Proxy(client, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (key !== 'query') return typeof member === 'function' ? member.bind(target) : member;
+      return async (text: string, values?: unknown[]) => {
+        const result = await target.query(text, values);
+        deletions += text.startsWith('DELETE') ? 1 : 0;
+        if (text.startsWith('DELETE') && deletions === place) await work();
+        return result;
+      };
+    },
+  });
+}
