@@ -1,18 +1,21 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { type EmbeddedMembership, joinEmbedded } from './embedded/join.js';
-import { embeddedPool } from './embedded-pool.js';
+import { embeddedPools } from './embedded-pool.js';
 import { PrismaClient } from './generated/client.js';
-import { serverPool } from './server-pool.js';
+import { closePools, type Pools } from './pool.js';
+import { serverPools } from './server-pool.js';
 import { statementNames } from './statement-name.js';
 
 const POOL_SIZE = 10;
+/** In milliseconds: an answer that takes longer is reported as unavailable. */
+const ANSWER_LIMIT = 10_000;
 
 /** An open database. Everything above this folder sees PostgreSQL and not where it is. */
 export interface Database {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
-  /** Prisma over the same connections. */
+  /** Prisma, for answers: a query that takes too long fails. */
   readonly prisma: PrismaClient;
   readonly home: 'embedded' | 'server';
   /** Whether this opening has made a new embedded database. */
@@ -26,8 +29,10 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string | undefined;
   /** Folder of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
-  /** The most connections at a time; 10 if absent. */
+  /** The most connections at a time for answers, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
+  /** How long a query of an answer may take, in milliseconds; 10,000 if absent. */
+  readonly answerMilliseconds?: number | undefined;
   /** How long, in milliseconds, the embedded database stays open after its last user; 3000 if absent. */
   readonly graceMilliseconds?: number | undefined;
 }
@@ -38,24 +43,25 @@ export interface DatabaseOptions {
  * @throws OperationError, in one line that never holds a password, where it cannot be opened.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { databaseUrl, poolSize = POOL_SIZE } = options;
+  const { databaseUrl } = options;
+  const limits = { size: options.poolSize ?? POOL_SIZE, answer: options.answerMilliseconds ?? ANSWER_LIMIT };
   if (databaseUrl === undefined) {
     const membership = await joinEmbedded(options);
-    return assemble(embeddedPool(membership, poolSize), membership);
+    return assemble(embeddedPools(membership, limits), membership);
   }
-  return assemble(await serverPool(databaseUrl, poolSize), null);
+  return assemble(await serverPools(databaseUrl, limits), null);
 }
 
-function assemble(pool: pg.Pool, membership: EmbeddedMembership | null): Database {
-  const prisma = new PrismaClient({ adapter: prismaAdapter(pool, membership === null) });
+function assemble(pools: Pools, membership: EmbeddedMembership | null): Database {
+  const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, membership === null) });
   let closed: Promise<void> | undefined;
   return {
-    pool,
+    pool: pools.writing,
     prisma,
     home: membership === null ? 'server' : 'embedded',
     createdNow: membership?.createdNow ?? false,
     close() {
-      closed ??= close(pool, prisma, membership);
+      closed ??= close(pools, prisma, membership);
       return closed;
     },
   };
@@ -66,8 +72,8 @@ function prismaAdapter(pool: pg.Pool, named: boolean): PrismaPg {
   return new PrismaPg(pool, named ? { statementNameGenerator: statementNames() } : {});
 }
 
-async function close(pool: pg.Pool, prisma: PrismaClient, membership: EmbeddedMembership | null) {
+async function close(pools: Pools, prisma: PrismaClient, membership: EmbeddedMembership | null) {
   await prisma.$disconnect();
-  await pool.end();
+  await closePools(pools);
   membership?.close();
 }

@@ -1,16 +1,63 @@
 import pg from 'pg';
 import { valueTypes } from './value-types.js';
 
+/** The two pools of a database, so that answers have a time limit and what is written has none. */
+export interface Pools {
+  /** For the recorder and all other SQL of ours. */
+  readonly writing: pg.Pool;
+  /** For answers: a query that takes too long ends, and its connection with it. */
+  readonly answering: pg.Pool;
+}
+
+export interface PoolLimits {
+  /** The most connections of each pool. */
+  readonly size: number;
+  /** How long a query of an answer may take, in milliseconds, and how long it may wait for a connection. */
+  readonly answer: number;
+}
+
+/** How long, in milliseconds, a pool that closes waits for a query that is under way. */
+const LAST_QUERY = 5000;
+
+/** Makes the two pools. They connect when they are first used. */
+export function createPools(config: pg.PoolConfig, { size, answer }: PoolLimits): Pools {
+  return {
+    writing: createPool({ ...config, max: size }),
+    answering: createPool({ ...config, max: size, query_timeout: answer, connectionTimeoutMillis: answer }),
+  };
+}
+
+/** The connected clients of each pool. */
+const clientsOf = new WeakMap<pg.Pool, Set<pg.ClientBase>>();
+
 /**
  * A pool that reads `bigint` as BigInt, and that outlives its connections: one that the server ends is
  * reported as an event, which ends the process if nobody listens. Whoever uses the connection gets the
  * error by its query; of an idle one nobody needs to know.
  */
-export function createPool(config: pg.PoolConfig): pg.Pool {
+function createPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
+  const clients = new Set<pg.ClientBase>();
+  clientsOf.set(pool, clients);
   pool.on('error', () => {});
   pool.on('connect', (client) => {
+    clients.add(client);
     client.on('error', () => {});
   });
+  pool.on('remove', (client) => clients.delete(client));
   return pool;
+}
+
+/** Closes both pools. */
+export async function closePools({ writing, answering }: Pools): Promise<void> {
+  await Promise.all([closePool(writing), closePool(answering)]);
+}
+
+/** A query that a silent server never answers must not keep the process from ending. */
+async function closePool(pool: pg.Pool): Promise<void> {
+  const limit = setTimeout(() => {
+    for (const client of clientsOf.get(pool) ?? []) if (client instanceof pg.Client) void client.end();
+  }, LAST_QUERY);
+  await pool.end();
+  clearTimeout(limit);
 }

@@ -1,32 +1,34 @@
 import pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { createPool } from './pool.js';
+import { closePools, createPools, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not answer for as long is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
 const OLDEST_VERSION = 150_000;
 
 /**
- * The pool of connections to a PostgreSQL server, after one connection has shown that it can be used.
+ * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
  *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
  * @throws OperationError where the address is not valid, nothing can be connected to there, or the
  *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
-export async function serverPool(databaseUrl: string, poolSize: number): Promise<pg.Pool> {
+export async function serverPools(databaseUrl: string, limits: PoolLimits): Promise<Pools> {
   const target = parse(databaseUrl);
-  const pool = createPool({
-    connectionString: databaseUrl,
-    fallback_application_name: 'dms',
-    max: poolSize,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT,
-    keepAlive: true,
-  });
+  const pools = createPools(
+    {
+      connectionString: databaseUrl,
+      fallback_application_name: 'dms',
+      connectionTimeoutMillis: CONNECTION_TIMEOUT,
+      keepAlive: true,
+    },
+    limits,
+  );
   try {
-    await requireUsable(pool);
-    return pool;
+    await requireUsable(pools.writing);
+    return pools;
   } catch (error) {
-    await pool.end();
+    await closePools(pools);
     throw error instanceof OperationError ? error : unreachable(target, error);
   }
 }

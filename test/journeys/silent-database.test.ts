@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW, observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+/** A query of an answer may take so long, in milliseconds: short, since these wait for it. */
+const ANSWER_LIMIT = 300;
+
+let home: TestDatabase;
+let impatient: Database;
+let service: TestService;
+
+beforeAll(async () => {
+  home = await openTestDatabase();
+  const recorder = createRecorder(home.pool, { now: () => NOW });
+  await recorder.record([observation({ at: 1, records: ['192.0.2.1'] })]);
+  impatient = await openDatabase({ ...home.options, answerMilliseconds: ANSWER_LIMIT });
+  service = await startTestService({ database: impatient });
+});
+
+afterAll(async () => {
+  await service.stop();
+  await impatient.close();
+  await home.close();
+});
+
+/** Keeps everybody from reading until the work is done, as an administrator's long migration does. */
+async function whileLocked(work: () => Promise<void>): Promise<void> {
+  const client = await home.pool.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
+    await work();
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+}
+
+test('a database that is connected and silent gives 503 with Retry-After through both doors, and answers resume by themselves', async () => {
+  const address = `${service.url}/api/v1/domain/example.com`;
+  await whileLocked(async () => {
+    const response = await fetch(address);
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await response.json()).toMatchObject({ code: 'UNAVAILABLE' });
+    const asked = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ domain(name: \\"example.com\\") { name } }"}',
+    });
+    expect(await asked.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  });
+  expect((await fetch(address)).status).toBe(200);
+});
+
+test('a database that is closed while a query is never answered closes all the same', async () => {
+  const other = await openDatabase(home.options);
+  const client = await other.pool.connect();
+  await whileLocked(async () => {
+    const stuck = client.query('SELECT count(*) FROM domain').finally(() => client.release(true));
+    await Promise.all([expect(stuck).rejects.toThrow(), other.close()]);
+  });
+});
