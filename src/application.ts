@@ -21,6 +21,8 @@ export interface Application {
   /** Of the root, with the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Where the database is, for people: one phrase, without user and password. */
+  readonly databasePlace: string;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
   /** A domain that something is recorded of; null: there is none. */
@@ -45,16 +47,21 @@ export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
-  const database = parts.database ?? (await openDatabase(settings));
+  const making = settings.samples ? 'unfilled' : 'empty';
+  const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
   try {
     await migrate(database.pool);
-    const sampleDomains = database.createdNow && settings.samples ? await recordInto(database) : 0;
+    const sampleDomains = database.unfilled && settings.samples ? await recordInto(database) : 0;
+    // Also where they are not wanted: what is recorded later is not to be mixed with them.
+    await database.markFilled();
     const exampleDomain = await findExample(database);
-    const server = await serve(settings, database, parts.log ?? createLogger({ level: settings.logLevel }));
+    const log = parts.log ?? createLogger({ level: settings.logLevel });
+    const server = await serve(settings, database, log);
     return {
       url: urlOf(settings, server.port),
       port: server.port,
+      databasePlace: database.place,
       sampleDomains,
       exampleDomain,
       async stop() {

@@ -19,6 +19,12 @@ export interface Process {
   stopRequested(): Promise<void>;
 }
 
+/** How a command opens the database. */
+export interface OpenOptions {
+  /** Whether a data folder without a database gets a new one; true if absent. */
+  readonly mayCreate?: boolean;
+}
+
 /** What a command works with. */
 export interface CommandContext extends Process {
   /** The wall clock. */
@@ -26,9 +32,10 @@ export interface CommandContext extends Process {
   /**
    * Opens the database that the settings name, with its schema up to date.
    *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated.
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated, or is not
+   *   there and may not be made.
    */
-  openDatabase(): Promise<Database>;
+  openDatabase(options?: OpenOptions): Promise<Database>;
 }
 
 /** The context of the commands of a process. */
@@ -36,8 +43,9 @@ export function createCommandContext(parent: Process): CommandContext {
   return {
     ...parent,
     now: () => BigInt(Date.now()) * 1000n,
-    async openDatabase() {
-      const database = await openDatabase(parent.settings());
+    async openDatabase(options = {}) {
+      const making = options.mayCreate === false ? 'none' : 'empty';
+      const database = await openDatabase({ ...parent.settings(), making });
       try {
         await migrate(database.pool);
         return database;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { CommandContext } from './command-context.js';
 import { exportCommand } from './commands/export.js';
@@ -19,9 +20,14 @@ const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   verifyCommand,
 ];
 
+/** From src/ and from dist/ alike. */
+const PACKAGE = new URL('../../package.json', import.meta.url);
+
 /** The whole program, `dms`, for one run: commander keeps what it has parsed. */
 export function createProgram(context: CommandContext): Command {
+  const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new Command('dms')
+    .version(version, '--version', 'show the version')
     .description('The memory of domains: their DNS records and HTTP response headers over time.')
     .addHelpText('after', '\nSettings come from the environment, and from a file .env: see the README.');
   for (const create of COMMANDS) program.addCommand(create(context));

@@ -21,15 +21,40 @@ export function isAnswered(error: unknown): boolean {
 }
 
 function explain(command: Command, error: CommanderError): string {
-  // Given without a subcommand, commander "shows the help" as an error.
-  if (error.code === 'commander.help') return `Name what to do: ${subcommandsOf(command)}.`;
+  if (error.code === 'commander.help') return explainHelp(command);
   const complaint = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
   const sentence = /[.?)]$/.test(complaint) ? complaint : `${complaint}.`;
-  const instead =
-    error.code === 'commander.unknownCommand'
-      ? `There are ${subcommandsOf(command)}.`
-      : `Write: ${nameOf(command)} ${command.usage()}`;
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} ${instead}`;
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)} ${insteadOf(command, error)}`;
+}
+
+/** Without a subcommand, and for help on an unknown one, commander "shows the help" as an error. */
+function explainHelp(command: Command): string {
+  const [word, name] = command.args;
+  if (word !== 'help' || name === undefined) return `Name what to do: ${subcommandsOf(command)}.`;
+  return `Unknown command '${name}'. There are ${subcommandsOf(command)}.`;
+}
+
+function insteadOf(command: Command, error: CommanderError): string {
+  if (error.code === 'commander.unknownCommand') return `There are ${subcommandsOf(command)}.`;
+  const setting = error.code === 'commander.unknownOption' ? settingMeant(command.args) : null;
+  return setting === null
+    ? `Write: ${nameOf(command)} ${command.usage()}`
+    : `Settings come from the environment: ${setting} ${nameOf(command)}`;
+}
+
+/** The settings that somebody may take for an option. */
+const SETTINGS =
+  /^--(port|host|base-path|database-url|data-dir|redis-url|log-level|trust-proxy|role|samples)(?:=(.*))?$/s;
+
+/** The setting, with its value, that one of the arguments means; null where none does. */
+function settingMeant(args: readonly string[]): string | null {
+  const place = args.findIndex((argument) => SETTINGS.test(argument));
+  const [, name, value = args[place + 1]] = SETTINGS.exec(args[place] ?? '') ?? [];
+  if (name === undefined) return null;
+  const variable = name.toUpperCase().replaceAll('-', '_');
+  // An address may hold a password.
+  const shown = value !== undefined && /^[\w./:-]+$/.test(value) && !name.endsWith('-url') ? value : '…';
+  return `${variable}=${shown}`;
 }
 
 function subcommandsOf(command: Command): string {

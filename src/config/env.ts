@@ -9,10 +9,23 @@ import {
   parseScopes,
   parseTrustProxy,
 } from './parse.js';
-import { LOG_LEVELS, ROLES, type Settings } from './settings.js';
+import {
+  parseDnsServers,
+  parseFieldValue,
+  parseFurtherDnsTypes,
+  parseIgnoredHeaders,
+  parseLease,
+  parseSource,
+  parseTimeout,
+} from './parse-observe.js';
+import { LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whoever finds it in a log can find out what asks. */
+const USER_AGENT =
+  'domain-metadata-service (self-hosted; looks at the response headers of / and reads no page)';
 
 const HIGHEST_RATE_LIMIT = 1_000_000_000;
 
@@ -24,8 +37,7 @@ const HIGHEST_RATE_LIMIT = 1_000_000_000;
  */
 export function readSettings(environment: Environment = process.env): Settings {
   /** The setting's value, parsed, or what it is without one. */
-  const read = <Value>(name: string, fallback: string, parse: (name: string, value: string) => Value) =>
-    parse(name, environment[name]?.trim() || fallback);
+  const read: Read = (name, fallback, parse) => parse(name, environment[name]?.trim() || fallback);
   const limit = (name: string, value: string) => parseInteger(name, value, 1, HIGHEST_RATE_LIMIT);
   return {
     host: read('HOST', '127.0.0.1', (_name, value) => value),
@@ -42,6 +54,36 @@ export function readSettings(environment: Environment = process.env): Settings {
     anonymousScopes: parseScopes('ANONYMOUS_SCOPES', environment['ANONYMOUS_SCOPES'] ?? 'search:read'),
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
+    observe: readObserveSettings(read),
+  };
+}
+
+/** Reads one setting. */
+type Read = <Value>(name: string, fallback: string, parse: (name: string, value: string) => Value) => Value;
+
+const MOST_AT_ONCE = 100_000;
+
+function readObserveSettings(read: Read): ObserveSettings {
+  const atOnce = (name: string, value: string) => parseInteger(name, value, 1, MOST_AT_ONCE);
+  const port = (name: string, value: string) => parseInteger(name, value, 1, 65_535);
+  return {
+    dnsServers: read('DNS_SERVERS', '', parseDnsServers),
+    dnsTypes: read('OBSERVE_DNS_TYPES', '', parseFurtherDnsTypes),
+    dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', parseTimeout),
+    dnsTries: read('OBSERVE_DNS_TRIES', '3', (name, value) => parseInteger(name, value, 1, 10)),
+    httpsPort: read('OBSERVE_HTTPS_PORT', '443', port),
+    httpPort: read('OBSERVE_HTTP_PORT', '80', port),
+    httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', parseTimeout),
+    userAgent: read('OBSERVE_USER_AGENT', USER_AGENT, parseFieldValue),
+    source: read('OBSERVE_SOURCE', 'dms', parseSource),
+    ignoredHeaders: read('OBSERVE_IGNORED_HEADERS', '', parseIgnoredHeaders),
+    allowPrivate:
+      read('OBSERVE_PRIVATE', 'refuse', (name, value) => parseChoice(name, value, ['refuse', 'allow'])) ===
+      'allow',
+    concurrency: read('OBSERVE_CONCURRENCY', '200', atOnce),
+    questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
+    connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
+    lease: read('OBSERVE_LEASE', '2m', parseLease),
   };
 }
 

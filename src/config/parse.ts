@@ -90,6 +90,7 @@ function isSubnet(text: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128));
 }
 
-function splitList(value: string): string[] {
+/** The parts of a list between commas or blanks. */
+export function splitList(value: string): string[] {
   return value.split(/[\s,]+/).filter((part) => part !== '');
 }

@@ -34,4 +34,33 @@ export interface Settings {
    * of these addresses and subnets. Zero hops: none.
    */
   readonly trustProxy: number | readonly string[];
+  readonly observe: ObserveSettings;
+}
+
+/** How domains are observed. Durations are milliseconds. */
+export interface ObserveSettings {
+  /** The resolvers to ask, in order of preference; none: those of the system. */
+  readonly dnsServers: readonly { readonly address: string; readonly port: number }[];
+  /** Every DNS type to ask for. */
+  readonly dnsTypes: readonly string[];
+  /** How long one try of a question may take, and how many tries it has. */
+  readonly dnsTimeout: number;
+  readonly dnsTries: number;
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** How long the observation of a site may take in all. */
+  readonly httpTimeout: number;
+  readonly userAgent: string;
+  /** Who observes, as recorded observations tell. */
+  readonly source: string;
+  /** The response headers that are not recorded: field names in lower case. */
+  readonly ignoredHeaders: ReadonlySet<string>;
+  /** Whether addresses are connected to that are not public. */
+  readonly allowPrivate: boolean;
+  /** How many domains, questions to one resolver, and connections to one address are under way at once. */
+  readonly concurrency: number;
+  readonly questionsPerResolver: number;
+  readonly connectionsPerAddress: number;
+  /** For how long a worker has a domain to itself. A look at it ends at half of that. */
+  readonly lease: number;
 }

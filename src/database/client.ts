@@ -1,8 +1,10 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
+import type { Making } from './embedded/data-folder.js';
 import { type EmbeddedMembership, joinEmbedded } from './embedded/join.js';
 import { embeddedPools } from './embedded-pool.js';
 import { PrismaClient } from './generated/client.js';
+import { embeddedPlace, serverPlace } from './place.js';
 import { closePools, type Pools } from './pool.js';
 import { serverPools } from './server-pool.js';
 import { statementNames } from './statement-name.js';
@@ -18,8 +20,14 @@ export interface Database {
   /** Prisma, for answers: a query that takes too long fails. */
   readonly prisma: PrismaClient;
   readonly home: 'embedded' | 'server';
+  /** Where it is, for people: one phrase, without user and password. */
+  readonly place: string;
   /** Whether this opening has made a new embedded database. */
   readonly createdNow: boolean;
+  /** Whether it is embedded, was made by an opening with `unfilled`, and nobody has said that it is filled. */
+  readonly unfilled: boolean;
+  /** Says that it is filled, for good. */
+  markFilled(): Promise<void>;
   /** Waits for the connections that are lent, closes all, and leaves the embedded database. */
   close(): Promise<void>;
 }
@@ -29,6 +37,12 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string | undefined;
   /** Folder of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
+  /**
+   * What becomes of a data folder without a database: `empty`, or absent: it gets an empty one;
+   * `unfilled`: the same, and the database is known as unfilled until markFilled(); `none`: that is an
+   * error, and nothing is made.
+   */
+  readonly making?: Making | undefined;
   /** The most connections at a time for answers, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
   /** How long a query of an answer may take, in milliseconds; 10,000 if absent. */
@@ -46,20 +60,25 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const { databaseUrl } = options;
   const limits = { size: options.poolSize ?? POOL_SIZE, answer: options.answerMilliseconds ?? ANSWER_LIMIT };
   if (databaseUrl === undefined) {
-    const membership = await joinEmbedded(options);
-    return assemble(embeddedPools(membership, limits), membership);
+    const membership = await joinEmbedded({ ...options, making: options.making ?? 'empty' });
+    return assemble(embeddedPools(membership, limits), membership, embeddedPlace(options.dataDirectory));
   }
-  return assemble(await serverPools(databaseUrl, limits), null);
+  return assemble(await serverPools(databaseUrl, limits), null, serverPlace(databaseUrl));
 }
 
-function assemble(pools: Pools, membership: EmbeddedMembership | null): Database {
+function assemble(pools: Pools, membership: EmbeddedMembership | null, place: string): Database {
   const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, membership === null) });
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
     prisma,
     home: membership === null ? 'server' : 'embedded',
+    place,
     createdNow: membership?.createdNow ?? false,
+    unfilled: membership?.unfilled ?? false,
+    async markFilled() {
+      await membership?.markFilled();
+    },
     close() {
       closed ??= close(pools, prisma, membership);
       return closed;

@@ -1,12 +1,14 @@
 import { inspect } from 'node:util';
 import { OperationError } from '../model/errors.js';
+import { MAKINGS } from './embedded/data-folder.js';
 import type { OwnerReport } from './embedded/report.js';
 
 /**
  * The program of the process that opens the embedded database: its arguments are the data folder, the
- * time of grace in milliseconds, and whether it may make a new database. Start-owner.ts starts it.
+ * time of grace in milliseconds, and what becomes of a data folder without a database. Start-owner.ts
+ * starts it.
  */
-const [dataDirectory = '', grace = '', mayCreate = ''] = process.argv.slice(2);
+const [dataDirectory = '', grace = '', wanted = ''] = process.argv.slice(2);
 
 /** Exits without closing anything, so that nothing more is written to the data folder. */
 function abandon(reason: unknown): never {
@@ -31,7 +33,7 @@ try {
   const owner = new Owner({
     dataDirectory,
     graceMilliseconds: Number(grace),
-    mayCreate: mayCreate === 'true',
+    making: MAKINGS.find((making) => making === wanted) ?? 'none',
     report,
     abandon,
   });

@@ -4,11 +4,13 @@ import { answerByApollo } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
+import { refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
 import type { GraphqlServer } from './server.js';
 
 /**
- * GraphQL over HTTP on one path: POST and GET, and Apollo Sandbox for a browser. It reads the body itself.
+ * GraphQL over HTTP on one path: POST, GET and HEAD, and Apollo Sandbox for a browser. It reads the body
+ * itself.
  *
  * @param viewerOf Who sent a request.
  */
@@ -18,6 +20,11 @@ export function graphqlMiddleware(
 ): RequestHandler {
   const readBody = express.json({ limit: BODY_LIMIT });
   return (request, response, next) => {
+    const refusedAtOnce = refusalOfHead(request);
+    if (refusedAtOnce !== undefined) {
+      send(response, refusedAtOnce);
+      return;
+    }
     readBody(request, response, (error?: unknown) => {
       const refused = refusalOfBody(error);
       if (refused !== undefined) send(response, refused);
@@ -33,8 +40,8 @@ async function answer(
   response: Response,
   viewer: Viewer,
 ): Promise<void> {
-  const frequent = await answerFrequent(server, request, viewer);
-  send(response, frequent ?? (await answerByApollo(server, request, viewer)));
+  const quick = refusalOfNothing(request, server.sandbox) ?? (await answerFrequent(server, request, viewer));
+  send(response, quick ?? (await answerByApollo(server, request, viewer)));
 }
 
 function send(response: Response, { status, headers, body }: HttpAnswer): void {
@@ -46,5 +53,7 @@ function send(response: Response, { status, headers, body }: HttpAnswer): void {
     // It would keep Apollo's frame out.
     response.removeHeader('cross-origin-embedder-policy');
   }
+  // Node.js itself would leave it out of the answer to HEAD.
+  response.setHeader('content-length', Buffer.byteLength(body));
   response.end(body);
 }

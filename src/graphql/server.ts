@@ -20,6 +20,8 @@ export interface GraphqlServer {
   readonly door: GraphqlDoor;
   readonly frequentOperations: FrequentOperations;
   readonly onInternalError: OnInternalError;
+  /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */
+  readonly sandbox: boolean;
 }
 
 export interface GraphqlServerOptions {
@@ -59,7 +61,8 @@ export async function createGraphqlServer(
     ],
   });
   await apollo.start();
-  return { apollo, door, frequentOperations: new FrequentOperations(door.schema), onInternalError };
+  const frequentOperations = new FrequentOperations(door.schema);
+  return { apollo, door, frequentOperations, onInternalError, sandbox };
 }
 
 /** Cache control would have every field's resolver wrapped for hints that the schema does not give. */

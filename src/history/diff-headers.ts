@@ -19,16 +19,16 @@ export function diffHeaders(
   for (const [name, value] of headers) {
     const before = known.get(name);
     if (before === undefined) {
-      changes.push({ name, observedAt, kind: 'created', value, source });
+      changes.push({ name, observedAt, kind: 'created', value, old: null, source });
     } else if (before.value !== value) {
-      changes.push({ name, observedAt, kind: 'updated', value, source });
+      changes.push({ name, observedAt, kind: 'updated', value, old: before.value, source });
     } else if (!before.present) {
-      changes.push({ name, observedAt, kind: 'returned', value: null, source });
+      changes.push({ name, observedAt, kind: 'returned', value: null, old: value, source });
     }
   }
-  for (const [name, { present }] of known) {
+  for (const [name, { present, value: old }] of known) {
     if (present && !headers.has(name)) {
-      changes.push({ name, observedAt, kind: 'gone', value: null, source });
+      changes.push({ name, observedAt, kind: 'gone', value: null, old, source });
     }
   }
   return changes;

@@ -1,6 +1,7 @@
 import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
+import { completeHeaders } from './complete-headers.js';
 import { holdingsAfter } from './holdings.js';
 import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 
@@ -72,7 +73,9 @@ interface Step extends Known {
 const NO_CHANGES: Changes = { added: [], removed: [], headers: [] };
 
 /** @returns null when the holdings are needed and not known. */
-function recordOne({ state, holdings }: Known, observation: Observation): Step | null {
+function recordOne({ state, holdings }: Known, observed: Observation): Step | null {
+  // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
+  const observation = holdings === null ? observed : completeHeaders(observed, holdings.headers);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
   if (!actsOnAny(acting)) {

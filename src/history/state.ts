@@ -69,6 +69,8 @@ export interface HeaderChange {
   readonly kind: HeaderChangeKind;
   /** The new value, of `created` and `updated` only. */
   readonly value: string | null;
+  /** The value before; null for `created`. It follows from the history, and is not stored. */
+  readonly old: string | null;
   readonly source: string | null;
 }
 

@@ -3,9 +3,9 @@ import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-object.js';
 import type { Observation } from '../model/observation.js';
-import { quoted } from '../model/quoted.js';
 import { readAt } from '../model/refusal.js';
 import { requireText } from '../model/required.js';
+import { unknownKey } from '../model/unknown-key.js';
 import { parseDmsBody } from './dms-body.js';
 import { LatestLines } from './dms-latest.js';
 
@@ -20,6 +20,9 @@ const KEYS: ReadonlySet<string> = new Set([
 
 /** How far an observer's clock may be ahead: five minutes, in microseconds. */
 const CLOCK_TOLERANCE = 300_000_000n;
+
+/** What those who have a pretty-printed, a binary or a cut file need to hear. */
+const ONE_OBJECT = 'each line must be one whole JSON object.';
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
@@ -59,7 +62,8 @@ function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null
 
 function parseWhole(line: string, now: Instant): Observation {
   const object = parseJson(line);
-  if (!isJsonObject(object)) throw new InvalidObservationError('the line is not a JSON object.');
+  if (!isJsonObject(object))
+    throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
   refuseUnknownKeys(object);
   const domain = parseName(object['domain']);
   const observedAt = parseTime(object['observedAt'], now);
@@ -82,7 +86,7 @@ function parseTime(value: unknown, now: Instant): Instant {
 
 function refuseUnknownKeys(object: Readonly<Record<string, unknown>>): void {
   for (const key in object) {
-    if (!KEYS.has(key)) throw new InvalidObservationError(`there is no key ${quoted(key)}.`);
+    if (!KEYS.has(key)) throw unknownKey(key, KEYS);
   }
 }
 
@@ -93,7 +97,7 @@ function parseJson(text: string): unknown {
     // What JSON.parse says may quote the text, which may be long.
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
     const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
-    throw new InvalidObservationError(`the line is not valid JSON${place}.`);
+    throw new InvalidObservationError(`the line is not valid JSON${place}: ${ONE_OBJECT}`);
   }
 }
 

@@ -15,26 +15,54 @@ export interface InputOptions {
   readonly strict: boolean;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
+  /** Stops the import: what was read is recorded, and nothing more is read. */
+  readonly signal: AbortSignal;
 }
+
+/** How an import came to its end: all is read, or a line was refused and `strict`, or it was stopped. */
+export type ImportEnd = 'complete' | 'refused' | 'stopped';
 
 /**
  * Records the observations of inputs, one after the other.
  *
- * @returns false if it stopped at a refused line, as `strict` asks.
+ * @param inputs those that are open when `signal` is aborted must throw its reason.
+ * @throws what an input, or the database, throws; what came before is recorded.
  */
-export async function importInputs(inputs: AsyncIterable<Input>, options: InputOptions): Promise<boolean> {
-  for await (const input of inputs) {
-    const lines = readLines(input.bytes);
-    const chunks = options.sort ? sortLines(lines, { timeOf: timeOf(options.parse) }) : lines;
-    const completed = await importLines(chunks, {
-      ...options,
-      onRefused: (line, reason) => options.onRefused(input, line, reason),
-    });
-    if (!completed) {
-      return false;
+export async function importInputs(inputs: AsyncIterable<Input>, options: InputOptions): Promise<ImportEnd> {
+  const { signal } = options;
+  try {
+    for await (const input of inputs) {
+      if (!(await importInput(input, options))) {
+        return 'refused';
+      }
     }
+    return 'complete';
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) {
+      return 'stopped';
+    }
+    throw error;
   }
-  return true;
+}
+
+function importInput(input: Input, options: InputOptions): Promise<boolean> {
+  const { parse, sort, signal } = options;
+  const lines = untilAborted(readLines(input.bytes), signal);
+  return importLines(sort ? sortLines(lines, { timeOf: timeOf(parse), signal }) : lines, {
+    ...options,
+    onRefused: (line, reason) => options.onRefused(input, line, reason),
+  });
+}
+
+/** Throws also where the input never waits, and so does not see the signal before its end. */
+async function* untilAborted<Chunk>(
+  chunks: AsyncIterable<Chunk>,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
 }
 
 /** A line that is refused has no time; the import that follows says why. */

@@ -41,13 +41,15 @@ export async function* readLines(
  */
 export function textOf({ bytes, tooLong }: Line): string {
   if (tooLong) {
-    throw new InvalidObservationError(`the line is longer than ${LONGEST_LINE_BYTES} bytes`);
+    throw new InvalidObservationError(`the line is longer than ${LONGEST_LINE_BYTES} bytes.`);
   }
   if (isAscii(bytes)) {
     return bytes.toString('latin1');
   }
   if (!isUtf8(bytes)) {
-    throw new InvalidObservationError('the line is not UTF-8');
+    throw new InvalidObservationError(
+      'the line is not UTF-8: a file must be text, or text packed with gzip.',
+    );
   }
   return bytes.toString('utf8');
 }

@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { OperationError } from '../model/errors.js';
 
 /** A file, or standard input, to be read once. */
 export interface Input {
-  /** As the user named it. */
+  /** As a message names it: its path, or `standard input`. */
   readonly name: string;
   /** Size in bytes as it lies on the disk; null when it is not known beforehand. */
   readonly size: number | null;
@@ -20,55 +20,85 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 /**
  * Opens a file to be read from its beginning; one that is packed with gzip is unpacked.
  *
- * @param name a path, or `-` for standard input.
+ * @param path `-` for standard input.
  * @param onBytes told how many bytes of it have been read, packed as they are.
+ * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
  * @throws OperationError when there is no such file, or it cannot be read; reading from it throws one
  *   when it is cut or broken.
  */
 export async function openInput(
-  name: string,
+  path: string,
   stdin: Readable,
   onBytes: (count: number) => void,
+  signal?: AbortSignal,
 ): Promise<Input> {
-  const size = name === '-' ? null : await sizeOf(name);
-  const source = name === '-' ? stdin : createReadStream(name, { highWaterMark: CHUNK_BYTES });
-  return { name, size, bytes: readable(name, unpacked(counted(source, onBytes))) };
+  const name = path === '-' ? 'standard input' : path;
+  const size = path === '-' ? null : await sizeOf(path);
+  const open = () => (path === '-' ? stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES }));
+  return { name, size, bytes: readable(name, new Source(open, onBytes, signal), signal) };
 }
 
-async function sizeOf(name: string): Promise<number | null> {
+async function sizeOf(path: string): Promise<number | null> {
   try {
-    const stats = await stat(name);
+    const stats = await stat(path);
     if (stats.isDirectory()) {
-      throw new OperationError(`${name} is a folder; name the files in it.`);
+      throw new OperationError(`${path} is a folder; name the files in it.`);
     }
     return stats.isFile() ? stats.size : null;
   } catch (error) {
-    throw unreadable(name, error);
+    throw unreadable(path, error);
   }
 }
 
-async function* counted(source: Readable, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
-  for await (const chunk of source) {
-    const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-    onBytes(bytes.length);
-    yield bytes;
+/** Where the bytes come from, packed as they are. */
+class Source {
+  readonly #open: () => Readable;
+  readonly #onBytes: (count: number) => void;
+  readonly #signal: AbortSignal | undefined;
+  #stream: Readable | undefined;
+
+  constructor(open: () => Readable, onBytes: (count: number) => void, signal: AbortSignal | undefined) {
+    this.#open = open;
+    this.#onBytes = onBytes;
+    this.#signal = signal;
+  }
+
+  /** Opens only now: an error of a stream that nobody listens to would end the process. */
+  async *chunks(): AsyncGenerator<Buffer> {
+    this.#stream = this.#open();
+    if (this.#signal !== undefined) addAbortSignal(this.#signal, this.#stream);
+    for await (const chunk of this.#stream) {
+      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+      this.#onBytes(bytes.length);
+      yield bytes;
+    }
+  }
+
+  /** Ends a read that waits, too. */
+  close(): void {
+    this.#stream?.destroy();
   }
 }
 
 async function* unpacked(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await source.next();
-  if (first.done === true) {
-    return;
-  }
-  const whole = prepended(first.value, source);
-  if (!first.value.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+  const first = await readFirst(source, GZIP_MAGIC.length);
+  const whole = prepended(first, source);
+  if (first.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+    yield* pipeline(Readable.from(whole), createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
+  } else {
     yield* whole;
-    return;
   }
-  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  const packed = Readable.from(whole);
-  packed.on('error', (error) => gunzip.destroy(error));
-  yield* packed.pipe(gunzip);
+}
+
+/** The first chunks in one: at least so many bytes, or all that there are. */
+async function readFirst(source: AsyncGenerator<Buffer>, bytes: number): Promise<Buffer> {
+  let first: Buffer = Buffer.alloc(0);
+  while (first.length < bytes) {
+    const next = await source.next();
+    if (next.done === true) break;
+    first = Buffer.concat([first, next.value]);
+  }
+  return first;
 }
 
 async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -76,11 +106,15 @@ async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGene
   yield* rest;
 }
 
-async function* readable(name: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* readable(name: string, source: Source, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    yield* source;
+    yield* unpacked(source.chunks());
   } catch (error) {
+    signal?.throwIfAborted();
     throw unreadable(name, error);
+  } finally {
+    // A reader that stops early leaves standard input open, which the process would wait for.
+    source.close();
   }
 }
 
@@ -97,6 +131,6 @@ function unreadable(name: string, error: unknown): OperationError {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist; check the path.',
   EACCES: 'may not be read by you; check its permissions.',
-  Z_BUF_ERROR: 'ends in the middle: the gzip file is cut. What came before is recorded.',
-  Z_DATA_ERROR: 'is broken: the gzip data is damaged. What came before is recorded.',
+  Z_BUF_ERROR: 'ends in the middle: the gzip file is cut.',
+  Z_DATA_ERROR: 'is broken: its gzip data is damaged, or something else follows it.',
 };

@@ -14,12 +14,14 @@ interface TimedLine {
 }
 
 export interface SortOptions {
-  /** The time of a line; null for one that has none: those come first. */
+  /** The time of a line; null for one that has none: it stays with the line before it. */
   readonly timeOf: (line: Line) => Instant | null;
   /** Sorted at once in memory; more than this goes through files. */
   readonly runBytes?: number;
   /** Files merged at once. */
   readonly mergedFiles?: number;
+  /** Ends the sorting: it throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 const DEFAULT_RUN_BYTES = 32 * 1024 * 1024;
@@ -42,8 +44,8 @@ export async function* sortLines(
   try {
     const files = new RunFiles(folder);
     const last = await writeRuns(chunks, options, files);
-    await mergeDown(files, options.mergedFiles ?? DEFAULT_MERGED_FILES);
-    for await (const lines of merge([...files.all.map(readRun), [last]])) {
+    await mergeDown(files, options);
+    for await (const lines of merge([...files.all.map(readRun), [last]], options.signal)) {
       yield lines.map(({ line }) => line);
     }
   } finally {
@@ -77,9 +79,11 @@ async function writeRuns(
 ): Promise<TimedLine[]> {
   let run: TimedLine[] = [];
   let bytes = 0;
+  let time = LONG_AGO;
   for await (const lines of chunks) {
     for (const line of lines) {
-      run.push({ line, time: timeOf(line) ?? LONG_AGO });
+      time = timeOf(line) ?? time;
+      run.push({ line, time });
       bytes += line.bytes.length;
     }
     if (bytes >= runBytes) {
@@ -92,12 +96,15 @@ async function writeRuns(
 }
 
 /** Merges neighbouring files until few enough are left to be read at once. */
-async function mergeDown(files: RunFiles, most: number): Promise<void> {
+async function mergeDown(
+  files: RunFiles,
+  { mergedFiles: most = DEFAULT_MERGED_FILES, signal }: SortOptions,
+): Promise<void> {
   while (files.all.length > most) {
     const merged: string[] = [];
     for (let first = 0; first < files.all.length; first += most) {
       const group = files.all.slice(first, first + most);
-      merged.push(await files.write(merge(group.map(readRun))));
+      merged.push(await files.write(merge(group.map(readRun), signal)));
       await Promise.all(group.map((file) => rm(file)));
     }
     files.all = merged;
@@ -113,56 +120,59 @@ interface Cursor {
   readonly chunks: AsyncIterator<readonly TimedLine[]> | Iterator<readonly TimedLine[]>;
   lines: readonly TimedLine[];
   next: number;
+  /** The next line; undefined at the end of the input. */
+  head: TimedLine | undefined;
 }
 
 /** Merges sorted inputs; of equal times the earlier input's come first. */
 async function* merge(
   inputs: readonly (AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>)[],
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly TimedLine[]> {
-  const cursors: Cursor[] = inputs.map((input) => ({ chunks: iteratorOf(input), lines: [], next: 0 }));
-  let out: TimedLine[] = [];
-  for (;;) {
-    let least: TimedLine | undefined;
-    let from: Cursor | undefined;
-    for (const cursor of cursors) {
-      const head = cursor.lines[cursor.next] ?? (await refill(cursor));
-      if (head !== undefined && (least === undefined || head.time < least.time)) {
-        least = head;
-        from = cursor;
+  const cursors = inputs.map(cursorOf);
+  try {
+    for (const cursor of cursors) await refill(cursor);
+    let out: TimedLine[] = [];
+    for (let from = earliest(cursors); from?.head !== undefined; from = earliest(cursors)) {
+      out.push(from.head);
+      from.next += 1;
+      from.head = from.lines[from.next];
+      if (from.head === undefined) await refill(from);
+      if (out.length >= CHUNK_LINES) {
+        signal?.throwIfAborted();
+        yield out;
+        out = [];
       }
     }
-    if (least === undefined || from === undefined) {
-      break;
-    }
-    from.next += 1;
-    out.push(least);
-    if (out.length >= CHUNK_LINES) {
-      yield out;
-      out = [];
-    }
+    yield out;
+  } finally {
+    // Of inputs that were not read to their end, the files are open.
+    for (const { chunks } of cursors) await chunks.return?.();
   }
-  yield out;
 }
 
-function iteratorOf(
-  input: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>,
-): Cursor['chunks'] {
-  return Symbol.asyncIterator in input ? input[Symbol.asyncIterator]() : input[Symbol.iterator]();
+function cursorOf(input: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>): Cursor {
+  const chunks = Symbol.asyncIterator in input ? input[Symbol.asyncIterator]() : input[Symbol.iterator]();
+  return { chunks, lines: [], next: 0, head: undefined };
 }
 
-/** @returns the next line of an input whose chunk is used up; undefined at its end. */
-async function refill(cursor: Cursor): Promise<TimedLine | undefined> {
-  for (;;) {
-    const { done, value } = await cursor.chunks.next();
-    if (done === true) {
-      return undefined;
-    }
-    if (value.length > 0) {
-      cursor.lines = value;
-      cursor.next = 0;
-      return value[0];
-    }
+/** The cursor whose next line has the least time, the first of several; undefined when all are at their end. */
+function earliest(cursors: readonly Cursor[]): Cursor | undefined {
+  let least: Cursor | undefined;
+  for (const cursor of cursors) {
+    if (cursor.head === undefined) continue;
+    if (least?.head === undefined || cursor.head.time < least.head.time) least = cursor;
   }
+  return least;
+}
+
+/** Goes on to the next chunk that has lines, if there is one. */
+async function refill(cursor: Cursor): Promise<void> {
+  let chunk = await cursor.chunks.next();
+  while (chunk.done !== true && chunk.value.length === 0) chunk = await cursor.chunks.next();
+  cursor.lines = chunk.done === true ? [] : chunk.value;
+  cursor.next = 0;
+  cursor.head = cursor.lines[0];
 }
 
 /** A line of a run file: time, number, whether it was too long, and the line itself. */

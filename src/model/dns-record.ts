@@ -3,12 +3,12 @@ import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
 import { canonicalMnemonic } from './mnemonic.js';
-import { quoted } from './quoted.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
 import { refusedAt } from './refusal.js';
 import { requireText } from './required.js';
+import { unknownKey } from './unknown-key.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
@@ -55,7 +55,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   const layout = readText('type', data['type'], layoutOf);
   for (const key in data) {
     if (!layout.keys.has(key)) {
-      throw new InvalidObservationError(`a record of type ${layout.type} has no key ${quoted(key)}.`);
+      throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
     }
   }
   return {

@@ -1,5 +1,12 @@
 import { getDomain } from 'tldts';
-import { LABEL_SEPARATOR, needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
+import {
+  hasHyphenAtEnd,
+  hidesHyphenAtEnd,
+  LABEL_SEPARATOR,
+  needsConversion,
+  toALabel,
+  toUnicodeLabel,
+} from './a-label.js';
 import { memoized } from './bounded-cache.js';
 import { InvalidDomainError } from './errors.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
@@ -16,8 +23,8 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
  * converted by UTS 46, non-transitional; one that begins with `xn--` is taken as it is, decodable or not.
  *
  * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
- * of other characters than letters, digits, `-` and `_`, or with `-` at an end; a last label of digits
- * only; IP addresses.
+ * of other characters than letters, digits, `-` and `_`, or with `-` at an end, in Unicode too; a last
+ * label of digits only; IP addresses.
  */
 export const parseDomainName: (text: string) => string = memoized(canonicalName);
 
@@ -33,14 +40,15 @@ function canonicalName(text: string): string {
 }
 
 function canonicalLabel(label: string, text: string): string {
-  const ascii = needsConversion(label) ? toALabel(label) : label.toLowerCase();
+  const converted = needsConversion(label);
+  const ascii = converted ? toALabel(label) : label.toLowerCase();
   if (ascii === undefined) throw refused(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
   if (ascii === '') throw refused(text, 'it has an empty label');
   if (!LABEL_CHARACTERS.test(ascii)) {
     throw refused(text, 'its labels may hold only letters, digits, "-" and "_"');
   }
   if (ascii.length > 63) throw refused(text, 'it has a label longer than 63 characters');
-  if (ascii.startsWith('-') || ascii.endsWith('-')) {
+  if (hasHyphenAtEnd(ascii) || (converted && hidesHyphenAtEnd(ascii))) {
     throw refused(text, 'it has a label that begins or ends with "-"');
   }
   return ascii;

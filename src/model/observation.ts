@@ -10,6 +10,11 @@ export interface Observation {
   readonly dns?: DnsObservation;
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
+  /**
+   * Field names in lower case that the observer leaves out of `httpHeaders`: of these headers nothing is
+   * known, neither a value nor an absence. Absent: it leaves none out.
+   */
+  readonly ignoredHeaders?: ReadonlySet<string>;
   /** Who observed: at most 64 printable characters. */
   readonly source?: string;
 }

@@ -1,6 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
-import type { RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
 import { type DomainRow, stateOfRow } from './domain-row.js';
@@ -9,6 +8,15 @@ import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
 /** Domains read at once: their histories are in memory together. */
 const PAGE_DOMAINS = 100;
 
+/** The rows of one domain, as they are stored. */
+export interface StoredRows {
+  readonly domain: DomainRow & { readonly recorded_at: Instant };
+  /** By first sight, type and position. */
+  readonly stays: readonly StayRow[];
+  /** By field name and time. */
+  readonly headers: readonly StoredHeaderChange[];
+}
+
 /**
  * Reads everything that is recorded, domain by domain in the order of their names. Each domain's
  * history is read at one instant; domains are read at different ones.
@@ -16,16 +24,23 @@ const PAGE_DOMAINS = 100;
  * @param names canonical names of the domains to read; all when it is absent. Unknown ones are left out.
  */
 export async function* readHistories(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredHistory> {
+  for await (const rows of readStoredRows(pool, names)) {
+    yield historyOfRows(rows);
+  }
+}
+
+/** Reads the rows behind readHistories, as they are: sound or not. */
+export async function* readStoredRows(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredRows> {
   if (names !== undefined) {
     for (let first = 0; first < names.length; first += PAGE_DOMAINS) {
       yield* await readPage(pool, 'name = ANY($1)', names.slice(first, first + PAGE_DOMAINS));
     }
     return;
   }
-  for (let last = ''; ; ) {
-    const page = await readPage(pool, 'name > $1', last);
+  for (let last = '', after = 'name >= $1'; ; after = 'name > $1') {
+    const page = await readPage(pool, after, last);
     yield* page;
-    const next = page.at(-1)?.name;
+    const next = page.at(-1)?.domain.name;
     if (next === undefined) {
       return;
     }
@@ -33,34 +48,47 @@ export async function* readHistories(pool: Pool, names?: readonly string[]): Asy
   }
 }
 
-async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredHistory[]> {
+/**
+ * Translates a domain's rows to what the rules of history know.
+ *
+ * @throws Error where column `dns_types` cannot be read.
+ */
+export function historyOfRows({ domain, stays, headers }: StoredRows): StoredHistory {
+  return {
+    name: domain.name,
+    version: domain.version,
+    recordedAt: domain.recorded_at,
+    state: stateOfRow(domain),
+    stays: stays.map(stayOfRow),
+    headers,
+  };
+}
+
+async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredRows[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const { rows } = await client.query<DomainRow & { readonly recorded_at: Instant }>(
+    const { rows } = await client.query<StoredRows['domain']>(
       `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
     );
     const names = rows.map(({ name }) => name);
     const stays = await readStays(client, names);
     const headers = await readHeaders(client, names);
-    return rows.map((row) => ({
-      name: row.name,
-      version: row.version,
-      recordedAt: row.recorded_at,
-      state: stateOfRow(row),
-      stays: stays.get(row.name) ?? [],
-      headers: headers.get(row.name) ?? [],
+    return rows.map((domain) => ({
+      domain,
+      stays: stays.get(domain.name) ?? [],
+      headers: headers.get(domain.name) ?? [],
     }));
   });
 }
 
-async function readStays(client: PoolClient, names: readonly string[]): Promise<Map<string, RecordStay[]>> {
+async function readStays(client: PoolClient, names: readonly string[]): Promise<Map<string, StayRow[]>> {
   const { rows } = await client.query<StayRow>(
     `SELECT ${STAY_COLUMNS}
        FROM dns_record WHERE domain = ANY($1) ORDER BY domain, first_seen, type, position`,
     [names],
   );
-  return grouped(rows, stayOfRow);
+  return grouped(rows, (row) => row);
 }
 
 interface HeaderRow extends Omit<StoredHeaderChange, 'observedAt'> {

@@ -25,6 +25,12 @@ export interface Recorder {
    * @throws the database's error when it cannot be written to.
    */
   record(observations: readonly Observation[]): Promise<Recording>;
+  /**
+   * What recording a batch would do now. It writes nothing.
+   *
+   * @throws the database's error when it cannot be read.
+   */
+  preview(observations: readonly Observation[]): Promise<Recording>;
 }
 
 /** What recording a batch has done. */
@@ -36,6 +42,8 @@ export interface Recording {
   readonly recordsRemoved: number;
   readonly headersCreated: number;
   readonly headersUpdated: number;
+  /** By domain, of those that changed. */
+  readonly changes: ReadonlyMap<string, MergedChanges>;
 }
 
 /**
@@ -44,7 +52,10 @@ export interface Recording {
  * @param options.now the wall-clock time, for the time of recording.
  */
 export function createRecorder(pool: Pool, options: { readonly now: () => Instant }): Recorder {
-  return { record: (observations) => recordBatch(pool, options.now, observations) };
+  return {
+    record: (observations) => recordBatch(pool, options.now, observations),
+    preview: async (observations) => summarize(await applyRules(pool, byDomain(observations))),
+  };
 }
 
 /** The observations of one domain in a batch, and their places in it. */
@@ -172,14 +183,16 @@ function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Ins
 
 function summarize(recorded: readonly AppliedBatch[]): Recording {
   const outcomes: Outcome[] = [];
+  const changes = new Map<string, MergedChanges>();
   const tally = { newDomains: 0, recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
-  for (const { before, places, progress, merged } of recorded) {
+  for (const { name, before, places, progress, merged } of recorded) {
     places.forEach((place, index) => {
       const outcome = progress.outcomes[index];
       if (outcome !== undefined) {
         outcomes[place] = outcome;
       }
     });
+    if (progress.changes.length > 0) changes.set(name, merged);
     tally.newDomains += before === null ? 1 : 0;
     tally.recordsAdded += merged.added.length;
     tally.recordsRemoved +=
@@ -189,5 +202,5 @@ function summarize(recorded: readonly AppliedBatch[]): Recording {
       tally.headersUpdated += kind === 'updated' ? 1 : 0;
     }
   }
-  return { ...tally, outcomes };
+  return { ...tally, outcomes, changes };
 }

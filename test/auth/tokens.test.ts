@@ -55,9 +55,14 @@ describe('a token', () => {
 
   test('has a name that no other has, a revoked one included', async () => {
     await createToken(database.prisma, NEW);
-    await revokeToken(database.prisma, 'a', NOW);
     await expect(createToken(database.prisma, NEW)).rejects.toThrow(
       new OperationError('There is a token named "a": choose another name.'),
+    );
+    await revokeToken(database.prisma, 'a', NOW);
+    await expect(createToken(database.prisma, NEW)).rejects.toThrow(
+      new OperationError(
+        'The token named "a" was revoked at 2024-03-01T10:20:30.123456Z, and no name is used twice: choose another name.',
+      ),
     );
   });
 
@@ -69,8 +74,8 @@ describe('a token', () => {
 
   test('keeps the time of its first revocation', async () => {
     await createToken(database.prisma, NEW);
-    await revokeToken(database.prisma, 'a', NOW);
-    await revokeToken(database.prisma, 'a', NOW + 1n);
+    expect(await revokeToken(database.prisma, 'a', NOW)).toBe(NOW);
+    expect(await revokeToken(database.prisma, 'a', NOW + 1n)).toBe(NOW);
     expect(await listTokens(database.prisma)).toMatchObject([{ revokedAt: NOW }]);
   });
 });
@@ -164,19 +169,33 @@ describe('authentication', () => {
     expect(await authenticate()(`${scheme} ${token} `, '192.0.2.1')).toMatchObject({ kind: 'token' });
   });
 
-  test('gives one answer for every credential that is not valid', async () => {
+  test.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic x',
+    `Token dms_${'a'.repeat(43)}`,
+    `dms_${'a'.repeat(43)}`,
+    'Bearer <token>',
+    'Bearer <the token>',
+    'Bearer $TOKEN',
+    `Bearer "dms_${'a'.repeat(43)}"`,
+    `Bearer dms_${'a'.repeat(43)} x`,
+    `Bearer: dms_${'a'.repeat(43)}`,
+  ])('says how to send a token where none is sent so: %j', async (authorization) => {
+    await expect(authenticate()(authorization, '192.0.2.1')).rejects.toThrow(
+      new UnauthenticatedError(
+        'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
+        true,
+      ),
+    );
+  });
+
+  test('gives one answer for every token that is not valid', async () => {
     const expired = await createToken(database.prisma, { ...NEW, name: 'b', expiresAt: NOW });
     const revoked = await createToken(database.prisma, { ...NEW, name: 'c' });
     await revokeToken(database.prisma, 'c', NOW);
-    const bad = [
-      '',
-      'Bearer',
-      'Bearer x',
-      'Basic x',
-      `Bearer ${expired}`,
-      `Bearer ${revoked}`,
-      `Bearer ${expired} x`,
-    ];
+    const bad = ['Bearer x', `Bearer dms_${'a'.repeat(43)}`, `Bearer ${expired}`, `Bearer ${revoked}`];
     for (const authorization of bad) {
       await expect(authenticate()(authorization, '192.0.2.1')).rejects.toThrow(
         new UnauthenticatedError(

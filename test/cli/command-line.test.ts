@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,7 +22,18 @@ function dms(args: readonly string[], environment: Record<string, string> = {}) 
   return runDms(args, { DATA_DIR: join(folder, 'never-made'), ...environment });
 }
 
-const COMMANDS = ['serve', 'import', 'export', 'forget', 'token', 'migrate', 'verify'];
+const COMMANDS = [
+  'serve',
+  'worker',
+  'observe',
+  'watch',
+  'import',
+  'export',
+  'forget',
+  'token',
+  'migrate',
+  'verify',
+];
 
 describe('--help', () => {
   test('of dms names every command, on standard output', async () => {
@@ -48,14 +59,30 @@ describe('--help', () => {
   });
 });
 
+test('--version gives the version of package.json', async () => {
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(await dms(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
 describe('a wrong use exits 2 with one line that says what to write instead', () => {
   test.each([
-    [
-      [],
-      'Name what to do: dms serve, dms import, dms export, dms forget, dms token, dms migrate, dms verify.',
-    ],
+    [[], `Name what to do: ${COMMANDS.map((name) => `dms ${name}`).join(', ')}.`],
     [['token'], 'Name what to do: dms token create, dms token list, dms token revoke.'],
-    [['servr'], "Unknown command 'servr' (Did you mean serve?) There are dms serve, dms import, "],
+    [['servr'], "Unknown command 'servr' (Did you mean serve?) There are dms serve, dms worker, "],
+    [['help', 'nosuch'], "Unknown command 'nosuch'. There are dms serve, dms worker, "],
+    [['token', 'help', 'nosuch'], "Unknown command 'nosuch'. There are dms token create, dms token list, "],
+    [
+      ['serve', '--port', '4001'],
+      "Unknown option '--port'. Settings come from the environment: PORT=4001 dms serve",
+    ],
+    [
+      ['serve', '--data-dir=/srv/dms'],
+      "Unknown option '--data-dir=/srv/dms'. Settings come from the environment: DATA_DIR=/srv/dms dms serve",
+    ],
+    [
+      ['serve', '--database-url', 'postgresql://a:hunter2@b/c'],
+      "Unknown option '--database-url'. Settings come from the environment: DATABASE_URL=… dms serve",
+    ],
     [['token', 'delete'], "Unknown command 'delete'. There are dms token create, dms token list, "],
     [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
     [['serve', 'now'], 'Too many arguments for'],
@@ -76,11 +103,14 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     ],
     [
       ['token', 'create', '--name', 'a', '--expires', 'soon'],
-      '"soon" is no duration: write minutes, hours or days, such as 30m, 12h or 90d.',
+      '"soon" is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
     ],
     [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
     [['token', 'create', '--name', 'a', '--expires', '36526d'], '"36526d" is no duration: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
+    [
+      '"6" is no duration: write seconds, minutes, hours or days',
+    ],
     [['export', 'a b'], '"a b" is not a domain name: '],
   ])('dms %j', async (args, line) => {
     const { code, stdout, stderr } = await dms(args);
@@ -111,6 +141,30 @@ describe('a failure exits 1 with one line', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^dms: OperationError: .*\n {4}at /);
     expect(stderr).not.toContain('hunter2');
+  });
+});
+
+describe('in a folder without a database', () => {
+  test.each([
+    ['verify'],
+    ['export'],
+    ['export', 'example.com'],
+    ['forget', 'example.com', '--yes'],
+    ['token', 'list'],
+    ['token', 'revoke', 'a'],
+  ])('dms %s %s exits 1, says so, and makes none', async (...words) => {
+    const args = words.filter((word) => word !== undefined);
+    for (const path of ['never-made', 'empty']) {
+      const dataDirectory = join(folder, path);
+      if (path === 'empty') await mkdir(dataDirectory, { recursive: true });
+      const { code, stdout, stderr } = await dms(args, { DATA_DIR: dataDirectory });
+      expect(stderr).toBe(
+        `dms: There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.\n`,
+      );
+      expect([code, stdout]).toEqual([1, '']);
+      if (path === 'empty') expect(await readdir(dataDirectory)).toEqual([]);
+    }
+    expect(await readdir(folder)).not.toContain('never-made');
   });
 });
 

@@ -1,15 +1,22 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
-import { runDms } from '../journeys/dms-command.js';
+import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 let database: TestDatabase;
 let folder: string;
@@ -99,8 +106,24 @@ describe('dms import', () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('--strict');
+    expect(result.stderr).toContain('as --strict asks; the lines before it are recorded.');
     expect((await stored())[0]?.stays).toHaveLength(1);
+  });
+
+  test('--strict with --sort records the lines before the refused one in the order of time', async () => {
+    const third = observationLine({ at: 3, records: ['192.0.2.3'] });
+    const broken = await file('strict-sort.ndjson', `${third}\n${FIRST}\nbroken\n${SECOND}\n`);
+    const result = await dms(['import', broken, '--strict', '--sort']);
+    expect([result.code, result.stdout]).toEqual([1, expect.stringMatching(/^recorded +1 /m)]);
+    expect(result.stderr).toContain('line 3 refused: ');
+    expect(result.stderr).toContain('the lines before it in the order of time are recorded.');
+    expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
+  });
+
+  test('--strict ends the command although standard input stays open', async () => {
+    const input = new PassThrough();
+    input.write(`broken\n${SECOND}\n`);
+    expect((await runDms(['import', '-', '--strict'], database.environment, input)).code).toBe(1);
   });
 
   test('lines out of order are stale, the closing line says what --sort does, and --sort records them all', async () => {
@@ -108,7 +131,10 @@ describe('dms import', () => {
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/^stale +1$/m);
-    expect(result.stdout).toMatch(/--sort/);
+    expect(result.stdout).toMatch(
+      /^1 stale line was older than what is recorded of the same part of a domain/m,
+    );
+    expect(result.stdout).toMatch(/sorted before their first import \(--sort\)\. .*dms forget/);
     await emptyTestDatabase(database);
     const sorted = await dms(['import', unordered, '--sort']);
     expect(sorted.stdout).toMatch(/^stale +0$/m);
@@ -119,20 +145,54 @@ describe('dms import', () => {
     const other = observationLine({ at: 1, records: ['192.0.2.9'] });
     const result = await dms(['import', '-'], `${FIRST}\n${other}\n`);
     expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/Warning: 1 lines differ/);
+    expect(result.stdout).toMatch(/^Warning: 1 line differs from what is recorded /m);
+    const twice = await dms(['import', '-'], `${other}\n${other}\n`);
+    expect(twice.stdout).toMatch(/^Warning: 2 lines differ from what is recorded /m);
   });
 
-  test('a missing file, a folder and a cut gzip file each end with one line that says so, and exit 1', async () => {
+  test('what the stale lines are told to do puts older lines in: forget, and import all together, sorted', async () => {
+    await dms(['import', '-'], SECOND);
+    expect((await dms(['import', '-', '--sort'], FIRST)).stdout).toMatch(/^stale +1$/m);
+    await dms(['forget', 'example.com', '--yes']);
+    const together = await dms(['import', '--sort', '-'], `${SECOND}\n${FIRST}\n`);
+    expect(together.stdout).toMatch(/^recorded +2 /m);
+    expect(together.stdout).not.toContain('stale line');
+  });
+
+  test('an input of which nothing can be read ends with one line that says so, without a summary, and exit 1', async () => {
     const cut = await file('cut.ndjson.gz', gzipSync(`${FIRST}\n`.repeat(50)).subarray(0, 60));
+    const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
     for (const [path, message] of [
-      [join(folder, 'missing'), /missing does not exist/],
-      [folder, /is a folder/],
-      [cut, /is cut/],
+      [join(folder, 'missing'), 'does not exist; check the path.'],
+      [folder, 'is a folder; name the files in it.'],
+      [cut, 'ends in the middle: the gzip file is cut.'],
+      [followed, 'is broken: its gzip data is damaged, or something else follows it.'],
     ] as const) {
-      const result = await dms(['import', path]);
-      expect([result.code, result.stderr.trim().split('\n').length]).toEqual([1, 1]);
-      expect(result.stderr).toMatch(message);
+      expect(await dms(['import', path])).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `dms: ${path} ${message}\n`,
+      });
     }
+  });
+
+  test('an import that fails after its first lines sums them up, and says that they stay', async () => {
+    const plain = await file('before-missing.ndjson', `${FIRST}\n`);
+    const result = await dms(['import', plain, join(folder, 'missing')]);
+    expect(result.code).toBe(1);
+    expect(result.stdout).toMatch(/^recorded +1 /m);
+    expect(result.stderr).toMatch(
+      /^Not all was imported, .*\ndms: .*missing does not exist; check the path\.\n$/,
+    );
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
+    const { stdout } = await dms(['import', '--help']);
+    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'refused']) {
+      expect(stdout).toMatch(new RegExp(`^  ${word} +\\w`, 'm'));
+    }
+    expect(stdout).toMatch(/^Exit code: 0; 1 /m);
   });
 
   test('an option or format that does not exist is refused with exit code 2', async () => {
@@ -159,6 +219,122 @@ describe('dms import', () => {
   });
 });
 
+/** Runs the program with a file as its standard input. */
+async function dmsFromFile(args: readonly string[], path: string) {
+  const child = spawn('sh', ['-c', 'exec "$@" < "$0"', path, process.execPath, PROGRAM, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...database.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await closed;
+  return { code, stdout, stderr };
+}
+
+describe('dms import --rejects', () => {
+  test.each(['itself', 'a hard link to it', 'standard input'])(
+    'refuses to write to what is imported (%s), and leaves it as it is',
+    async (which) => {
+      const input = await file('input.ndjson', `${FIRST}\nbroken\n`);
+      const other = join(folder, 'input-link.ndjson');
+      await rm(other, { force: true });
+      await link(input, other);
+      const result =
+        which === 'standard input'
+          ? await dmsFromFile(['import', '-', '--rejects', input], input)
+          : await dms(['import', input, '--rejects', which === 'itself' ? input : other]);
+      expect([result.code, result.stdout]).toEqual([2, '']);
+      expect(result.stderr).toMatch(/^dms: --rejects \S+ is a file to be imported: choose another name\.\n$/);
+      expect(await readFile(input, 'utf8')).toBe(`${FIRST}\nbroken\n`);
+      expect(await stored()).toEqual([]);
+    },
+  );
+
+  test('refuses a file that holds something, before anything is imported', async () => {
+    const input = await file('with-old.ndjson', `${FIRST}\nbroken\n`);
+    const old = await file('old-rejects.ndjson', 'old\n');
+    const result = await dms(['import', input, '--rejects', old]);
+    expect([result.code, result.stdout]).toEqual([2, '']);
+    expect(result.stderr).toBe(
+      `dms: --rejects ${old} exists and is not empty: choose another name, or remove it.\n`,
+    );
+    expect(await readFile(old, 'utf8')).toBe('old\n');
+    expect(await stored()).toEqual([]);
+  });
+
+  test('makes no file where no line is refused', async () => {
+    const rejects = join(folder, 'none-refused.ndjson');
+    expect((await dms(['import', '-', '--rejects', rejects], FIRST)).code).toBe(0);
+    expect((await dms(['import', join(folder, 'missing'), '--rejects', rejects])).code).toBe(1);
+    expect(existsSync(rejects)).toBe(false);
+  });
+
+  test('says how many lines it does not show, and when a mended line is taken', async () => {
+    const rejects = join(folder, 'many-rejects.ndjson');
+    const result = await dms(['import', '-', '--rejects', rejects], 'broken\n'.repeat(11));
+    const lines = result.stderr.trim().split('\n');
+    expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
+    expect(lines.slice(10)).toEqual([
+      '… and 1 more line refused.',
+      `The refused lines are in ${rejects}: mend them there and import that file. ` +
+        'A mended line is stale if something newer of its domain is recorded by then.',
+    ]);
+    expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
+  });
+});
+
+describe('dms import that is asked to stop', () => {
+  /** A line of some 200 kB. */
+  const long = (at: number) => observationLine({ at, headers: { server: 'x'.repeat(200_000) } });
+
+  async function expectStopped({ result }: DmsCommand): Promise<string> {
+    const { code, signal, stdout, stderr } = await result;
+    expect([code, signal]).toEqual([1, null]);
+    expect(stderr).toBe(
+      'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n',
+    );
+    return stdout;
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'by %s, records what it has read, and sums it up',
+    async (signal) => {
+      const input = new PassThrough();
+      input.write(`${FIRST}\n${SECOND}\n{"domain":"cut`);
+      const command = startDms(['import', '-'], database.environment, input);
+      await expect.poll(async () => (await stored())[0]?.stays.length, { timeout: 60_000 }).toBe(2);
+      command.child.kill(signal);
+      const summary = await expectStopped(command);
+      expect(summary).toMatch(/^lines read +2 in /);
+      expect(summary).toMatch(/^recorded +2 /m);
+      expect(summary).toMatch(/^refused +0$/m);
+    },
+  );
+
+  test('while it sorts, removes its temporary files', async () => {
+    const temporary = join(folder, 'temporary');
+    await mkdir(temporary);
+    const input = new PassThrough();
+    const command = startDms(
+      ['import', '-', '--sort'],
+      { ...database.environment, TMPDIR: temporary },
+      input,
+    );
+    for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
+    const sortFolders = async () => (await readdir(temporary)).filter((name) => name.startsWith('dms-sort-'));
+    const sortedFiles = async () => {
+      const [name] = await sortFolders();
+      return name === undefined ? [] : await readdir(join(temporary, name));
+    };
+    await expect.poll(sortedFiles, { timeout: 60_000 }).not.toEqual([]);
+    command.child.kill('SIGINT');
+    expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
+    expect(await sortFolders()).toEqual([]);
+    expect(await stored()).toEqual([]);
+  });
+});
+
 describe('dms export', () => {
   test('what it writes, imported elsewhere, gives the same history', async () => {
     const samples = await readFile(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8');
@@ -170,6 +346,12 @@ describe('dms export', () => {
     await dms(['import', '-'], exported.stdout);
     const content = ({ name, state, stays, headers }: StoredHistory) => ({ name, state, stays, headers });
     expect((await stored()).map(content)).toEqual(before.map(content));
+  });
+
+  test('says in its help which of the observations that changed nothing it writes', async () => {
+    const help = (await dms(['export', '--help'])).stdout.replace(/\s+/g, ' ');
+    expect(help).toContain('the first and the latest of each part of a domain');
+    expect(help).toContain('and the last before a record was removed.');
   });
 
   test('names the domains that it cannot find, and exits 1', async () => {

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
+import { copyTemplate } from '../support/template.js';
 
 /** A new embedded database takes seconds, and more on a busy machine. */
 const SLOW = { timeout: 120_000 };
@@ -41,6 +44,16 @@ async function serve(environment: Record<string, string>) {
   return { ...command, said, curl, url };
 }
 
+async function sampleDomains(): Promise<Set<string>> {
+  const lines = await readFile(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8');
+  return new Set(
+    lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).domain),
+  );
+}
+
 async function freshDirectory(): Promise<string> {
   const directory = await newDataDirectory();
   cleanUp.push(() => removeDataDirectory(directory));
@@ -54,6 +67,46 @@ describe('dms serve on a new embedded database', SLOW, () => {
     const response = await fetch(curl ?? '');
     expect(response.status).toBe(200);
     expect(JSON.parse(await response.text())).toMatchObject({ domain: 'example.com' });
+  });
+
+  test('says where the database is', async () => {
+    const dataDirectory = await freshDirectory();
+    const { said } = await serve({ DATA_DIR: dataDirectory });
+    expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
+  });
+
+  test('killed while it records the samples, records them at its next start', async () => {
+    const dataDirectory = await freshDirectory();
+    const first = startDms(['serve'], { DATA_DIR: dataDirectory, SAMPLES: 'on', PORT: '0' });
+    await expect
+      .poll(() => readdir(dataDirectory), { interval: 5, timeout: 60_000 })
+      .toContain('postgresql-18');
+    first.child.kill('SIGKILL');
+    await first.result;
+    const { url } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
+    for (const name of await sampleDomains()) {
+      const response = await fetch(`${url}/api/v1/domain/${encodeURIComponent(name)}`);
+      expect([name, response.status]).toEqual([name, 200]);
+    }
+  });
+
+  test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
+    const dataDirectory = await freshDirectory();
+    await copyTemplate(dataDirectory);
+    // What a kill leaves: a database that was made to be filled, and nothing in it.
+    await writeFile(join(dataDirectory, 'unfilled'), '');
+    const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
+    expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
+    expect(await readdir(dataDirectory)).not.toContain('unfilled');
+    again.child.kill('SIGTERM');
+    await again.result;
+    expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
+  });
+
+  test('finds no samples wanted in a database that another command has made', async () => {
+    const dataDirectory = await freshDirectory();
+    await runDms(['migrate'], { DATA_DIR: dataDirectory });
+    expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
   test('starts empty with SAMPLES=off', async () => {

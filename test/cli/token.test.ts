@@ -97,6 +97,24 @@ describe('dms token list', () => {
 });
 
 describe('dms token revoke', () => {
+  test('says when a token was revoked before', async () => {
+    await token('create', '--name', 'a');
+    expect(await token('revoke', 'a')).toMatchObject({ code: 0, stdout: 'revoked a\n', stderr: '' });
+    const again = await token('revoke', 'a');
+    expect([again.code, again.stderr]).toEqual([0, '']);
+    expect(again.stdout).toMatch(/^a was revoked before, at \d{4}-\d\d-\d\dT[\d:.]+Z\n$/);
+  });
+
+  test('and its name is not to be had again', async () => {
+    await token('create', '--name', 'a');
+    await token('revoke', 'a');
+    const { code, stdout, stderr } = await token('create', '--name', 'a');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /^dms: The token named "a" was revoked at \S+Z, and no name is used twice: choose another name\.\n$/,
+    );
+  });
+
   test('exits 1 for a name that no token has', async () => {
     expect(await token('revoke', 'nobody')).toMatchObject({
       code: 1,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { UsageError } from '../../src/model/errors.js';
+import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
 
 test('without any setting, the defaults hold', () => {
   expect(readSettings({})).toEqual({
@@ -16,6 +17,23 @@ test('without any setting, the defaults hold', () => {
     anonymousScopes: new Set(['search:read']),
     samples: true,
     trustProxy: 0,
+    observe: {
+      dnsServers: [],
+      dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'],
+      dnsTimeout: 2000,
+      dnsTries: 3,
+      httpsPort: 443,
+      httpPort: 80,
+      httpTimeout: 10_000,
+      userAgent: expect.stringContaining('domain-metadata-service'),
+      source: 'dms',
+      ignoredHeaders: new Set(IGNORED_HEADERS.keys()),
+      allowPrivate: false,
+      concurrency: 200,
+      questionsPerResolver: 100,
+      connectionsPerAddress: 4,
+      lease: 120_000,
+    },
   });
 });
 
@@ -33,6 +51,21 @@ test('each setting is read', () => {
     ANONYMOUS_SCOPES: 'dns:read, headers:read',
     SAMPLES: 'off',
     TRUST_PROXY: '1',
+    DNS_SERVERS: '192.0.2.53, 192.0.2.54:5353 [2001:db8::53]:54,2001:db8::54',
+    OBSERVE_DNS_TYPES: 'srv, HTTPS, type65534, A',
+    OBSERVE_DNS_TIMEOUT: '500ms',
+    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_HTTPS_PORT: '8443',
+    OBSERVE_HTTP_PORT: '8080',
+    OBSERVE_HTTP_TIMEOUT: '30s',
+    OBSERVE_USER_AGENT: 'probe/1.0 (+https://example.com/probe)',
+    OBSERVE_SOURCE: 'probe 1',
+    OBSERVE_IGNORED_HEADERS: 'Date, x-Request-ID',
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_CONCURRENCY: '1000',
+    OBSERVE_QUESTIONS_PER_RESOLVER: '100',
+    OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
+    OBSERVE_LEASE: '30s',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -46,13 +79,38 @@ test('each setting is read', () => {
     anonymousScopes: new Set(['dns:read', 'headers:read']),
     samples: false,
     trustProxy: 1,
+    observe: {
+      dnsServers: [
+        { address: '192.0.2.53', port: 53 },
+        { address: '192.0.2.54', port: 5353 },
+        { address: '2001:db8::53', port: 54 },
+        { address: '2001:db8::54', port: 53 },
+      ],
+      dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA', 'SRV', 'HTTPS', 'TYPE65534'],
+      dnsTimeout: 500,
+      dnsTries: 1,
+      httpsPort: 8443,
+      httpPort: 8080,
+      httpTimeout: 30_000,
+      userAgent: 'probe/1.0 (+https://example.com/probe)',
+      source: 'probe 1',
+      ignoredHeaders: new Set(['date', 'x-request-id']),
+      allowPrivate: true,
+      concurrency: 1000,
+      questionsPerResolver: 100,
+      connectionsPerAddress: 1,
+      lease: 30_000,
+    },
   });
+  expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
 });
 
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
-  const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY'];
-  const empty = Object.fromEntries([...names, ...more].map((name) => [name, '']));
+  const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
+  const observe = ['DNS_TYPES', 'DNS_TIMEOUT', 'HTTP_PORT', 'IGNORED_HEADERS', 'PRIVATE', 'CONCURRENCY'];
+  const observing = observe.map((name) => `OBSERVE_${name}`);
+  const empty = Object.fromEntries([...names, ...more, ...observing].map((name) => [name, '']));
   expect(readSettings(empty)).toEqual(readSettings({}));
   expect(readSettings({ ANONYMOUS_SCOPES: '' }).anonymousScopes).toEqual(new Set());
 });
@@ -92,6 +150,28 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['TRUST_PROXY', 'true', 'write the number of proxies'],
     ['TRUST_PROXY', '10.0.0.0/33', 'write the number of proxies'],
     ['TRUST_PROXY', 'proxy.example', 'write the number of proxies'],
+    ['DNS_SERVERS', 'dns.example', 'dns.example is no address of a resolver; write addresses between commas'],
+    ['DNS_SERVERS', '192.0.2.53:0', '192.0.2.53:0 is no address of a resolver'],
+    ['DNS_SERVERS', '[192.0.2.53]:53', '[192.0.2.53]:53 is no address of a resolver'],
+    ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'WIBBLE is no DNS type that can be asked for; write mnemonics'],
+    ['OBSERVE_DNS_TYPES', 'ANY', 'ANY is no DNS type that can be asked for'],
+    ['OBSERVE_DNS_TIMEOUT', '2', 'write a time up to a minute, such as 500ms or 10s'],
+    ['OBSERVE_DNS_TIMEOUT', '0s', 'write a time up to a minute'],
+    ['OBSERVE_DNS_TRIES', '0', 'write a whole number from 1 to 10'],
+    ['OBSERVE_HTTP_PORT', '0', 'write a whole number from 1 to 65535'],
+    ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to a minute'],
+    ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
+    ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
+    [
+      'OBSERVE_IGNORED_HEADERS',
+      'date, a:b',
+      'a:b is no name of a header; write names between commas, or none',
+    ],
+    ['OBSERVE_PRIVATE', 'yes', 'write refuse or allow'],
+    ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
+    ['OBSERVE_QUESTIONS_PER_RESOLVER', 'many', 'write a whole number from 1 to'],
+    ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
+    ['OBSERVE_CONNECTIONS_PER_ADDRESS', '0', 'write a whole number from 1 to'],
   ])('%s=%s', (name, value, advice) => {
     const read = () => readSettings({ [name]: value });
     expect(read).toThrow(UsageError);

@@ -32,7 +32,14 @@ const domain = {
 describe('an open database', () => {
   test('says where it is', () => {
     expect(database.home).toBe(TEST_SERVER === undefined ? 'embedded' : 'server');
-    expect(database.createdNow).toBe(false);
+    const { databaseUrl, dataDirectory } = database.options;
+    const { hostname, port, pathname } = new URL(databaseUrl ?? 'postgresql://none');
+    expect(database.place).toBe(
+      databaseUrl === undefined
+        ? `embedded, in ${dataDirectory}`
+        : `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`,
+    );
+    expect([database.createdNow, database.unfilled]).toEqual([false, false]);
   });
 
   test('gives times back digit for digit, through Prisma and through SQL', async () => {

@@ -299,12 +299,60 @@ describe('the data folder', () => {
     expect(await readdir(dataDirectory)).not.toContain('postgresql-18.new');
   });
 
+  test('without a database is refused where none may be made, and nothing is made', async () => {
+    const missing = join(dataDirectory, 'missing');
+    for (const folder of [dataDirectory, missing]) {
+      await expect(open({ dataDirectory: folder, making: 'none' })).rejects.toThrow(
+        `There is no database in ${folder}: run the command in the folder of the service's data, or set DATA_DIR.`,
+      );
+    }
+    expect(await readdir(dataDirectory)).toEqual([]);
+  });
+
+  test('with a database is opened where none may be made, and while one is being made', async () => {
+    const [made, joined] = await Promise.all([
+      open(),
+      expect
+        .poll(() => claims().catch(() => []))
+        .toEqual(['owner.1'])
+        .then(() => open({ making: 'none' })),
+    ]);
+    expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
+    await made.close();
+    await joined.close();
+    await ended(await ownerOrThrow().catch(() => 0));
+    expect((await open({ making: 'none' })).createdNow).toBe(false);
+  });
+
   test('that cannot be made is an error of one line that names it', async () => {
     await writeFile(join(dataDirectory, 'file'), '');
     const impossible = join(dataDirectory, 'file', 'data');
     await expect(open({ dataDirectory: impossible })).rejects.toThrow(
       /^The data folder .*file\/data cannot be used: .*$/,
     );
+  });
+});
+
+describe('a new database that is to be filled', () => {
+  test('is known as unfilled to every opening, until one says that it is filled', async () => {
+    const first = await open({ making: 'unfilled' });
+    expect([first.createdNow, first.unfilled]).toEqual([true, true]);
+    const second = await open();
+    expect([second.createdNow, second.unfilled]).toEqual([false, true]);
+    await second.markFilled();
+    await first.markFilled();
+    expect((await open({ making: 'unfilled' })).unfilled).toBe(false);
+  });
+
+  test('is one that was made so: no other is, whoever opens it', async () => {
+    expect((await open()).unfilled).toBe(false);
+    expect((await open({ making: 'unfilled' })).unfilled).toBe(false);
+  });
+
+  test('is decided by who makes it, not by who was killed at making it', async () => {
+    await writeFile(join(dataDirectory, 'unfilled'), '');
+    await mkdir(join(dataDirectory, 'postgresql-18.new'));
+    expect((await open()).unfilled).toBe(false);
   });
 });
 

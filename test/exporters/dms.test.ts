@@ -5,7 +5,7 @@ import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { historyOf } from '../support/histories.js';
-import { addressRecord, NOW, observation } from '../support/observations.js';
+import { addressRecord, instant, NOW, observation } from '../support/observations.js';
 
 const time = fc.integer({ min: 0, max: 12 });
 const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
@@ -93,4 +93,14 @@ test('no order of observations leads to a stored history that breaks a rule', ()
 test('observations that left no trace are not exported', () => {
   const steady = Array.from({ length: 50 }, (_, at) => observation({ at, records: ['192.0.2.1'] }));
   expect([...exportDms(historyOf(steady))]).toHaveLength(2);
+});
+
+test('of what changed nothing, the first and latest of each part are exported, and the last before a removal', () => {
+  const observations = [
+    ...[1, 2, 3, 4].map((at) => observation({ at, records: ['192.0.2.1'] })),
+    ...[5, 6, 7].map((at) => observation({ at, records: [] })),
+    ...[11, 12, 13, 14].map((at) => observation({ at, headers: { server: at < 13 ? 'a' : 'b' } })),
+  ];
+  const exported = [...exportDms(historyOf(observations))].map((line) => parseDmsLine(line, NOW).observedAt);
+  expect(exported).toEqual([1, 4, 5, 7, 11, 13, 14].map(instant));
 });

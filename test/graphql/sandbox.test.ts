@@ -22,6 +22,8 @@ beforeAll(async () => {
   await insertDnsRecords(database.pool, 'example.com', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
   await insertHeaderChanges(database.pool, 'example.com', [
     { name: 'server', observedAt: 0n, value: 'nginx' },
+    { name: 'via', observedAt: 0n, value: '1.1 a' },
+    { name: 'via', observedAt: 1n, present: false },
   ]);
 });
 afterAll(() => database.close());
@@ -121,6 +123,16 @@ describe('the ready queries', () => {
     expect(response.body.errors).toBeUndefined();
     expect(Object.values(response.body.data)[0], 'example.com').not.toBeNull();
   });
+});
+
+test('HeadersNow tells a header that is gone from one that is there', async () => {
+  const response = await supertest(await serve(true))
+    .post('/graphql')
+    .send({ query: SOURCE, operationName: 'HeadersNow' });
+  expect(response.body.data.domain.httpHeaders).toEqual([
+    { name: 'server', present: true, value: 'nginx' },
+    { name: 'via', present: false, value: '1.1 a' },
+  ]);
 });
 
 function operationNames(document: DocumentNode): string[] {

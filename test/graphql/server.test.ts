@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import express, { type Express } from 'express';
 import { getIntrospectionQuery } from 'graphql';
 import supertest from 'supertest';
@@ -65,7 +69,24 @@ describe('a request', () => {
       .post('/graphql')
       .type('text/plain')
       .send(JSON.stringify({ query: '{ __typename }' }));
-    expect(form.status).toBe(400);
+    expect(form.status).toBe(415);
+    expect(form.body.data).toBeUndefined();
+  });
+
+  test('is answered by HEAD as by GET, without the body', async () => {
+    const { app } = await serve();
+    const ask = (method: 'get' | 'head') =>
+      supertest(app)
+        [method]('/graphql')
+        .query({ query: '{ __typename }' })
+        .set('apollo-require-preflight', 'yes');
+    const [got, head] = [await ask('get'), await ask('head')];
+    expect([got.status, head.status]).toEqual([200, 200]);
+    expect(head.headers).toEqual({ ...got.headers, date: head.headers['date'] });
+    expect(head.headers['content-length']).toBe(String(got.text.length));
+    expect(head.text).toBeUndefined();
+    const foreign = await supertest(app).head('/graphql').query({ query: '{ __typename }' });
+    expect(foreign.status).toBe(400);
   });
 
   test('with 100 domains, each field of each type spelled out, is a normal one', async () => {
@@ -138,6 +159,107 @@ describe('what is wrong with a request is said with a code', () => {
     expect(logged).toEqual([]);
   });
 
+  test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'])(
+    '405 METHOD_NOT_ALLOWED with Allow for %s',
+    async (method) => {
+      const { app } = await serve();
+      const server = app.listen(0, '127.0.0.1');
+      const { status, head, body } = await sendRaw(
+        server,
+        `${method} /graphql HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`,
+      );
+      expect(status).toBe(405);
+      expect(head).toMatch(/^allow: GET, HEAD, POST$/im);
+      expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }] });
+      server.close();
+    },
+  );
+
+  test('405 METHOD_NOT_ALLOWED for a mutation by GET', async () => {
+    const { app } = await serve();
+    const query = { query: 'mutation { __typename }' };
+    const response = await supertest(app).get('/graphql').query(query).set('apollo-require-preflight', 'yes');
+    expect([response.status, response.headers['allow']]).toEqual([405, 'POST']);
+    expect(response.body).toMatchObject({ errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }] });
+  });
+
+  test('OPTIONS tells the methods, and permits nothing to pages of other sites', async () => {
+    const { app } = await serve();
+    const response = await supertest(app)
+      .options('/graphql')
+      .set('origin', 'https://other.example')
+      .set('access-control-request-method', 'POST');
+    expect([response.status, response.headers['allow']]).toEqual([200, 'GET, HEAD, POST']);
+    expect(response.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  test.each([
+    undefined,
+    'text/plain',
+    'application/graphql',
+    'application/graphql-response+json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+  ])('415 UNSUPPORTED_MEDIA_TYPE for a body of type %s, and what to send', async (type) => {
+    const { app, logged } = await serve();
+    const request = supertest(app).post('/graphql').set('apollo-require-preflight', 'yes');
+    if (type !== undefined) request.set('content-type', type);
+    const response = await request
+      .serialize((body) => body)
+      .send(type === undefined ? undefined : '{"query":"{ __typename }"}');
+    expect(response.status).toBe(415);
+    expect(response.body).toEqual({
+      errors: [
+        {
+          message:
+            'The body is not declared as JSON. Send {"query": "…", "variables": {…}} by POST with the header content-type: application/json.',
+          extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' },
+        },
+      ],
+    });
+    expect(logged).toEqual([]);
+  });
+
+  test('415 UNSUPPORTED_MEDIA_TYPE for GET with a type of another body', async () => {
+    const { app } = await serve();
+    const response = await supertest(app)
+      .get('/graphql')
+      .query({ query: '{ __typename }' })
+      .set('content-type', 'application/xml');
+    expect(response.status).toBe(415);
+    expect(response.body.errors[0].extensions.code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test.each([
+    ['*/*', '/graphql'],
+    [undefined, '/graphql'],
+    ['application/json', '/graphql?operationName=A'],
+    ['*/*', '/graphql?query='],
+  ])('400 for a request without a query (accept: %s, %s), and what to send', async (accept, path) => {
+    const { app } = await serve();
+    const request = supertest(app).get(path);
+    if (accept !== undefined) request.set('accept', accept);
+    const response = await request;
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
+      errors: [
+        {
+          message:
+            'The request has no query. Send {"query": "…", "variables": {…}} by POST with the header content-type: application/json, or open this address in a browser.',
+          extensions: { code: 'BAD_REQUEST' },
+        },
+      ],
+    });
+  });
+
+  test.each(['', '{}'])('400 for the empty body %j, and what to send', async (body) => {
+    const { app } = await serve();
+    const response = await supertest(app).post('/graphql').set('content-type', 'application/json').send(body);
+    expect(response.status).toBe(400);
+    expect(response.body.errors[0].message).toContain('The body is empty. Send {"query": ');
+  });
+
   test.each([101, 2000, 6500])('and %d levels of nesting do no harm', async (levels) => {
     const { app, logged } = await serve();
     const response = await post(app, `${'{a'.repeat(levels)}${'}'.repeat(levels)}`);
@@ -152,6 +274,16 @@ describe('what is wrong with a request is said with a code', () => {
     expect(response.text).not.toContain('Did you mean');
   });
 });
+
+/** Sends bytes as they are, and gives all that comes back. */
+async function sendRaw(server: Server, bytes: string) {
+  await once(server, 'listening');
+  const address = server.address();
+  const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1');
+  socket.write(bytes);
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head: head.replaceAll('\r', ''), body };
+}
 
 /** Fragments that spread each other: 2 to the power of 30 selections in a few hundred characters. */
 function fragmentBomb(): string {

@@ -159,6 +159,63 @@ describe('HTTP headers', () => {
   });
 });
 
+describe('headers that an observer leaves out', () => {
+  const ignored = new Set(['date', 'age']);
+
+  /** Records a complete observation, and then others of an observer that leaves out `date` and `age`. */
+  function recordLeavingOut(complete: ObservationParts, ...others: ObservationParts[]) {
+    const left = others.map((parts) => ({ ...observation(parts), ignoredHeaders: ignored }));
+    const progress = recordObservations(beginRecording(null, [observation(complete), ...left]));
+    const { headers } = mergeChanges(progress.changes);
+    return {
+      progress,
+      story: headers.map(({ observedAt, name, kind, value, old }) => [
+        seconds(observedAt),
+        name,
+        kind,
+        value,
+        old,
+      ]),
+    };
+  }
+
+  test('are neither gone nor changed, and the others are compared as always', () => {
+    const { story } = recordLeavingOut(
+      { at: 1, headers: { server: 'a', via: 'x', date: 'Mon' } },
+      { at: 2, headers: { server: 'a', via: 'x' } },
+      { at: 3, headers: { server: 'b' } },
+    );
+    expect(story.slice(3)).toEqual([
+      [3, 'server', 'updated', 'b', 'a'],
+      [3, 'via', 'gone', null, 'x'],
+    ]);
+  });
+
+  test('leave an observation unchanged that differs in nothing else', () => {
+    const { progress } = recordLeavingOut(
+      { at: 1, headers: { server: 'a', date: 'Mon' } },
+      { at: 2, headers: { server: 'a' } },
+    );
+    expect(progress.outcomes.map(({ kind }) => kind)).toEqual(['changed', 'unchanged']);
+  });
+
+  test('are gone when a complete observation misses them', () => {
+    const { progress } = recordLeavingOut(
+      { at: 1, headers: { server: 'a', date: 'Mon' } },
+      { at: 2, headers: { server: 'a' } },
+    );
+    const later = recordObservations({
+      ...progress,
+      waiting: [observation({ at: 3, headers: { server: 'a' } })],
+    });
+    expect(mergeChanges(later.changes).headers.at(-1)).toMatchObject({
+      name: 'date',
+      kind: 'gone',
+      old: 'Mon',
+    });
+  });
+});
+
 describe('the same time again', () => {
   test('the same observation again changes nothing and is no contradiction', () => {
     const story = record({ at: 1, records: ['192.0.2.1'] }, { at: 1, records: ['192.0.2.1'] });

@@ -1,8 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { TypeState } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { observationLine } from '../journeys/random-observations.js';
 import { historyOf } from '../support/histories.js';
-import { instant, observation } from '../support/observations.js';
+import { instant, NOW, observation } from '../support/observations.js';
 
 const sound = historyOf([
   observation({ at: 1, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a', via: 'x' } }),
@@ -14,6 +18,19 @@ const sound = historyOf([
 function broken(change: Partial<StoredHistory>): StoredHistory {
   return { ...sound, ...change };
 }
+
+/** The state with one more type, or with another state of one. */
+function withType(type: string, typeState: TypeState): Partial<StoredHistory> {
+  return { state: { ...sound.state, types: new Map([...sound.state.types, [type, typeState]]) } };
+}
+
+/** The first header change with parts replaced. */
+function withHeader(change: Partial<StoredHistory['headers'][number]>): Partial<StoredHistory> {
+  return { headers: sound.headers.map((header, place) => (place === 0 ? { ...header, ...change } : header)) };
+}
+
+/** Farther than any time that can be written. */
+const NEVER = 10n ** 18n;
 
 const [first, ...others] = sound.stays;
 const [firstHeader, ...otherHeaders] = sound.headers;
@@ -58,12 +75,98 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     {
       stays: [{ ...first, removal: { removed: instant(8), lastSeen: instant(7), source: null } }, ...others],
     },
-    /removed after the latest/,
+    /removed outside the observations/,
   ],
   [
     'a record first seen after the latest observation',
     { stays: [{ ...first, firstSeen: instant(8) }] },
-    /first seen after/,
+    /first seen outside the observations/,
+  ],
+  [
+    'a record first seen before the first observation',
+    { stays: [{ ...first, firstSeen: instant(0) }, ...others] },
+    /first seen outside the observations of A/,
+  ],
+  [
+    'a record first seen between the observations of its type',
+    {
+      stays: [{ ...first, firstSeen: instant(4) }, ...others],
+      state: {
+        ...sound.state,
+        everyType: { first: instant(5), latest: instant(5) },
+        types: new Map([['A', { digest: '', named: { first: instant(1), latest: instant(3) } }]]),
+      },
+    },
+    /first seen outside the observations of A/,
+  ],
+  [
+    'a record last seen long before the observation that it was gone at',
+    {
+      stays: sound.stays.map((stay) =>
+        stay.removal === null
+          ? stay
+          : { ...stay, removal: { removed: instant(5), lastSeen: instant(1), source: null } },
+      ),
+    },
+    /not by the observation before its removal/,
+  ],
+  [
+    'a record that comes back when it went',
+    {
+      stays: sound.stays.map((stay) =>
+        stay.firstSeen === instant(5) ? { ...stay, firstSeen: instant(3) } : stay,
+      ),
+    },
+    /still present/,
+  ],
+  [
+    'a record whose source is no name of one',
+    { stays: [{ ...first, source: 'a\nb' }, ...others] },
+    /source that is not 1 to 64 printable/,
+  ],
+  [
+    'a removal whose source is no name of one',
+    {
+      stays: [
+        { ...first, removal: { removed: instant(3), lastSeen: instant(1), source: 'x'.repeat(65) } },
+        ...others,
+      ],
+    },
+    /source that is not 1 to 64 printable/,
+  ],
+  [
+    'a record whose data is no object',
+    { stays: [{ ...first, record: { ...first.record, rdata: 'null' } }, ...others] },
+    /is not in canonical form/,
+  ],
+  [
+    'a record at a time that cannot be written',
+    { stays: [{ ...first, firstSeen: NEVER }, ...others] },
+    /of 1000000000000000000 µs, no time/,
+  ],
+  [
+    'a part observed at a time that cannot be written',
+    { state: { ...sound.state, everyType: { first: instant(1), latest: NEVER } } },
+    /part's observation is 1000000000000000000 µs/,
+  ],
+  ['a time of recording that cannot be written', { recordedAt: NEVER }, /time of recording/],
+  [
+    'a type not in canonical form',
+    withType('mx', { digest: '', named: { first: instant(1), latest: instant(1) } }),
+    /the type "mx" is not in canonical form/,
+  ],
+  [
+    'a type that was never observed',
+    {
+      stays: [],
+      state: { ...sound.state, everyType: null, types: new Map([['MX', { digest: '', named: null }]]) },
+    },
+    /the type "MX" is there, but was never observed/,
+  ],
+  [
+    'records of a type that is not listed',
+    { state: { ...sound.state, types: new Map() } },
+    /records of the type "A", which the domain does not list/,
   ],
   ['a record that is present twice', { stays: [{ ...first, removal: null }, ...others] }, /still present/],
   [
@@ -86,6 +189,21 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     'a header that begins without a value',
     { headers: [{ ...firstHeader, value: null }, ...otherHeaders] },
     /does not begin with a value/,
+  ],
+  ['a header name not in canonical form', withHeader({ name: 'Server' }), /name is not in canonical form/],
+  ['a header name that is none', withHeader({ name: 'a b' }), /"a b".*name is not in canonical form/],
+  ['a header value that is not trimmed', withHeader({ value: ' a' }), /value is not in canonical form/],
+  [
+    'a value of a header that is gone, not trimmed',
+    { headers: [...sound.headers, ...gone('x-old', 'a\n')] },
+    /header "x-old".*value is not in canonical form/,
+  ],
+  ['a header that went with a value', withHeader({ present: false }), /it went, and has a value/],
+  ['a header whose source is no name of one', withHeader({ source: '' }), /source is not 1 to 64 printable/],
+  [
+    'a header at a time that cannot be written',
+    withHeader({ observedAt: NEVER }),
+    /1000000000000000000 µs, no time/,
   ],
   [
     'a new value that is the old one',
@@ -111,9 +229,28 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   ],
 ];
 
+/** A header that came and went. */
+function gone(name: string, value: string): StoredHistory['headers'] {
+  return [
+    { name, observedAt: instant(1), present: true, value, source: null },
+    { name, observedAt: instant(3), present: false, value: null, source: null },
+  ];
+}
+
 describe('checking a stored history', () => {
   test('a sound history has no violation', () => {
     expect(findViolations(sound)).toEqual([]);
+  });
+
+  test('what the rules make of any observations has no violation', () => {
+    const lines = fc.array(observationLine(['a.example']), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(lines, (given) => {
+        const observations = given.map((line) => parseDmsLine(JSON.stringify(line), NOW));
+        expect(findViolations(historyOf(observations))).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test.each(breaches)('%s is found', (_title, change, message) => {

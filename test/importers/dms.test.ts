@@ -209,20 +209,26 @@ describe("a domain's lines that repeat each other", () => {
   });
 });
 
+const NOT_JSON =
+  /^the line is not valid JSON( at character \d+)?: each line must be one whole JSON object\.$/;
+const NO_OBJECT = /^the line is JSON, but not an object: each line must be one whole JSON object\.$/;
+
 describe('a line that cannot be taken is refused, and the reason names the key', () => {
   test.each([
-    ['', /^the line is not valid JSON/],
-    ['{', /^the line is not valid JSON/],
-    ['{"domain":"a",}', /^the line is not valid JSON/],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z",}', /^the line is not valid JSON/],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', /^the line is not valid JSON/],
-    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', /^the line is not valid JSON/],
-    ['{"domain":"a"} {}', /^the line is not valid JSON/],
-    ['null', /^the line is not a JSON object\.$/],
-    ['[]', /^the line is not a JSON object\.$/],
-    ['"a"', /^the line is not a JSON object\.$/],
-    ['1', /^the line is not a JSON object\.$/],
-    ['{"__proto__":{"domain":"a"}}', /^there is no key "__proto__"\.$/],
+    ['', NOT_JSON],
+    ['{', NOT_JSON],
+    ['\x7fELF\u0002', NOT_JSON],
+    ['  "domain": "a",', NOT_JSON],
+    ['{"domain":"a",}', NOT_JSON],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z",}', NOT_JSON],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]', NOT_JSON],
+    ['{"domain":"a","observedAt":"2024-03-01T10:20:30Z","dnsRecords":[]}}', NOT_JSON],
+    ['{"domain":"a"} {}', NOT_JSON],
+    ['null', NO_OBJECT],
+    ['[]', NO_OBJECT],
+    ['"a"', NO_OBJECT],
+    ['1', NO_OBJECT],
+    ['{"__proto__":{"domain":"a"}}', /^unknown key "__proto__"\.$/],
     ['{}', /^domain: it is missing\.$/],
   ])('%j', (line, reason) => {
     expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
@@ -233,9 +239,10 @@ describe('a line that cannot be taken is refused, and the reason names the key',
   const noRecords = 'dnsTypes: the line has no dnsRecords, the answer for these types.';
 
   test.each<[Readonly<Record<string, unknown>>, string]>([
-    [{ dnsrecords: [] }, 'there is no key "dnsrecords".'],
-    [{ 'a\nb': 1 }, 'there is no key "a\\nb".'],
-    [{ constructor: 1 }, 'there is no key "constructor".'],
+    [{ dnsrecords: [] }, 'unknown key "dnsrecords": write dnsRecords.'],
+    [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
+    [{ 'a\nb': 1 }, 'unknown key "a\\nb".'],
+    [{ constructor: 1 }, 'unknown key "constructor".'],
     [{ domain: undefined }, 'domain: it is missing.'],
     [{ domain: 1 }, 'domain: it is not a string.'],
     [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
@@ -251,7 +258,10 @@ describe('a line that cannot be taken is refused, and the reason names the key',
     [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
     [{ dnsRecords: a }, 'dnsRecords: it is not an array of records.'],
     [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
-    [{ dnsRecords: [a, { ...a, address: '' }] }, 'dnsRecords[1]: a record of type A has no key "address".'],
+    [
+      { dnsRecords: [a, { ...a, address: '' }] },
+      'dnsRecords[1]: unknown key "address" in a record of type A.',
+    ],
     [
       { dnsRecords: [{ ...a, ip: '1.2.3' }] },
       'dnsRecords[0]: ip: "1.2.3" is not an IPv4 address: write four decimals without leading zeros.',

@@ -1,9 +1,23 @@
-import { readdirSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Line, readLines } from '../../src/importers/lines.js';
 import { type SortOptions, sortLines } from '../../src/importers/sort-lines.js';
+
+/** The folder for temporary files, of this file alone. */
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-sort-'));
+  vi.stubEnv('TMPDIR', folder);
+});
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
 
 async function sorted(lines: readonly string[], options: Omit<SortOptions, 'timeOf'>): Promise<Line[]> {
   async function* input(): AsyncGenerator<Buffer> {
@@ -46,13 +60,16 @@ describe('sorting lines', () => {
     );
   });
 
-  test('lines without a time come first, and keep their numbers for the report', async () => {
-    const result = await sorted(['2 b', 'broken', '1 a'], { runBytes: 1 });
-    expect(result.map(({ number }) => number)).toEqual([2, 3, 1]);
-  });
+  test.each([1, 1e9])(
+    'a line without a time stays behind the line before it (runs of %d bytes)',
+    async (runBytes) => {
+      const lines = ['broken', '2 b', 'broken', '1 a', 'broken', 'broken', '3 c'];
+      const result = await sorted(lines, { runBytes });
+      expect(result.map(({ number }) => number)).toEqual([1, 4, 5, 6, 2, 3, 7]);
+    },
+  );
 
   test('no temporary file remains, not even when the reader stops early', async () => {
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('dms-sort-'));
     async function* input(): AsyncGenerator<Buffer> {
       yield Buffer.from('2 b\n');
       yield Buffer.from('1 a\n');
@@ -60,7 +77,20 @@ describe('sorting lines', () => {
     for await (const _ of sortLines(readLines(input()), { timeOf, runBytes: 1 })) {
       break;
     }
-    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('dms-sort-'));
-    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a stop while files are merged ends it with its reason, and leaves no temporary file', async () => {
+    const stop = new AbortController();
+    async function* input(): AsyncGenerator<Buffer> {
+      for (let line = 0; line < 2_000; line += 1) yield Buffer.from(`${line} x\n`);
+    }
+    const options = { timeOf, runBytes: 1_000, mergedFiles: 3, signal: stop.signal };
+    const chunks = sortLines(readLines(input()), options);
+    expect((await chunks.next()).value?.[0]?.bytes.toString()).toBe('0 x');
+    expect(await readdir(folder)).toHaveLength(1);
+    stop.abort();
+    await expect(chunks.next()).rejects.toBe(stop.signal.reason);
+    expect(await readdir(folder)).toEqual([]);
   });
 });

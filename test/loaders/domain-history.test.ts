@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
 import type { DomainHistory, HistoryParts } from '../../src/loaders/domain-history.js';
@@ -32,7 +33,7 @@ describe('what is asked at once', () => {
   test('costs one statement for every eight domains, whoever asks', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `d${index}.example`);
     await insertDomain(database.pool, { name: 'd7.example' });
-    const query = vi.spyOn(database.pool, 'query');
+    const query = vi.spyOn(pg.Pool.prototype, 'query');
     const histories = await Promise.all(names.map((name) => load(name, ALL)));
     expect(query).toHaveBeenCalledTimes(13);
     query.mockRestore();
@@ -136,9 +137,12 @@ test('DNS entries come by the time they were first seen, then by type and place'
 });
 
 describe('HTTP headers', () => {
-  test('that went and came back show their values only', async () => {
+  test('that went and came back show their values, and whether they are present', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertHeaderChanges(database.pool, 'a.example', [
+      { name: 'age', observedAt: 1n, value: '' },
+      { name: 'age', observedAt: 2n, present: false },
+      { name: 'age', observedAt: 3n, present: true },
       { name: 'via', observedAt: 1n, value: 'one' },
       { name: 'server', observedAt: 1n, value: 'nginx' },
       { name: 'server', observedAt: 2n, present: false },
@@ -149,8 +153,15 @@ describe('HTTP headers', () => {
     const history = await loadAll('a.example');
     expect(history.httpHeaders).toEqual([
       {
+        name: 'age',
+        value: '',
+        present: true,
+        history: [{ event: 'created', date: 1n, new: '', old: null }],
+      },
+      {
         name: 'server',
         value: 'caddy',
+        present: false,
         history: [
           { event: 'created', date: 1n, new: 'nginx', old: null },
           { event: 'updated', date: 4n, new: 'caddy', old: 'nginx' },
@@ -159,10 +170,11 @@ describe('HTTP headers', () => {
       {
         name: 'via',
         value: 'one',
+        present: true,
         history: [{ event: 'created', date: 1n, new: 'one', old: null }],
       },
     ]);
-    expect(history.counts).toEqual({ dnsRecords: 0, httpHeaders: 2, changes: 6 });
+    expect(history.counts).toEqual({ dnsRecords: 0, httpHeaders: 3, changes: 9 });
   });
 
   test('keep any value that can be stored, and follow the rules of 2.4 and 2.5', async () => {

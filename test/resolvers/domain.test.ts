@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GraphqlDoor } from '../../src/graphql/execute.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -209,7 +210,7 @@ test('100 domains by aliases cost 13 statements, with their whole histories', as
     'fragment History on Domain { name dnsRecords { __typename } httpHeaders { name } changeCount }';
   await insertDomain(database.pool, { name: 'd99.example' });
   const operation = door.prepare(`{ ${aliases.join(' ')} } ${fragment}`);
-  const query = vi.spyOn(database.pool, 'query');
+  const query = vi.spyOn(pg.Pool.prototype, 'query');
   const { data: found, errors } = await door.execute(operation, {}, anonymous());
   expect(query).toHaveBeenCalledTimes(13);
   query.mockRestore();

@@ -15,7 +15,9 @@ export function exportCommand(context: CommandContext): Command {
     .summary('write recorded history to standard output')
     .description(
       'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
-        'give the same history. Observations that changed nothing are left out.',
+        'give the same history. Of the observations that changed nothing, only those are written whose time is ' +
+        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
+        'headers), and the last before a record was removed.',
     )
     .argument('[domain...]', 'domains to export; all when none is named')
     .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
@@ -24,7 +26,7 @@ export function exportCommand(context: CommandContext): Command {
 
 async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
   const names = asUsageError(() => domains.map(parseDomainName));
-  const database = await context.openDatabase();
+  const database = await context.openDatabase({ mayCreate: false });
   try {
     const missing = new Set(names);
     let text = '';

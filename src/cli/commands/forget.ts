@@ -21,7 +21,7 @@ async function runForget(context: CommandContext, domains: readonly string[], ye
     context.stderr.write('Nothing was erased.\n');
     return;
   }
-  const database = await context.openDatabase();
+  const database = await context.openDatabase({ mayCreate: false });
   try {
     const erased = await forget(database.pool, names);
     for (const name of erased) {

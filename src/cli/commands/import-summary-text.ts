@@ -1,5 +1,19 @@
 import type { ImportSummary } from '../../importers/import-summary.js';
 
+/** What the words of the summary mean, for `dms import --help`. */
+export const SUMMARY_WORDS = `
+The closing summary says how many of the lines that were read are
+  recorded       taken, with a change or without
+  unchanged      those of the recorded that changed nothing
+  already known  of a time that is recorded already: they change nothing
+  stale          older than what is recorded of the same part of a domain (one type
+                 of DNS record, or the HTTP headers): they change nothing, for
+                 nothing can be put in before what is recorded
+  refused        not to be taken, for the reason that is shown of the first ten
+
+Exit code: 0; 1 where a line was refused, or the import failed or was stopped
+(by Ctrl-C, say: what was read is recorded then); 2 for a wrong use.`;
+
 /** The closing summary of an import, as lines for a person. */
 export function summaryText(summary: ImportSummary, seconds: number): string {
   const rows: [string, string][] = [
@@ -20,6 +34,11 @@ export function summaryText(summary: ImportSummary, seconds: number): string {
   return [...lines, ...remarks(summary)].map((line) => `${line}\n`).join('');
 }
 
+/** A count with its noun. */
+export function counted(count: number, one: string, several: string): string {
+  return `${number(count)} ${count === 1 ? one : several}`;
+}
+
 function domains({ domains: { count, exact }, newDomains }: ImportSummary): string {
   return `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`;
 }
@@ -28,15 +47,18 @@ function remarks({ stale, contradicting }: ImportSummary): string[] {
   const remarks: string[] = [];
   if (stale > 0) {
     remarks.push(
-      `${number(stale)} stale lines were older than what is recorded, and changed nothing. That is so when a ` +
-        'file is imported again; if its lines are not in the order of time, import it with --sort, which ' +
-        'sorts it first.',
+      `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
+        'of a domain, and changed nothing. That is as it should be where a file is imported again.',
+      'Nothing can be put in before what is recorded. Lines that are not in the order of time must be sorted ' +
+        'before their first import (--sort). To put older lines in afterwards, erase their domains ' +
+        '(npx dms forget DOMAIN…) and import all files of these together again, sorted: ' +
+        'cat FILE… | npx dms import --sort -',
     );
   }
   if (contradicting > 0) {
     remarks.push(
-      `Warning: ${number(contradicting)} lines differ from an observation of the same domain at the same ` +
-        'time, and changed nothing: the first one stays.',
+      `Warning: ${counted(contradicting, 'line differs', 'lines differ')} from what is recorded of the same ` +
+        'domain at the same time, where the first observation stays.',
     );
   }
   return remarks;
@@ -53,5 +75,5 @@ function duration(seconds: number): string {
 }
 
 function rate(count: number, seconds: number): string {
-  return `${number(Math.round(count / Math.max(seconds, 0.001)))} lines/s`;
+  return `${counted(Math.round(count / Math.max(seconds, 0.001)), 'line', 'lines')}/s`;
 }

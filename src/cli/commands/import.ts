@@ -1,23 +1,21 @@
 import { Command, Option } from 'commander';
+import { checkRejects } from '../../importers/check-rejects.js';
 import { parseDmsLine } from '../../importers/dms.js';
-import { importInputs } from '../../importers/import-inputs.js';
+import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
-import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
-import { openRejects, type RejectsFile } from '../../importers/rejects.js';
-import { createRecorder } from '../../recorder/recorder.js';
+import { RejectsFile } from '../../importers/rejects.js';
+import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { summaryText } from './import-summary-text.js';
+import { type KeptRefusals, Refusals } from './import-refusals.js';
+import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
 
 interface ImportOptions {
   readonly sort: boolean;
   readonly strict: boolean;
   readonly rejects?: string;
 }
-
-/** How many refused lines are shown with their reasons. */
-const REASONS_SHOWN = 10;
 
 /** `dms import FILE…`: records observations. */
 export function importCommand(context: CommandContext): Command {
@@ -31,7 +29,8 @@ export function importCommand(context: CommandContext): Command {
     .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--strict', 'stop at the first line that is refused', false)
-    .option('--rejects <file>', 'write the lines that are refused to this file, as they came')
+    .option('--rejects <file>', 'write the refused lines, as they came, to this file, new or empty')
+    .addHelpText('after', SUMMARY_WORDS)
     .action((files: string[], options: ImportOptions) => runImport(context, files, options));
 }
 
@@ -40,97 +39,113 @@ async function runImport(
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {
-  const summary = new ImportSummary();
-  const progress = new InputProgress(summary);
-  const rejects = options.rejects === undefined ? null : await openRejects(options.rejects);
-  const refusals = new Refusals(context, summary, rejects);
+  const signal = stopSignal(context);
+  const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
-  const began = performance.now();
-  const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
   try {
-    const completed = await importInputs(progress.inputs(files, context.stdin), {
-      parse: (text) => [parseDmsLine(text, context.now())],
-      recorder: createRecorder(database.pool, { now: context.now }),
-      summary,
-      strict: options.strict,
-      sort: options.sort,
-      onRefused: (input, line, reason) => refusals.add(input, line, reason),
-    });
-    if (!completed) {
-      context.stderr.write(
-        'Stopped at the first line refused, as --strict asks; the lines before it are recorded.\n',
-      );
-    }
+    const recorder = createRecorder(database.pool, { now: context.now });
+    await importFiles(context, { ...options, files, recorder, rejects, signal });
   } finally {
-    hideProgress();
-    await rejects?.close();
     await database.close();
-    refusals.close(options.rejects);
+  }
+}
+
+interface ImportRun extends Pick<ImportOptions, 'sort' | 'strict'> {
+  readonly files: readonly string[];
+  readonly recorder: Recorder;
+  readonly rejects: KeptRefusals | null;
+  readonly signal: AbortSignal;
+}
+
+async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
+  const summary = new ImportSummary();
+  const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
+  const progress = new InputProgress(summary, run.signal);
+  const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
+  const began = performance.now();
+  const sumUp = (ending: string) => {
+    hideProgress();
+    context.stderr.write(ending);
+    refusals.close();
     context.stdout.write(summaryText(summary, (performance.now() - began) / 1000));
+  };
+  try {
+    const end = await importInputs(progress.inputs(run.files, context.stdin), {
+      ...run,
+      parse: (text) => [parseDmsLine(text, context.now())],
+      summary,
+      onRefused: (input, line, reason) => refusals.add(input, line, reason),
+    }).finally(() => run.rejects?.file.close());
+    sumUp(endingOf(end, run));
+    if (end === 'stopped' || summary.linesRefused > 0) context.setExitCode(1);
+  } catch (error) {
+    // Where not even a line was read, there is nothing to sum up.
+    if (summary.linesRead > 0) sumUp(FAILED);
+    else hideProgress();
+    throw error;
   }
-  if (summary.linesRefused > 0) {
-    context.setExitCode(1);
+}
+
+const FAILED =
+  'Not all was imported, for the reason in the last line; what the summary counts as recorded stays.\n';
+
+function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
+  switch (end) {
+    case 'complete':
+      return '';
+    case 'refused':
+      return (
+        'Stopped at the first line refused, as --strict asks; the lines before it' +
+        `${sort ? ' in the order of time' : ''} are recorded.\n`
+      );
+    case 'stopped':
+      return 'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n';
   }
+}
+
+/** Aborted when somebody asks the process to end. */
+function stopSignal(context: CommandContext): AbortSignal {
+  const controller = new AbortController();
+  void context.stopRequested().then(() => controller.abort());
+  return controller.signal;
+}
+
+/** @throws UsageError where refused lines would replace something. */
+async function rejectsOf(
+  { rejects: path }: ImportOptions,
+  files: readonly string[],
+): Promise<KeptRefusals | null> {
+  if (path === undefined) return null;
+  await checkRejects(path, files);
+  return { file: new RejectsFile(path), path };
 }
 
 /** How far the inputs are read. */
 class InputProgress {
-  private readonly summary: ImportSummary;
-  private read = 0;
-  private size: number | null = null;
+  readonly #summary: ImportSummary;
+  readonly #signal: AbortSignal;
+  #read = 0;
+  #size: number | null = null;
 
-  constructor(summary: ImportSummary) {
-    this.summary = summary;
+  constructor(summary: ImportSummary, signal: AbortSignal) {
+    this.#summary = summary;
+    this.#signal = signal;
   }
 
   state(): ProgressState {
-    return { done: this.read, total: this.size, items: this.summary.linesRead };
+    return { done: this.#read, total: this.#size, items: this.#summary.linesRead };
   }
 
   async *inputs(files: readonly string[], stdin: NodeJS.ReadStream): AsyncGenerator<Input> {
     for (const file of files) {
-      this.read = 0;
-      this.size = null;
-      const input = await openInput(file, stdin, (bytes) => {
-        this.read += bytes;
-      });
-      this.size = input.size;
+      this.#read = 0;
+      this.#size = null;
+      const onBytes = (count: number) => {
+        this.#read += count;
+      };
+      const input = await openInput(file, stdin, onBytes, this.#signal);
+      this.#size = input.size;
       yield input;
-    }
-  }
-}
-
-/** Reports the lines that are refused: the first ones with their reasons. */
-class Refusals {
-  private readonly context: CommandContext;
-  private readonly summary: ImportSummary;
-  private readonly rejects: RejectsFile | null;
-
-  constructor(context: CommandContext, summary: ImportSummary, rejects: RejectsFile | null) {
-    this.context = context;
-    this.summary = summary;
-    this.rejects = rejects;
-  }
-
-  async add(input: Input, line: Line, reason: string): Promise<void> {
-    if (this.summary.linesRefused <= REASONS_SHOWN) {
-      const name = input.name === '-' ? 'standard input' : input.name;
-      this.context.stderr.write(`${name}, line ${line.number} refused: ${reason}\n`);
-    }
-    await this.rejects?.write(line);
-  }
-
-  close(path: string | undefined): void {
-    const { linesRefused } = this.summary;
-    if (linesRefused > REASONS_SHOWN) {
-      this.context.stderr.write(`… and ${linesRefused - REASONS_SHOWN} more lines refused.\n`);
-    }
-    if (linesRefused > 0) {
-      this.context.stderr.write(
-        path === undefined
-          ? 'To keep refused lines for mending, import again with --rejects FILE.\n'
-          : `The refused lines are in ${path}: mend them there and import that file.\n`,
-      );
     }
   }
 }

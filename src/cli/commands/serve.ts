@@ -23,7 +23,7 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, sampleDomains, exampleDomain }: Application): string {
+function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Application): string {
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -36,6 +36,7 @@ function welcome({ url, sampleDomains, exampleDomain }: Application): string {
     `Serving at ${url}/`,
     `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
     `REST:     ${rest}`,
+    `Database: ${databasePlace}`,
     ...example,
     'Stop with Ctrl-C.',
     '',

@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander';
-import { createToken, listTokens, revokeToken } from '../../auth/tokens.js';
+import { createToken, isTokenName, listTokens, revokeToken } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
 import type { Database } from '../../database/client.js';
 import { UsageError } from '../../model/errors.js';
-import type { CommandContext } from '../command-context.js';
+import { formatInstant } from '../../model/instant.js';
+import type { CommandContext, OpenOptions } from '../command-context.js';
 import { parseDuration } from '../duration.js';
 import { tokenTable } from './token-table.js';
 
@@ -63,7 +64,7 @@ async function runCreate(context: CommandContext, options: CreateOptions): Promi
   const name = requireName(options.name);
   const lifetime = options.expires === undefined ? null : parseDuration(options.expires);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
-  await withDatabase(context, async ({ prisma }) => {
+  await withDatabase(context, {}, async ({ prisma }) => {
     const createdAt = context.now();
     const expiresAt = lifetime === null ? null : createdAt + lifetime;
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
@@ -74,16 +75,15 @@ async function runCreate(context: CommandContext, options: CreateOptions): Promi
   });
 }
 
-/** A name stands in one line of a table, and is typed again to revoke it. */
 function requireName(text: string): string {
-  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,63}$/u.test(text) && text.trim() === text) return text;
+  if (isTokenName(text)) return text;
   throw new UsageError(
     `${JSON.stringify(text)} is no name for a token: write 1 to 64 letters, digits, spaces and . _ @ : / + -, beginning with a letter or digit.`,
   );
 }
 
 async function runList(context: CommandContext): Promise<void> {
-  await withDatabase(context, async ({ prisma }) => {
+  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
     const tokens = await listTokens(prisma);
     if (tokens.length === 0) context.stderr.write('There are no tokens: dms token create makes one.\n');
     else context.stdout.write(tokenTable(tokens, context.now()));
@@ -91,14 +91,20 @@ async function runList(context: CommandContext): Promise<void> {
 }
 
 async function runRevoke(context: CommandContext, name: string): Promise<void> {
-  await withDatabase(context, async ({ prisma }) => {
-    await revokeToken(prisma, name, context.now());
-    context.stdout.write(`revoked ${name}\n`);
+  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
+    const now = context.now();
+    const revokedAt = await revokeToken(prisma, name, now);
+    if (revokedAt === now) context.stdout.write(`revoked ${name}\n`);
+    else context.stdout.write(`${name} was revoked before, at ${formatInstant(revokedAt)}\n`);
   });
 }
 
-async function withDatabase(context: CommandContext, work: (database: Database) => Promise<void>) {
-  const database = await context.openDatabase();
+async function withDatabase(
+  context: CommandContext,
+  options: OpenOptions,
+  work: (database: Database) => Promise<void>,
+) {
+  const database = await context.openDatabase(options);
   try {
     await work(database);
   } finally {

@@ -1,8 +1,11 @@
 import { Command } from 'commander';
-import { findViolations } from '../../history/violations.js';
+import { findTokenViolations } from '../../auth/token-violations.js';
+import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
 import { findOrphans } from '../../recorder/orphans.js';
-import { readHistories } from '../../recorder/read-histories.js';
+import { readStoredRows } from '../../recorder/read-histories.js';
+import { findStoredViolations } from '../../recorder/stored-violations.js';
+import { findWatchViolations } from '../../recorder/watch-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 
@@ -10,42 +13,51 @@ import { showProgress } from '../progress.js';
 export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
     .summary('check everything that is stored')
-    .description('Checks every rule that recorded histories keep, and says what breaks one.')
+    .description(
+      'Checks every rule that the histories, tokens and watched domains in the database keep, and says what breaks one.',
+    )
     .action(() => runVerify(context));
 }
 
 async function runVerify(context: CommandContext): Promise<void> {
-  const database = await context.openDatabase();
+  const database = await context.openDatabase({ mayCreate: false });
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
-  const report = (line: string) => {
-    count.violations += 1;
-    context.stdout.write(`${line}\n`);
-  };
   const hideProgress = showProgress(context.stderr, 'domains', () => ({
     done: 0,
     total: null,
     items: count.domains,
   }));
   try {
-    for await (const history of readHistories(database.pool)) {
-      count.domains += 1;
-      count.records += history.stays.length;
-      count.headers += history.headers.length;
-      for (const violation of findViolations(history)) {
-        report(`${history.name}: ${violation}`);
-      }
-    }
-    for (const name of await findOrphans(database.pool)) {
-      report(`${name}: records or headers without a row for the domain`);
+    for await (const line of violations(database, count)) {
+      count.violations += 1;
+      context.stdout.write(`${line}\n`);
     }
   } finally {
     hideProgress();
     await database.close();
   }
-  const { domains, records, headers, violations } = count;
+  const { domains, records, headers } = count;
   const checked = `${domains} domains, ${records} DNS record entries, ${headers} header changes`;
-  if (violations > 0) {
-    throw new OperationError(`${violations} violations in ${checked}; each is a line above.`);
+  if (count.violations > 0) {
+    throw new OperationError(`${count.violations} violations in ${checked}; each is a line above.`);
   }
   context.stdout.write(`No violations in ${checked}.\n`);
+}
+
+/** Everything that is stored, and all that breaks a rule in it: a line for each breach. */
+async function* violations(
+  { pool, prisma }: Database,
+  count: { domains: number; records: number; headers: number },
+): AsyncGenerator<string> {
+  for await (const rows of readStoredRows(pool)) {
+    count.domains += 1;
+    count.records += rows.stays.length;
+    count.headers += rows.headers.length;
+    for (const violation of findStoredViolations(rows)) yield `${rows.domain.name}: ${violation}`;
+  }
+  for (const name of await findOrphans(pool)) {
+    yield `${name}: records or headers without a row for the domain`;
+  }
+  yield* findWatchViolations(pool);
+  yield* await findTokenViolations(prisma);
 }

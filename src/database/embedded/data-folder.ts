@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OperationError } from '../../model/errors.js';
 import { codeOf } from './error-code.js';
@@ -8,6 +9,17 @@ export const POSTGRESQL_MAJOR = 18;
 
 const FOLDER = /^postgresql-\d+$/;
 
+/** The file that marks a new database as one that is still to be filled. */
+const UNFILLED = 'unfilled';
+
+/**
+ * What becomes of a data folder without a database: `none`, it is refused; `empty`, it gets one;
+ * `unfilled`, it gets one that is marked until somebody has filled it.
+ */
+export const MAKINGS = ['none', 'empty', 'unfilled'] as const;
+
+export type Making = (typeof MAKINGS)[number];
+
 /** Makes a new database in an empty folder, and closes it. */
 export type MakeDatabase = (folder: string) => Promise<void>;
 
@@ -16,12 +28,11 @@ export type MakeDatabase = (folder: string) => Promise<void>;
  * gets its own only when it is complete, so that a start that was interrupted leaves no half database.
  * Only the owner of the data folder may call it.
  *
- * @param mayCreate whether a data folder without a database gets one.
  * @throws OperationError where a database of another major version is there, or none and none may be made.
  */
 export async function readyDataFolder(
   dataDirectory: string,
-  mayCreate: boolean,
+  making: Making,
   make: MakeDatabase,
 ): Promise<{ folder: string; created: boolean }> {
   const folder = join(dataDirectory, `postgresql-${POSTGRESQL_MAJOR}`);
@@ -32,9 +43,28 @@ export async function readyDataFolder(
   }
   const [other] = found;
   if (other !== undefined) throw otherVersion(join(dataDirectory, other), other.replace(/\D/g, ''));
-  if (!mayCreate) throw new OperationError(`The embedded database in ${folder} is gone.`);
+  if (making === 'none') throw new OperationError(`The embedded database in ${folder} is gone.`);
+  // Before the database has its name: a process that is killed in between leaves a mark without a
+  // database, which the next one who makes one decides anew.
+  if (making === 'unfilled') await writeFile(join(dataDirectory, UNFILLED), '', { mode: 0o600 });
+  else await markFilled(dataDirectory);
   await create(folder, make);
   return { folder, created: true };
+}
+
+/** Whether the database was made to be filled, and nobody has said that it is. */
+export function isUnfilled(dataDirectory: string): boolean {
+  return existsSync(join(dataDirectory, UNFILLED));
+}
+
+/** Takes the mark of an unfilled database away. */
+export async function markFilled(dataDirectory: string): Promise<void> {
+  await rm(join(dataDirectory, UNFILLED), { force: true });
+}
+
+/** Whether there is a database in the data folder, of whatever version. Nothing is made. */
+export async function hasDatabase(dataDirectory: string): Promise<boolean> {
+  return (await readdir(dataDirectory)).some((name) => FOLDER.test(name));
 }
 
 async function create(folder: string, make: MakeDatabase): Promise<void> {

@@ -1,8 +1,10 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answers } from './answers.js';
+import { isUnfilled, type Making, markFilled } from './data-folder.js';
 import { enterOrStart, type Place } from './enter-or-start.js';
 import type { Presence } from './presence.js';
+import { requireDatabase } from './require-database.js';
 import { prepareRunDirectory } from './run-directory.js';
 import { type SocketDirectory, shortSocketDirectory } from './short-path.js';
 
@@ -16,6 +18,8 @@ const LONGEST_PAUSE = 5000;
 
 export interface JoinOptions {
   readonly dataDirectory: string;
+  /** What becomes of a data folder without a database. */
+  readonly making: Making;
   /** How long, in milliseconds, the database stays open after its last user has left; 3000 if absent. */
   readonly graceMilliseconds?: number | undefined;
 }
@@ -27,6 +31,10 @@ export interface EmbeddedMembership {
   readonly port: number;
   /** Whether this joining has made the database. */
   readonly createdNow: boolean;
+  /** Whether the database was made to be filled, and nobody has said that it is. */
+  readonly unfilled: boolean;
+  /** Says that it is filled, for good. */
+  markFilled(): Promise<void>;
   /**
    * Settles when the database takes connections: at once, unless its process has ended and it is being
    * started again.
@@ -45,13 +53,14 @@ export interface EmbeddedMembership {
  */
 export async function joinEmbedded(options: JoinOptions): Promise<EmbeddedMembership> {
   const dataDirectory = resolve(options.dataDirectory);
+  if (options.making === 'none') await requireDatabase(dataDirectory);
   const runDirectory = await prepareRunDirectory(dataDirectory);
   const sockets = await shortSocketDirectory(runDirectory);
   const graceMilliseconds = options.graceMilliseconds ?? GRACE;
   const place = { dataDirectory, runDirectory, graceMilliseconds, socketDirectory: sockets.path };
   const membership = new Membership(place, sockets);
   try {
-    await membership.join();
+    await membership.join(options.making);
   } catch (error) {
     membership.close();
     throw error;
@@ -61,7 +70,7 @@ export async function joinEmbedded(options: JoinOptions): Promise<EmbeddedMember
 
 class Membership implements EmbeddedMembership {
   readonly port = 5432;
-  readonly #place: Omit<Place, 'mayCreate'>;
+  readonly #place: Omit<Place, 'making'>;
   readonly #sockets: SocketDirectory;
   readonly #closing = new AbortController();
   #presence: Presence | null = null;
@@ -70,7 +79,7 @@ class Membership implements EmbeddedMembership {
   /** Why the latest attempt to start it again has failed. */
   #failure: unknown;
 
-  constructor(place: Omit<Place, 'mayCreate'>, sockets: SocketDirectory) {
+  constructor(place: Omit<Place, 'making'>, sockets: SocketDirectory) {
     this.#place = place;
     this.#sockets = sockets;
   }
@@ -83,11 +92,16 @@ class Membership implements EmbeddedMembership {
     return this.#createdNow;
   }
 
-  async join(): Promise<void> {
-    const { presence, created } = await enterOrStart(
-      { ...this.#place, mayCreate: true },
-      this.#closing.signal,
-    );
+  get unfilled(): boolean {
+    return isUnfilled(this.#place.dataDirectory);
+  }
+
+  markFilled(): Promise<void> {
+    return markFilled(this.#place.dataDirectory);
+  }
+
+  async join(making: Making): Promise<void> {
+    const { presence, created } = await enterOrStart({ ...this.#place, making }, this.#closing.signal);
     this.#createdNow = created;
     this.#stay(presence);
   }
@@ -137,7 +151,7 @@ class Membership implements EmbeddedMembership {
       this.#closing.signal.throwIfAborted();
       try {
         // A data folder that has gone is no reason to go on with an empty database.
-        const place = { ...this.#place, mayCreate: false };
+        const place = { ...this.#place, making: 'none' } as const;
         const { presence } = await enterOrStart(place, this.#closing.signal);
         return this.#stay(presence);
       } catch (error) {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { type Claim, claimOwnership } from './claim.js';
-import { readyDataFolder } from './data-folder.js';
+import { type Making, readyDataFolder } from './data-folder.js';
 import { Engine } from './engine.js';
 import { readyLine } from './presence.js';
 import type { OwnerReport } from './report.js';
@@ -23,8 +23,8 @@ export interface OwnerOptions {
   readonly dataDirectory: string;
   /** How long, in milliseconds, the database stays open without users. */
   readonly graceMilliseconds: number;
-  /** Whether a data folder without a database gets one. */
-  readonly mayCreate: boolean;
+  /** What becomes of a data folder without a database. */
+  readonly making: Making;
   readonly report: (report: OwnerReport) => Promise<void>;
   /** Ends the process at once, without writing anything more to the data folder. */
   readonly abandon: (reason: unknown) => never;
@@ -73,9 +73,9 @@ export class Owner {
   }
 
   async #serve(claim: Claim, socketPath: string): Promise<void> {
-    const { dataDirectory, graceMilliseconds, mayCreate, report, abandon } = this.#options;
+    const { dataDirectory, graceMilliseconds, making, report, abandon } = this.#options;
     setInterval(() => this.#requireClaim(claim), CLAIM_CHECK);
-    const { folder, created } = await readyDataFolder(dataDirectory, mayCreate, (empty) => this.#make(empty));
+    const { folder, created } = await readyDataFolder(dataDirectory, making, (empty) => this.#make(empty));
     const engine = await Engine.open(folder, abandon);
     const server = await this.#listen(engine, socketPath);
     this.#users.announce(readyLine(process.pid));

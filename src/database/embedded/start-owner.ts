@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationError } from '../../model/errors.js';
+import type { Making } from './data-folder.js';
 import { isOwnerReport, type OwnerReport } from './report.js';
 import { prepareRunDirectory } from './run-directory.js';
 
@@ -14,8 +15,8 @@ export interface StartOptions {
   readonly dataDirectory: string;
   /** How long, in milliseconds, the database stays open without users. */
   readonly graceMilliseconds: number;
-  /** Whether a data folder without a database gets one. */
-  readonly mayCreate: boolean;
+  /** What becomes of a data folder without a database. */
+  readonly making: Making;
 }
 
 /**
@@ -42,10 +43,10 @@ export function logFile(runDirectory: string): string {
 }
 
 async function launch(options: StartOptions, logPath: string): Promise<ChildProcess> {
-  const { dataDirectory, graceMilliseconds, mayCreate } = options;
+  const { dataDirectory, graceMilliseconds, making } = options;
   const log = await open(logPath, 'a', 0o600);
   try {
-    return spawn(process.execPath, [PROGRAM, dataDirectory, String(graceMilliseconds), String(mayCreate)], {
+    return spawn(process.execPath, [PROGRAM, dataDirectory, String(graceMilliseconds), making], {
       // A session of its own: it outlives this process, and Ctrl-C in a terminal does not reach it.
       detached: true,
       cwd: '/',

@@ -1,4 +1,5 @@
 import { InvalidDomainError } from '../../model/errors.js';
+import { quoted } from '../../model/quoted.js';
 
 /**
  * The domain's name as a path's segment holds it, percent-decoded.
@@ -10,7 +11,7 @@ export function decodeDomain(segment: string): string {
     return decodeURIComponent(segment);
   } catch {
     throw new InvalidDomainError(
-      `${JSON.stringify(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
+      `${quoted(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
     );
   }
 }

@@ -78,6 +78,13 @@ describe('an error has the members of RFC 9457 and a code', () => {
     expect(Object.keys(body)).toEqual(['type', 'title', 'status', 'detail', 'code']);
   });
 
+  test('a name of 8 kB comes back cut', async () => {
+    const detail = async (name: string) => JSON.parse(await (await get(`/domain/${name}`)).text()).detail;
+    expect(await detail(`%ff${'a'.repeat(8000)}`)).toBe(
+      `"%ff${'a'.repeat(61)}…" is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
+    );
+  });
+
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('405 with Allow for %s', async (method) => {
     const response = await get('/domain/example.com', { method });
     expect(response.status).toBe(405);
@@ -153,26 +160,25 @@ describe('a protected operation', () => {
   });
 });
 
-describe('a credential that is not valid is 401, everywhere and for the same reason', () => {
+const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
+const NO_BEARER =
+  'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
+
+describe('a credential that is not valid is 401, everywhere', () => {
   test.each([
-    ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`],
-    ['a malformed token', 'Bearer x'],
-    ['no token at all', 'Bearer'],
-    ['another scheme', 'Basic dTpw'],
-    ['nothing', ''],
-  ])('%s', async (_what, authorization) => {
+    ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`, NOT_VALID],
+    ['a malformed token', 'Bearer x', NOT_VALID],
+    ['no token at all', 'Bearer', NO_BEARER],
+    ['another scheme', 'Basic dTpw', NO_BEARER],
+    ['no scheme', UNKNOWN_TOKEN, NO_BEARER],
+    ['the words of an example', 'Bearer <token>', NO_BEARER],
+    ['nothing', '', NO_BEARER],
+  ])('%s', async (_what, authorization, detail) => {
     for (const path of ['/domain/example.com', '/domain/example.com/dns', '/nothing', '/domain/%zz']) {
       const response = await get(path, { headers: { authorization } });
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
-      expect(await response.text()).toBe(
-        problem(
-          401,
-          'Unauthorized',
-          'UNAUTHENTICATED',
-          'The access token is not valid: it is malformed, unknown, expired or revoked.',
-        ),
-      );
+      expect(await response.text()).toBe(problem(401, 'Unauthorized', 'UNAUTHENTICATED', detail));
     }
   });
 });

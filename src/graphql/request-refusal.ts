@@ -1,0 +1,63 @@
+import type { Request } from 'express';
+import type { HttpAnswer } from './http-answer.js';
+import { refusal } from './refusal.js';
+
+/** The methods that GraphQL is asked by (RFC 9110, section 9). */
+const ALLOWED = 'GET, HEAD, POST';
+
+const HOW_TO_ASK =
+  'Send {"query": "…", "variables": {…}} by POST with the header content-type: application/json';
+
+/**
+ * The answer to a request that is refused by its header section alone; undefined for any other.
+ *
+ * OPTIONS is answered as Express answers it: with the methods there are, and no permission for pages of
+ * other sites.
+ */
+export function refusalOfHead(request: Request): HttpAnswer | undefined {
+  switch (request.method) {
+    case 'GET':
+    case 'HEAD':
+      return undefined;
+    case 'POST':
+      return isJson(request.headers['content-type'])
+        ? undefined
+        : refusal(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
+    case 'OPTIONS':
+      return { status: 200, headers: new Map([['allow', ALLOWED]]), body: '' };
+    default: {
+      const { headers, ...refused } = refusal(405, 'METHOD_NOT_ALLOWED', `This is asked by ${ALLOWED} only.`);
+      return { ...refused, headers: new Map([...headers, ['allow', ALLOWED]]) };
+    }
+  }
+}
+
+/**
+ * The answer to a request that asks nothing, where no page shows how to ask; undefined for any other.
+ *
+ * @param request Its body is read.
+ * @param sandbox Whether a browser gets Apollo Sandbox.
+ */
+export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer | undefined {
+  if (request.method === 'POST') {
+    if (!isEmpty(request.body)) return undefined;
+    return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
+  }
+  if (request.query['query'] || (sandbox && wantsPage(request))) return undefined;
+  const page = sandbox ? ', or open this address in a browser' : '';
+  return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
+}
+
+function isJson(contentType = ''): boolean {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+function isEmpty(body: unknown): boolean {
+  return typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+}
+
+/** As Apollo Server decides whether it answers with its page. */
+function wantsPage(request: Request): boolean {
+  const types = ['application/json', 'application/graphql-response+json', 'text/html'];
+  return request.headers.accept !== undefined && request.accepts(types) === 'text/html';
+}

@@ -1,0 +1,26 @@
+const MICROSECONDS_OF_UNIT: ReadonlyMap<string, bigint> = new Map([
+  ['ms', 1_000n],
+  ['s', 1_000_000n],
+  ['m', 60_000_000n],
+  ['h', 3_600_000_000n],
+  ['d', 86_400_000_000n],
+]);
+
+const DURATION = /^([1-9]\d{0,11})(ms|s|m|h|d)$/;
+
+/**
+ * The microseconds of a duration like `90d`, `12h`, `30m`, `10s` or `500ms`; undefined for any other text,
+ * and for none at all.
+ */
+export function durationOf(text: string): bigint | undefined {
+  const [, digits = '', unit = ''] = DURATION.exec(text) ?? [];
+  const microseconds = MICROSECONDS_OF_UNIT.get(unit);
+  return microseconds === undefined ? undefined : BigInt(digits) * microseconds;
+}
+
+/** A duration as durationOf reads it, in the largest unit that gives a whole number. */
+export function durationText(microseconds: bigint): string {
+  const units = [...MICROSECONDS_OF_UNIT].reverse();
+  const [unit, size] = units.find(([, length]) => microseconds % length === 0n) ?? ['ms', 1_000n];
+  return `${microseconds / size}${unit}`;
+}

@@ -1,0 +1,41 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+describe('dms verify', () => {
+  test('checks histories, tokens and watched domains, a line for each breach, and exits 1', async () => {
+    const line = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
+    await runDms(['import', '-'], database.environment, Readable.from([line]));
+    for (const statement of [
+      'UPDATE dns_record SET last_seen = 1',
+      "UPDATE header_change SET value = 'a '",
+      "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('-', 1, 1, 1)",
+      "INSERT INTO access_token VALUES (sha256('a'), 'a', '{everything}', 1)",
+      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, true, 'x', null)",
+    ]) {
+      await database.pool.query(statement);
+    }
+    const { code, stdout, stderr } = await runDms(['verify'], database.environment);
+    expect(code).toBe(1);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^example\.com: .* is present, and has a time at which it was last seen$/),
+      expect.stringMatching(/^example\.com: header "server" .* its value is not in canonical form$/),
+      'example.com: the digest of the headers is not that of the present ones',
+      'orphan.example: records or headers without a row for the domain',
+      '-: the name of the watched domain is not in canonical form',
+      'token "a": there is no scope "everything"',
+    ]);
+    expect(stderr).toBe(
+      'dms: 6 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
+    );
+  });
+});

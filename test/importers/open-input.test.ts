@@ -1,0 +1,108 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openInput } from '../../src/importers/open-input.js';
+
+const TEXT = Buffer.from('one\ntwo\n');
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-open-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function open(path: string, stdin: Readable = Readable.from([]), signal?: AbortSignal) {
+  return openInput(path, stdin, () => {}, signal);
+}
+
+async function file(name: string, content: Buffer): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+describe('standard input is unpacked if it is packed, wherever it is cut into chunks', () => {
+  const members = Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]);
+
+  test.each([
+    ['plain', TEXT, TEXT],
+    ['packed', gzipSync(TEXT), TEXT],
+    ['packed in two members', members, TEXT],
+    ['of one byte', Buffer.from('x'), Buffer.from('x')],
+    ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
+    ['empty', Buffer.alloc(0), Buffer.alloc(0)],
+  ])('%s', async (_, bytes, unpacked) => {
+    for (const size of [1, 2, 3, 1000]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      const input = await open('-', Readable.from(chunks));
+      expect(await buffer(input.bytes)).toEqual(unpacked);
+    }
+  });
+});
+
+test('an input is named by its path, or as standard input', async () => {
+  const path = await file('plain', TEXT);
+  expect(await open(path)).toMatchObject({ name: path, size: TEXT.length });
+  expect(await open('-')).toMatchObject({ name: 'standard input', size: null });
+});
+
+test.each([
+  ['cut', gzipSync(TEXT).subarray(0, 20), 'ends in the middle: the gzip file is cut.'],
+  [
+    'followed by something else',
+    Buffer.concat([gzipSync(TEXT), TEXT]),
+    'is broken: its gzip data is damaged, or something else follows it.',
+  ],
+  [
+    'damaged',
+    Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]),
+    'is broken: its gzip data is damaged, or something else follows it.',
+  ],
+])('of gzip data that is %s, the error claims nothing of what was recorded', async (name, bytes, message) => {
+  const path = await file(name, bytes);
+  const { bytes: unpacked } = await open(path);
+  await expect(buffer(unpacked)).rejects.toThrow(`${path} ${message}`);
+});
+
+describe('a reader that stops early closes the input', () => {
+  test.each([
+    ['plain', TEXT],
+    ['packed', gzipSync(TEXT)],
+  ])('%s', async (_, bytes) => {
+    const stdin = new PassThrough();
+    stdin.write(bytes);
+    // Flushed by the start of a next member: unpacking waits for the rest of it.
+    if (bytes !== TEXT) stdin.write(gzipSync(Buffer.alloc(4_000_000)));
+    for await (const __ of (await open('-', stdin)).bytes) break;
+    expect(stdin.destroyed).toBe(true);
+  });
+});
+
+describe('an aborted signal ends the reading with its reason', () => {
+  test.each([
+    ['plain', TEXT],
+    ['packed', gzipSync(TEXT).subarray(0, 12)],
+  ])('while it waits for more of what is %s', async (_, bytes) => {
+    const stop = new AbortController();
+    const stdin = new PassThrough();
+    stdin.write(bytes);
+    const read = buffer((await open('-', stdin, stop.signal)).bytes);
+    stop.abort();
+    await expect(read).rejects.toBe(stop.signal.reason);
+    expect(stdin.destroyed).toBe(true);
+  });
+
+  test('before it has begun, of a file too', async () => {
+    const path = await file('aborted', TEXT);
+    const signal = AbortSignal.abort();
+    await expect(buffer((await open(path, undefined, signal)).bytes)).rejects.toBe(signal.reason);
+    await expect(buffer((await open('-', new PassThrough(), signal)).bytes)).rejects.toBe(signal.reason);
+  });
+});

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import { link, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkRejects } from '../../src/importers/check-rejects.js';
+import { RejectsFile } from '../../src/importers/rejects.js';
+import { OperationError, UsageError } from '../../src/model/errors.js';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-rejects-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function line(text: string) {
+  return { number: 1, bytes: Buffer.from(text), tooLong: false };
+}
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+describe('the file for refused lines', () => {
+  test('is made by the first line, and holds all of them as they came', async () => {
+    const path = join(folder, 'lines');
+    const rejects = new RejectsFile(path);
+    expect(existsSync(path)).toBe(false);
+    const lines = Array.from({ length: 3_000 }, (_, index) => `${index} é `.repeat(20));
+    for (const text of lines) await rejects.write(line(text));
+    await rejects.close();
+    expect(await readFile(path, 'utf8')).toBe(lines.map((text) => `${text}\n`).join(''));
+  });
+
+  test('is not made, nor touched, where no line is refused', async () => {
+    const [missing, old] = [join(folder, 'missing'), await file('old', 'old')];
+    await new RejectsFile(missing).close();
+    await new RejectsFile(old).close();
+    expect(existsSync(missing)).toBe(false);
+    expect(await readFile(old, 'utf8')).toBe('old');
+  });
+
+  test('keeps what somebody else has written to it since it was checked', async () => {
+    const path = await file('meanwhile', 'old\n');
+    const rejects = new RejectsFile(path);
+    await rejects.write(line('new'));
+    await rejects.close();
+    expect(await readFile(path, 'utf8')).toBe('old\nnew\n');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))(
+    'fails where the disk is full, and does not wait for ever',
+    async () => {
+      const rejects = new RejectsFile('/dev/full');
+      const failed = async () => {
+        for (;;) await rejects.write(line('x'.repeat(10_000)));
+      };
+      await expect(failed()).rejects.toThrow(/^The file for refused lines, \/dev\/full, cannot be written: /);
+      await expect(rejects.close()).rejects.toThrow(OperationError);
+    },
+  );
+});
+
+describe('what may take refused lines', () => {
+  test('no input, by whatever name: its own, another spelling, a symbolic or a hard link', async () => {
+    const input = await file('input', '');
+    const [soft, hard] = [join(folder, 'soft'), join(folder, 'hard')];
+    await symlink(input, soft);
+    await link(input, hard);
+    for (const path of [
+      input,
+      join(folder, '.', '//input'),
+      soft,
+      hard,
+      `${folder}/../${folder.split('/').at(-1)}/input`,
+    ]) {
+      await expect(checkRejects(path, ['no-such-file', '-', input])).rejects.toThrow(
+        new UsageError(`--rejects ${path} is a file to be imported: choose another name.`),
+      );
+    }
+    expect((await stat(input)).size).toBe(0);
+  });
+
+  test('no file that holds something', async () => {
+    const old = await file('holds-something', 'x');
+    await expect(checkRejects(old, [])).rejects.toThrow(
+      new UsageError(`--rejects ${old} exists and is not empty: choose another name, or remove it.`),
+    );
+  });
+
+  test('no folder, and nothing in a folder that is not there', async () => {
+    await expect(checkRejects(folder, [])).rejects.toThrow(UsageError);
+    await expect(checkRejects(join(folder, 'nowhere', 'x'), [])).rejects.toThrow(/cannot be written/);
+  });
+
+  test('a new file, an empty one, and one that takes all and holds nothing', async () => {
+    const empty = await file('empty', '');
+    for (const path of [join(folder, 'new'), empty, '/dev/null']) {
+      await expect(checkRejects(path, ['-', '/dev/null'])).resolves.toBeUndefined();
+    }
+  });
+});

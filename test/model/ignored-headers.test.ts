@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { canonicalFieldName } from '../../src/model/header-fields.js';
+import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
+
+describe('the header fields that are ignored by default', () => {
+  test.each([
+    ...['date', 'age', 'expires', 'set-cookie', 'server-timing', 'report-to', 'traceparent', 'x-b3-traceid'],
+    ...['x-request-id', 'cf-ray', 'x-amz-cf-id', 'x-amzn-trace-id', 'x-served-by', 'x-timer', 'x-varnish'],
+    ...['akamai-grn', 'x-azure-ref', 'x-cloud-trace-context', 'x-vercel-id', 'x-nf-request-id'],
+    ...['fly-request-id', 'x-github-request-id', 'x-runtime', 'x-envoy-upstream-service-time'],
+  ])('are such as differ at every request: %s', (name) => {
+    expect(IGNORED_HEADERS.has(name)).toBe(true);
+  });
+
+  test.each([
+    ...['server', 'location', 'content-type', 'content-length', 'cache-control', 'etag', 'last-modified'],
+    ...['strict-transport-security', 'content-security-policy', 'via', 'alt-svc', 'nel', 'vary', 'link'],
+    ...['x-powered-by', 'x-frame-options', 'x-ratelimit-limit', 'connection', 'transfer-encoding'],
+  ])('are none that a change of configuration shows in: %s', (name) => {
+    expect(IGNORED_HEADERS.has(name)).toBe(false);
+  });
+
+  test('have canonical names and a reason each', () => {
+    for (const [name, reason] of IGNORED_HEADERS) {
+      expect(canonicalFieldName(name)).toBe(name);
+      expect(reason).toMatch(/^\S.{9,}$/);
+    }
+  });
+});

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { unknownKey } from '../../src/model/unknown-key.js';
+
+const KNOWN = ['dnsRecords', 'minimum-ttl'];
+
+test.each([
+  ['dnsrecords', 'unknown key "dnsrecords": write dnsRecords.'],
+  ['DNS_RECORDS', 'unknown key "DNS_RECORDS": write dnsRecords.'],
+  ['minimumTtl', 'unknown key "minimumTtl": write minimum-ttl.'],
+  ['records', 'unknown key "records".'],
+  ['', 'unknown key "".'],
+])('of %j the reason says what to write where that is plain', (key, reason) => {
+  expect(unknownKey(key, KNOWN).message).toBe(reason);
+});
+
+test('the reason names whose key it is', () => {
+  expect(unknownKey('TTL', ['ttl'], 'in a record of type A').message).toBe(
+    'unknown key "TTL" in a record of type A: write ttl.',
+  );
+});

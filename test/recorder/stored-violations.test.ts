@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readStoredRows } from '../../src/recorder/read-histories.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { findStoredViolations } from '../../src/recorder/stored-violations.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW, observation } from '../support/observations.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+  await createRecorder(database.pool, { now: () => NOW }).record([
+    observation({ at: 1, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a' }, source: 'probe' }),
+    observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source: 'probe' }),
+  ]);
+});
+afterAll(() => database.close());
+
+async function violations(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const rows of readStoredRows(database.pool)) found.push(...findStoredViolations(rows));
+  return found;
+}
+
+const PRESENT = "WHERE rdata->>'ip' = '192.0.2.2'";
+const REMOVED = "WHERE rdata->>'ip' = '192.0.2.1'";
+
+describe('checking the rows of a domain', () => {
+  test('finds nothing in what was recorded', async () => {
+    expect(await violations()).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a record that is present and was last seen',
+      `UPDATE dns_record SET last_seen = first_seen ${PRESENT}`,
+      'is present, and has a time at which',
+    ],
+    [
+      'a record that is present and has a source of its removal',
+      `UPDATE dns_record SET removed_source = 'x' ${PRESENT}`,
+      'is present, and has a source',
+    ],
+    [
+      'a record that was removed and never last seen',
+      `UPDATE dns_record SET last_seen = NULL ${REMOVED}`,
+      'has no time at which it was last seen',
+    ],
+    ['half of the times of DNS', 'UPDATE domain SET dns_first = NULL', 'of dns_first and dns_latest'],
+    [
+      'half of the times of HTTP',
+      'UPDATE domain SET http_latest = NULL',
+      'of http_first, http_latest and http_digest',
+    ],
+    [
+      'HTTP without a digest',
+      'UPDATE domain SET http_digest = NULL',
+      'of http_first, http_latest and http_digest',
+    ],
+    ['types that are a list', `UPDATE domain SET dns_types = '[]'`, 'dns_types cannot be read'],
+    ['types that are null', `UPDATE domain SET dns_types = 'null'`, 'dns_types cannot be read'],
+    ['a type without a digest', `UPDATE domain SET dns_types = '{"A":{}}'`, 'dns_types cannot be read'],
+    [
+      'a type with half of its times',
+      `UPDATE domain SET dns_types = '{"A":{"digest":"","first":"1"}}'`,
+      'dns_types cannot be read',
+    ],
+    [
+      'a type with a time that is none',
+      `UPDATE domain SET dns_types = '{"A":{"digest":"","first":"1","latest":"now"}}'`,
+      'dns_types cannot be read',
+    ],
+    [
+      'a type with a further key',
+      `UPDATE domain SET dns_types = '{"A":{"digest":"","ttl":"1"}}'`,
+      'dns_types cannot be read',
+    ],
+    ['a name that is empty', `UPDATE domain SET name = ''`, 'the name is not in canonical form'],
+    ['data that is no object', `UPDATE dns_record SET rdata = '"x"' ${PRESENT}`, 'is not in canonical form'],
+    [
+      'a type not in upper case',
+      `UPDATE domain SET dns_types = dns_types || '{"mx":{"digest":""}}'`,
+      'the type "mx" is not in canonical form',
+    ],
+    [
+      'a time beyond the year 9999',
+      'UPDATE header_change SET observed_at = 9223372036854775807 WHERE present',
+      'no time of the years 0000 to 9999',
+    ],
+  ])('finds %s', async (_what, statement, line) => {
+    await database.pool.query(statement);
+    expect((await violations()).join('\n')).toContain(line);
+  });
+});
