@@ -93,9 +93,25 @@ async function answers(url) {
  * @returns {number} the most memory that the process has had so far, in MB; 0 where the system does not tell
  */
 export function peakMemory({ pid }) {
+  return megabytes(pid, /VmHWM:\s*(\d+) kB/);
+}
+
+/**
+ * @param {ChildProcess} child
+ * @returns {number} the memory that the process has now, in MB; 0 where the system does not tell
+ */
+export function memoryNow({ pid }) {
+  return megabytes(pid, /VmRSS:\s*(\d+) kB/);
+}
+
+/**
+ * @param {number | undefined} pid
+ * @param {RegExp} line of the process's status
+ */
+function megabytes(pid, line) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Math.round(Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
+    return Math.round(Number(line.exec(status)?.[1] ?? 0) / 1024);
   } catch {
     return 0;
   }

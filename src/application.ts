@@ -11,6 +11,7 @@ import { type HttpServer, startHttpServer } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
 import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
+import { startObserving } from './observing.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
@@ -58,6 +59,7 @@ export async function startApplication(
     const exampleDomain = await findExample(database);
     const log = parts.log ?? createLogger({ level: settings.logLevel });
     const server = await serve(settings, database, log);
+    const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
     return {
       url: urlOf(settings, server.port),
       port: server.port,
@@ -65,7 +67,7 @@ export async function startApplication(
       sampleDomains,
       exampleDomain,
       async stop() {
-        await server.close();
+        await Promise.all([server.close(), observing?.stop()]);
         await giveBack();
       },
     };

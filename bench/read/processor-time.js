@@ -7,7 +7,7 @@ const MICROSECONDS_PER_TICK = 10_000;
  * @param {number | undefined} pid
  * @returns {number} microseconds that a process has computed so far; NaN where the system does not tell
  */
-function processorTime(pid) {
+export function processorTime(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -5,13 +5,19 @@ import { exportCommand } from './commands/export.js';
 import { forgetCommand } from './commands/forget.js';
 import { importCommand } from './commands/import.js';
 import { migrateCommand } from './commands/migrate.js';
+import { observeCommand } from './commands/observe.js';
 import { serveCommand } from './commands/serve.js';
 import { tokenCommand } from './commands/token.js';
 import { verifyCommand } from './commands/verify.js';
+import { watchCommand } from './commands/watch.js';
+import { workerCommand } from './commands/worker.js';
 
 /** Every command of `dms`, in the order of its help. */
 const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   serveCommand,
+  workerCommand,
+  observeCommand,
+  watchCommand,
   importCommand,
   exportCommand,
   forgetCommand,

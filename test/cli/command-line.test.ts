@@ -108,9 +108,16 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
     [['token', 'create', '--name', 'a', '--expires', '36526d'], '"36526d" is no duration: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
+    [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
+    [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE.'],
     [
+      ['watch', 'add', 'a.example', '--every', '6'],
       '"6" is no duration: write seconds, minutes, hours or days',
     ],
+    [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
+    [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE.'],
+    [['observe'], "Missing required argument 'domain'. Write: dms observe [options] <domain...>"],
+    [['observe', '192.0.2.1'], '"192.0.2.1" is not a domain name: it is an IP address.'],
     [['export', 'a b'], '"a b" is not a domain name: '],
   ])('dms %j', async (args, line) => {
     const { code, stdout, stderr } = await dms(args);
@@ -149,6 +156,7 @@ describe('in a folder without a database', () => {
     ['verify'],
     ['export'],
     ['export', 'example.com'],
+    ['watch', 'list'],
     ['forget', 'example.com', '--yes'],
     ['token', 'list'],
     ['token', 'revoke', 'a'],

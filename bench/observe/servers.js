@@ -1,0 +1,78 @@
+/**
+ * The domains that are observed: a DNS server that knows every name, over UDP, and a web server, on one
+ * port. Both do as little as they can, so that what is measured is whoever asks.
+ */
+
+import { createSocket } from 'node:dgram';
+import { createServer } from 'node:http';
+import dnsPacket from 'dns-packet';
+
+const port = Number(process.env['PORT']);
+
+/** The owner of every record is the name in the question, which begins at octet 12 (RFC 1035, 4.1.4). */
+const OWNER = Buffer.of(0xc0, 0x0c);
+const HEADER_LENGTH = 12;
+
+const OF_ROOT = /** @type {const} */ ({ name: '.', class: 'IN', ttl: 300 });
+
+/** @type {import('dns-packet').Answer[]} */
+const RECORDS = [
+  { ...OF_ROOT, type: 'A', data: '127.0.0.1' },
+  { ...OF_ROOT, type: 'AAAA', data: '::1' },
+  { ...OF_ROOT, type: 'NS', data: 'ns1.provider.example' },
+  { ...OF_ROOT, type: 'NS', data: 'ns2.provider.example' },
+  {
+    ...OF_ROOT,
+    type: 'SOA',
+    data: {
+      ...{ mname: 'ns1.provider.example', rname: 'hostmaster.provider.example', serial: 2024030101 },
+      ...{ refresh: 7200, retry: 3600, expire: 1209600, minimum: 300 },
+    },
+  },
+  { ...OF_ROOT, type: 'TXT', data: 'v=spf1 mx -all' },
+  { ...OF_ROOT, type: 'MX', data: { preference: 10, exchange: 'mail.provider.example' } },
+  { ...OF_ROOT, type: 'CAA', data: { flags: 0, tag: 'issue', value: 'ca.example' } },
+];
+
+/** The answer section for each type, by its number. @type {Map<number, { count: number, octets: Buffer }>} */
+const ANSWERS = new Map();
+for (const record of RECORDS) {
+  const whole = dnsPacket.encode({ type: 'response', answers: [record] }).subarray(HEADER_LENGTH);
+  const type = whole.readUInt16BE(1);
+  const { count, octets } = ANSWERS.get(type) ?? { count: 0, octets: Buffer.alloc(0) };
+  ANSWERS.set(type, { count: count + 1, octets: Buffer.concat([octets, OWNER, whole.subarray(1)]) });
+}
+
+const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 22 });
+socket.on('message', (query, client) => {
+  const end = query.indexOf(0, HEADER_LENGTH) + 5;
+  const answer = ANSWERS.get(query.readUInt16BE(end - 4));
+  const header = Buffer.alloc(HEADER_LENGTH);
+  query.copy(header, 0, 0, 2);
+  header.writeUInt16BE(0x8180, 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(answer?.count ?? 0, 6);
+  const message = Buffer.concat([
+    header,
+    query.subarray(HEADER_LENGTH, end),
+    answer?.octets ?? Buffer.alloc(0),
+  ]);
+  socket.send(message, client.port, client.address);
+});
+socket.bind(port, '127.0.0.1');
+
+createServer((_request, response) => {
+  response.writeHead(200, {
+    'cache-control': 'max-age=600',
+    'content-language': 'en',
+    'content-length': 2,
+    'content-security-policy': "default-src 'self'",
+    'content-type': 'text/html; charset=utf-8',
+    server: 'nginx/1.24.0',
+    'strict-transport-security': 'max-age=31536000',
+    vary: 'accept-encoding',
+    'x-frame-options': 'DENY',
+    connection: 'close',
+  });
+  response.end('ok');
+}).listen({ port, host: '127.0.0.1', backlog: 4096 });

@@ -1,0 +1,39 @@
+import type { MergedChanges } from '../../history/merge-changes.js';
+import { dnsRecordData } from '../../model/dns-record.js';
+import { formatInstant } from '../../model/instant.js';
+import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { HttpAnswer } from '../../observer/http/client.js';
+import type { RecordedLook } from '../../observer/record-looks.js';
+
+/** A look and what it changed as a JSON object on one line. */
+export function lookAsJson({ look, recording, changes }: RecordedLook, recorded: boolean): string {
+  const object = {
+    domain: look.domain,
+    observedAt: formatInstant(look.observedAt),
+    recorded: recorded && recording !== 'nothing',
+    dns: Object.fromEntries([...look.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
+    http: httpAnswer(look.http),
+    changes: changesOf(changes),
+  };
+  return `${JSON.stringify(object)}\n`;
+}
+
+function dnsAnswer(answer: DnsAnswer) {
+  if (answer.kind === 'failed') return { failure: answer.failure };
+  return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
+}
+
+function httpAnswer(answer: HttpAnswer) {
+  if (answer.kind === 'failed') return { failure: answer.failure };
+  const { scheme, address, status, headers } = answer;
+  return { scheme, address, status, headers: Object.fromEntries(headers) };
+}
+
+function changesOf(changes: MergedChanges | null) {
+  return {
+    recordsAdded: changes?.added.map(({ record }) => dnsRecordData(record)) ?? [],
+    recordsRemoved: changes?.removed.map(({ record }) => dnsRecordData(record)) ?? [],
+    headers:
+      changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
+  };
+}

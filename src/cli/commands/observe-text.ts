@@ -1,0 +1,95 @@
+import type { MergedChanges } from '../../history/merge-changes.js';
+import type { HeaderChange } from '../../history/state.js';
+import type { DnsRecord } from '../../model/dns-record.js';
+import { formatInstant } from '../../model/instant.js';
+import { parseRdata } from '../../model/rdata-values.js';
+import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { HttpAnswer } from '../../observer/http/client.js';
+import type { RecordedLook } from '../../observer/record-looks.js';
+
+const NOTHING: MergedChanges = { added: [], removed: [], headers: [] };
+const TYPE_WIDTH = 7;
+
+/** A look for a person: what was seen, line by line, and before each line whether it is new or gone. */
+export function lookAsText({ look, changes: found, recording }: RecordedLook, recorded: boolean): string {
+  const changes = found ?? NOTHING;
+  const lines = [
+    `${look.domain} at ${formatInstant(look.observedAt)}`,
+    ...[...look.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, look.domain)),
+    ...httpLines(look.http, changes),
+    summary(changes, recorded, recording === 'nothing'),
+  ];
+  return `${lines.map(printable).join('\n')}\n\n`;
+}
+
+/** What a server sends must not move the cursor, or pass for lines of ours. */
+function printable(line: string): string {
+  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+function dnsLines(
+  type: string,
+  answer: DnsAnswer,
+  { added, removed }: MergedChanges,
+  domain: string,
+): string[] {
+  if (answer.kind === 'failed')
+    return [`  ${type.padEnd(TYPE_WIDTH)} not observed: ${answer.failure.message}`];
+  const isNew = new Set(added.map(({ record }) => keyOf(record)));
+  const gone = removed.filter(({ record }) => record.type === type).map(({ record }) => record);
+  const seen = answer.records.map((record) =>
+    recordLine(isNew.has(keyOf(record)) ? '+' : ' ', record, domain),
+  );
+  const lines = [...seen, ...gone.map((record) => recordLine('-', record, domain))];
+  return lines.length > 0 ? lines : [`  ${type.padEnd(TYPE_WIDTH)} none`];
+}
+
+function keyOf({ host, class: dnsClass, type, rdata }: DnsRecord): string {
+  return [host, dnsClass, type, rdata].join('\n');
+}
+
+function recordLine(mark: string, record: DnsRecord, domain: string): string {
+  const owner = record.host === domain ? '' : ` (of ${record.host})`;
+  return `${mark} ${record.type.padEnd(TYPE_WIDTH)} ${rdataText(record)}${owner}`;
+}
+
+/** The fields in their order; of TXT its segments alone, since its text is nothing but these joined. */
+function rdataText({ type, rdata }: DnsRecord): string {
+  const { entries, ...fields } = parseRdata(rdata);
+  if (type === 'TXT' && Array.isArray(entries))
+    return entries.map((entry) => JSON.stringify(entry)).join(' ');
+  return Object.values(fields).join(' ');
+}
+
+const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
+
+function httpLines(answer: HttpAnswer, { headers: changed }: MergedChanges): string[] {
+  if (answer.kind === 'failed') return [`  HTTP not observed: ${answer.failure.message}`];
+  const byName = new Map(changed.map((change) => [change.name, change]));
+  return [
+    `  ${answer.scheme.toUpperCase()} ${answer.status} from ${answer.address}`,
+    ...[...answer.headers].sort().map(([name, value]) => headerLine(name, value, byName.get(name))),
+    ...changed
+      .filter(({ kind }) => kind === 'gone')
+      .map((change) => headerLine(change.name, change.old ?? '', change)),
+  ];
+}
+
+function headerLine(name: string, value: string, change: HeaderChange | undefined): string {
+  const before = change?.kind === 'updated' ? ` (was: ${change.old})` : '';
+  return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
+}
+
+function summary(changes: MergedChanges, recorded: boolean, nothing: boolean): string {
+  if (nothing) return 'Nothing was observed, and nothing is recorded.';
+  const { added, removed, headers } = changes;
+  const changed = added.length + removed.length + headers.length > 0;
+  const text = changed
+    ? `${count(added.length, 'record')} added, ${count(removed.length, 'record')} removed, ${count(headers.length, 'header')} changed`
+    : 'No change';
+  return recorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

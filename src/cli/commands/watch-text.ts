@@ -1,0 +1,40 @@
+import { durationText } from '../../model/duration.js';
+import { formatInstant } from '../../model/instant.js';
+import { outcomeText } from '../../observer/outcome.js';
+import type { WatchedDomain } from '../../observer/schedule/watch-list.js';
+
+const HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
+/** Of a name, a duration, a time to the second, and a count. */
+const WIDTHS = [32, 6, 20, 8];
+
+/** Watched domains as lines of a table, with its headings where it begins. */
+export function watchedAsText(domains: readonly WatchedDomain[], beginning: boolean): string {
+  const rows = domains.map((domain) => [
+    domain.name,
+    durationText(domain.every),
+    domain.inHand ? 'now' : seconds(domain.next),
+    String(domain.failures),
+    domain.outcome === null || domain.observedAt === null
+      ? 'not observed yet'
+      : `${seconds(domain.observedAt)} ${outcomeText(domain.outcome)}`,
+  ]);
+  const lines = beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows;
+  return lines
+    .map((cells) => `${cells.map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0)).join('  ')}\n`)
+    .join('');
+}
+
+function seconds(time: bigint): string {
+  return formatInstant(time).replace(/\.\d+Z$/, 'Z');
+}
+
+/** Watched domains as JSON objects, one a line. */
+export function watchedAsJson(domains: readonly WatchedDomain[]): string {
+  return domains
+    .map(({ name, every, next, inHand, observedAt, outcome, failures }) => {
+      const last = observedAt === null ? null : formatInstant(observedAt);
+      const line = { domain: name, every: durationText(every), next: formatInstant(next), inHand };
+      return `${JSON.stringify({ ...line, observedAt: last, failures, outcome })}\n`;
+    })
+    .join('');
+}

@@ -1,0 +1,31 @@
+import { Command } from 'commander';
+import { startObserving } from '../../observing.js';
+import { createLogger } from '../../telemetry/logging.js';
+import type { CommandContext } from '../command-context.js';
+
+/** `dms worker`: observes watched domains until it is asked to stop. */
+export function workerCommand(context: CommandContext): Command {
+  return new Command('worker')
+    .summary('observe the watched domains')
+    .description(
+      'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), and then finishes ' +
+        'what it has in hand. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
+    )
+    .action(() => runWorker(context));
+}
+
+async function runWorker(context: CommandContext): Promise<void> {
+  const settings = context.settings();
+  const stopRequested = context.stopRequested();
+  const database = await context.openDatabase();
+  try {
+    const log = createLogger({ level: settings.logLevel });
+    const observing = startObserving(settings, database, log, context.now);
+    context.stderr.write('Observing what is due. Stop with Ctrl-C.\n');
+    await stopRequested;
+    context.stderr.write('Stopping: observations under way are finished first.\n');
+    await observing.stop();
+  } finally {
+    await database.close();
+  }
+}

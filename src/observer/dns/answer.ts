@@ -1,0 +1,20 @@
+import type { DnsRecord } from '../../model/dns-record.js';
+import type { Failure } from '../failure.js';
+
+/** What asking for one type has given. */
+export type DnsAnswer =
+  | {
+      readonly kind: 'answered';
+      /** False for NXDOMAIN: the name asked, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
+      readonly nameExists: boolean;
+      /** The records of the type asked in canonical form, each once, in the order of compareDnsRecords. */
+      readonly records: readonly DnsRecord[];
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Where a DNS server listens, over UDP and TCP. */
+export interface DnsServer {
+  /** An IPv4 or IPv6 address; never a name. */
+  readonly address: string;
+  readonly port: number;
+}

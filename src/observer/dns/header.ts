@@ -1,0 +1,78 @@
+import { HEADER_LENGTH } from './message-reader.js';
+import type { Question } from './question.js';
+
+const RESPONSE = 0x8000;
+const OPCODE = 0x7800;
+const AUTHORITATIVE = 0x0400;
+const TRUNCATED = 0x0200;
+const RECURSION_AVAILABLE = 0x0080;
+const RCODE = 0x000f;
+
+/** RCODEs that are looked at (RFC 1035, section 4.1.1). */
+export const NOERROR = 0;
+export const FORMERR = 1;
+export const SERVFAIL = 2;
+export const NXDOMAIN = 3;
+export const NOTIMP = 4;
+export const REFUSED = 5;
+
+/** What the header of a message says (RFC 1035, section 4.1.1). */
+export interface Header {
+  readonly id: number;
+  readonly isResponse: boolean;
+  readonly isAuthoritative: boolean;
+  readonly isTruncated: boolean;
+  readonly recursionAvailable: boolean;
+  readonly rcode: number;
+  /** How many entries the question, answer, authority and additional sections have. */
+  readonly counts: readonly [questions: number, answers: number, authorities: number, additionals: number];
+}
+
+/** The header of a message, or undefined where it is too short to have one. */
+export function readHeader(message: Buffer): Header | undefined {
+  if (message.length < HEADER_LENGTH) return undefined;
+  const flags = message.readUInt16BE(2);
+  return {
+    id: message.readUInt16BE(0),
+    // A response to another kind of query than ours is none.
+    isResponse: (flags & (RESPONSE | OPCODE)) === RESPONSE,
+    isAuthoritative: (flags & AUTHORITATIVE) !== 0,
+    isTruncated: (flags & TRUNCATED) !== 0,
+    recursionAvailable: (flags & RECURSION_AVAILABLE) !== 0,
+    rcode: flags & RCODE,
+    counts: [
+      message.readUInt16BE(4),
+      message.readUInt16BE(6),
+      message.readUInt16BE(8),
+      message.readUInt16BE(10),
+    ],
+  };
+}
+
+/**
+ * Whether a message answers the question; its id is not looked at. Servers that cannot read a query send
+ * the header alone back, so that an error needs no question.
+ */
+export function answersQuestion(question: Question, header: Header, message: Buffer): boolean {
+  if (!header.isResponse) return false;
+  if (header.counts[0] === 0) return header.rcode !== NOERROR && header.rcode !== NXDOMAIN;
+  return header.counts[0] === 1 && hasQuestion(question, message);
+}
+
+/** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
+export function hasQuestion({ section }: Question, message: Buffer): boolean {
+  const end = HEADER_LENGTH + section.length;
+  if (message.length < end) return false;
+  if (section.compare(message, HEADER_LENGTH, end) === 0) return true;
+  // Type and class, the last four octets, are no letters.
+  const typeStart = section.length - 4;
+  return section.every((octet, at) => {
+    const other = message[HEADER_LENGTH + at] ?? 0;
+    return octet === other || (at < typeStart && lowerCase(octet) === lowerCase(other));
+  });
+}
+
+/** The length octets of labels are below 0x40, and so never taken for a letter. */
+function lowerCase(octet: number): number {
+  return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
+}

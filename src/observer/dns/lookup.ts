@@ -1,0 +1,151 @@
+import { canonicalType, typeNumber } from '../../model/dns-types.js';
+import { canonicalHostName } from '../../model/host-name.js';
+import type { DnsAnswer } from './answer.js';
+import { answerInReply } from './answer-in-reply.js';
+import { type Failed, failed, moreTelling, STOPPED } from './failed.js';
+import { FORMERR, type Header, NOERROR, NOTIMP, NXDOMAIN } from './header.js';
+import { chooseServer, type NameServer } from './name-server.js';
+import { createQuestion, type Question } from './question.js';
+import type { Reply } from './reply.js';
+import { Stop } from './stop.js';
+import { exchangeByTcp } from './tcp-exchange.js';
+import { UdpChannel } from './udp-channel.js';
+
+/** How questions are asked. */
+export interface LookupOptions {
+  /** At least one, in the order of preference. */
+  readonly servers: readonly NameServer[];
+  /** How long one try may take, in milliseconds. */
+  readonly timeout: number;
+  /** How many tries a question has. */
+  readonly tries: number;
+}
+
+/** The questions about one name: they share one socket for each server that is asked. */
+export class Lookup {
+  readonly #options: LookupOptions;
+  readonly #channels = new Map<NameServer, UdpChannel>();
+  readonly #stop = new Stop();
+
+  constructor(options: LookupOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks for all types at once. Never rejects.
+   *
+   * @returns The answers by the types' canonical names; of a type that is not known by what was given.
+   */
+  async answers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
+    const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
+    const answers = await Promise.all(
+      Array.from(distinct, async (type) => [type, await this.#answerOrFailure(name, type)] as const),
+    );
+    this.#closeChannels();
+    return new Map(answers);
+  }
+
+  /** Settles what is not answered as stopped. */
+  stop(): void {
+    this.#stop.stop();
+    this.#closeChannels();
+  }
+
+  #closeChannels(): void {
+    for (const channel of this.#channels.values()) channel.close();
+  }
+
+  async #answerOrFailure(name: string, type: string): Promise<DnsAnswer> {
+    try {
+      const number = typeNumber(type);
+      if (number === undefined) return failed('malformed', `${type} is no type that can be asked for`);
+      return await this.#answer(createQuestion(canonicalHostName(name), type, number));
+    } catch (error) {
+      return failed('malformed', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #answer(question: Question): Promise<DnsAnswer> {
+    const tries = new Map<NameServer, number>();
+    let reported: Failed | undefined;
+    for (let made = 0; made < this.#options.tries; made += 1) {
+      const answer = await this.#try(question, tries);
+      if (answer.kind === 'answered' || isFinal(answer)) return answer;
+      const failure = moreTelling(reported?.failure, answer.failure);
+      reported = { kind: 'failed', failure };
+    }
+    return reported ?? STOPPED;
+  }
+
+  async #try(question: Question, tries: Map<NameServer, number>): Promise<DnsAnswer> {
+    const server = await this.#enterServer(tries);
+    if (server === undefined) return STOPPED;
+    tries.set(server, (tries.get(server) ?? 0) + 1);
+    try {
+      return await this.#ask(server, question);
+    } finally {
+      server.gate.leave();
+    }
+  }
+
+  /** The server to ask, which has room for the question; undefined if stopped. */
+  async #enterServer(tries: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
+    const choose = () => chooseServer(this.#options.servers, tries, performance.now());
+    let server = choose();
+    while (server !== undefined && !this.#stop.isStopped) {
+      if (server.gate.tryEnter()) return server;
+      if (!(await server.gate.enter(this.#stop))) return undefined;
+      // It may have fallen silent meanwhile, and all who waited would meet that one after the other.
+      const better = server.isSilent ? choose() : server;
+      if (better === server) return server;
+      server.gate.leave();
+      server = better;
+    }
+    return undefined;
+  }
+
+  /** One try: over UDP, without EDNS if the server does not know it, and over TCP if the answer is cut. */
+  async #ask(server: NameServer, question: Question): Promise<DnsAnswer> {
+    const started = performance.now();
+    let withEdns = true;
+    let overTcp = false;
+    for (;;) {
+      const timeLeft = Math.max(Math.ceil(started + this.#options.timeout - performance.now()), 1);
+      const reply = overTcp
+        ? await exchangeByTcp(server, question, withEdns, timeLeft, this.#stop)
+        : await this.#channel(server).exchange(question, withEdns, timeLeft);
+      note(server, reply, started);
+      if (reply.kind === 'failed') return reply;
+      if (withEdns && refusesEdns(reply.header)) withEdns = false;
+      else if (!overTcp && isCut(reply.header)) overTcp = true;
+      else return answerInReply(server, question, reply);
+    }
+  }
+
+  #channel(server: NameServer): UdpChannel {
+    const known = this.#channels.get(server);
+    if (known !== undefined) return known;
+    const channel = new UdpChannel(server);
+    this.#channels.set(server, channel);
+    return channel;
+  }
+}
+
+function note(server: NameServer, reply: Reply, started: number): void {
+  if (reply.kind === 'replied') server.noteAnswer(performance.now());
+  else if (reply.failure.code !== 'stopped') server.noteSilence(started, performance.now());
+}
+
+/** Another try would give the same: no message is larger than those over TCP. */
+function isFinal({ failure }: Failed): boolean {
+  return failure.code === 'stopped' || failure.code === 'truncated';
+}
+
+/** RFC 6891, section 7: how servers answer that know nothing of EDNS. */
+function refusesEdns({ rcode }: Header): boolean {
+  return rcode === FORMERR || rcode === NOTIMP;
+}
+
+function isCut({ isTruncated, rcode }: Header): boolean {
+  return isTruncated && (rcode === NOERROR || rcode === NXDOMAIN);
+}

@@ -1,0 +1,164 @@
+import { canonicalHostName } from '../../model/host-name.js';
+import { MalformedMessageError } from './malformed.js';
+
+/** RFC 1035, section 4.1.1. */
+export const HEADER_LENGTH = 12;
+
+/** RFC 1035, section 3.1: with the length octets and the root's. */
+const LONGEST_NAME = 255;
+/** The two highest bits of a length octet say that it is none (section 4.1.4). */
+const LONGEST_LABEL = 63;
+/** A name has at most 127 labels, and a pointer to a pointer serves nobody. */
+const MOST_POINTERS = 127;
+const POINTER = 0xc0;
+
+const PLAIN_LABEL = /^[A-Za-z0-9_*-]+$/;
+const UNUSUAL_OCTET = /[^A-Za-z0-9_*-]/gs;
+
+/** Reads one part of a DNS message from its front to its end; names may continue in earlier parts. */
+export class MessageReader {
+  readonly #message: Buffer;
+  readonly #end: number;
+  /** Names that pointers have led to, by their place: most owner names of an answer are one pointer. */
+  readonly #names: Map<number, string>;
+  #position: number;
+
+  /**
+   * @param position Where to begin.
+   * @param end The end of what may be read.
+   * @param names What readers of the same message have in common: an empty map for the first.
+   */
+  constructor(message: Buffer, position: number, end: number, names: Map<number, string>) {
+    this.#message = message;
+    this.#position = position;
+    this.#end = end;
+    this.#names = names;
+  }
+
+  /** Whether everything has been read. */
+  get isAtEnd(): boolean {
+    return this.#position === this.#end;
+  }
+
+  /** A reader at the same place, which goes its own way. */
+  fork(): MessageReader {
+    return new MessageReader(this.#message, this.#position, this.#end, this.#names);
+  }
+
+  /** A reader for the next octets, which are passed over. */
+  part(length: number): MessageReader {
+    const start = this.#take(length);
+    return new MessageReader(this.#message, start, this.#position, this.#names);
+  }
+
+  uint8(): number {
+    return this.#message.readUInt8(this.#take(1));
+  }
+
+  uint16(): number {
+    return this.#message.readUInt16BE(this.#take(2));
+  }
+
+  uint32(): number {
+    return this.#message.readUInt32BE(this.#take(4));
+  }
+
+  /** The next octets, as a view of the message. */
+  octets(length: number): Buffer {
+    const start = this.#take(length);
+    return this.#message.subarray(start, start + length);
+  }
+
+  /** All octets that are left. */
+  rest(): Buffer {
+    return this.octets(this.#end - this.#position);
+  }
+
+  /** A `<character-string>`: a length octet and as many octets (RFC 1035, section 3.3). */
+  characterString(): Buffer {
+    return this.octets(this.uint8());
+  }
+
+  /** A name in canonical form (host-name.ts), its compression undone (RFC 1035, section 4.1.4). */
+  name(): string {
+    const target = this.#pointerTarget();
+    const known = target === undefined ? undefined : this.#names.get(target);
+    if (known !== undefined) {
+      this.#take(2);
+      return known;
+    }
+    const name = canonicalHostName(this.#labels());
+    if (target !== undefined) this.#names.set(target, name);
+    return name;
+  }
+
+  /** Passes over a name without looking at what a pointer leads to. */
+  skipName(): void {
+    for (;;) {
+      const length = this.uint8();
+      if (length === 0) return;
+      if (length >= POINTER) {
+        this.#take(1);
+        return;
+      }
+      if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
+      this.#take(length);
+    }
+  }
+
+  #take(length: number): number {
+    const start = this.#position;
+    if (length > this.#end - start) throw new MalformedMessageError('it ends too early');
+    this.#position = start + length;
+    return start;
+  }
+
+  /** Where the name points to, if it is nothing but a pointer. */
+  #pointerTarget(): number | undefined {
+    const start = this.#position;
+    const first = this.#message[start] ?? 0;
+    if (first < POINTER || this.#end - start < 2) return undefined;
+    const target = this.#message.readUInt16BE(start) & 0x3fff;
+    return target < start ? target : undefined;
+  }
+
+  /** The labels of a name as text that canonicalHostName reads octet by octet. */
+  #labels(): string {
+    const labels: string[] = [];
+    let reader: MessageReader = this;
+    let runStart = this.#position;
+    let pointers = 0;
+    let length = 1;
+    for (let octet = reader.uint8(); octet !== 0; octet = reader.uint8()) {
+      if (octet >= POINTER) {
+        pointers += 1;
+        runStart = reader.#targetOfPointer(octet, pointers > MOST_POINTERS ? 0 : runStart);
+        reader = new MessageReader(this.#message, runStart, this.#message.length, this.#names);
+      } else {
+        length += octet + 1;
+        labels.push(reader.#label(octet, length));
+      }
+    }
+    return labels.length === 0 ? '.' : labels.join('.');
+  }
+
+  /** @param before The pointer must lead to a place before this one, so that no name goes in circles. */
+  #targetOfPointer(first: number, before: number): number {
+    const target = ((first & 0x3f) << 8) | this.uint8();
+    if (target >= HEADER_LENGTH && target < before) return target;
+    throw new MalformedMessageError('a pointer that leads to no earlier name');
+  }
+
+  /** @param nameLength How long the name is with this label. */
+  #label(length: number, nameLength: number): string {
+    if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
+    if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
+    return labelText(this.octets(length));
+  }
+}
+
+function labelText(octets: Buffer): string {
+  const text = octets.toString('latin1');
+  if (PLAIN_LABEL.test(text)) return text;
+  return text.replace(UNUSUAL_OCTET, (octet) => `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`);
+}

@@ -1,0 +1,52 @@
+/**
+ * Why a part of a domain was not observed. None of them says anything about what the domain holds: its
+ * parts keep their state.
+ */
+export type FailureCode =
+  | DnsFailureCode
+  | HttpFailureCode
+  /** The program was stopped, or the time for the whole domain was over. */
+  | 'stopped';
+
+/** Why a DNS type was not observed. */
+export type DnsFailureCode =
+  /** No server answered in time. */
+  | 'timeout'
+  /** The server could not be reached: the port refuses, or there is no way to it. */
+  | 'unreachable'
+  /** RCODE 2, and 5, and any other but NOERROR and NXDOMAIN (RFC 1035, section 4.1.1). */
+  | 'servfail'
+  | 'refused'
+  | 'rcode'
+  /** The message breaks RFC 1035, or its rdata breaks the type's format. */
+  | 'malformed'
+  /** Only messages came that answer something else: another id, another question. */
+  | 'mismatched'
+  /** The answer does not fit into a message over TCP. */
+  | 'truncated'
+  /** A server that does not resolve points to others (RFC 2308, section 2.2). */
+  | 'referral';
+
+/** Why HTTP was not observed. */
+export type HttpFailureCode =
+  /** The domain has no address, or its addresses are not known. */
+  | 'no-address'
+  /** The domain has no address that is public (see public-address.ts). */
+  | 'private-address'
+  | 'timeout'
+  | 'unreachable'
+  | 'refused'
+  /** The connection ended before the response's head did. */
+  | 'closed'
+  /** The server speaks TLS, but no version, cipher or name that we could agree on. */
+  | 'tls'
+  /** What came is no HTTP response (RFC 9112). */
+  | 'malformed'
+  /** The head is larger than we take, or it has too many fields or interim responses. */
+  | 'too-large';
+
+/** A failure with what a person wants to know of it: one phrase, such as `SERVFAIL from 192.0.2.53:53`. */
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+}

@@ -1,0 +1,99 @@
+import { InvalidObservationError } from '../../model/errors.js';
+import type { Failure, FailureCode } from '../failure.js';
+import { PrivateAddressError } from './guarded-lookup.js';
+import { speaksNoTls } from './handshake.js';
+import { LARGEST_HEAD_TEXT, ResponseRefusedError } from './read-head.js';
+import { endpointText, type Target } from './target.js';
+
+/** What one connection to one address has come to. */
+export type VisitOutcome =
+  | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
+  /** The port refuses, there is no way to the address, or it does not accept in time: another may. */
+  | { readonly kind: 'refused' | 'no-way' | 'slow'; readonly failure: Failure }
+  /** The port is open and speaks no TLS. */
+  | { readonly kind: 'no-tls'; readonly failure: Failure }
+  /** Nothing else is to be tried. */
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** How far a connection has come. */
+export type Step = 'connect' | 'handshake' | 'head';
+
+/** We end the visit ourselves, with an outcome that is known. */
+export class CutOffError extends Error {
+  override readonly name = 'CutOffError';
+  readonly outcome: VisitOutcome;
+
+  constructor(outcome: VisitOutcome) {
+    super('the visit was cut off');
+    this.outcome = outcome;
+  }
+}
+
+/** An outcome after which nothing else is to be tried. */
+export function failed(code: FailureCode, message: string): VisitOutcome & { readonly kind: 'failed' } {
+  return { kind: 'failed', failure: { code, message } };
+}
+
+/** What an error means that ended a visit in the given step. */
+export function outcomeOfError(error: unknown, step: Step, target: Target): VisitOutcome {
+  if (error instanceof CutOffError) return error.outcome;
+  if (error instanceof PrivateAddressError) return failed('private-address', error.message);
+  const { code, reason } = detailsOf(error);
+  const endpoint = endpointText(target);
+  if (step === 'connect') return connectOutcome(code, endpoint);
+  if (step === 'handshake') return handshakeOutcome(code, reason, endpoint);
+  return headOutcome(error, code, reason, endpoint);
+}
+
+/** The code of Node.js, and the words of OpenSSL or the HTTP parser. */
+function detailsOf(error: unknown): { readonly code: string; readonly reason: string } {
+  if (!(error instanceof Error)) return { code: '', reason: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
+  return { code, reason };
+}
+
+function connectOutcome(code: string, endpoint: string): VisitOutcome {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} refuses the connection` } };
+    case 'ETIMEDOUT':
+      return { kind: 'slow', failure: { code: 'timeout', message: `${endpoint} does not answer` } };
+    case 'ECONNRESET':
+    case 'ECONNABORTED':
+    case 'ERR_CONNECTION_CLOSED':
+      return failed('closed', `${endpoint} closed the connection at once`);
+    default:
+      return {
+        kind: 'no-way',
+        failure: { code: 'unreachable', message: `no connection to ${endpoint} (${code})` },
+      };
+  }
+}
+
+function handshakeOutcome(code: string, reason: string, endpoint: string): VisitOutcome {
+  if (speaksNoTls(code)) {
+    return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
+  }
+  if (isTlsError(code)) return failed('tls', `no TLS with ${endpoint}: ${reason}`);
+  return failed('closed', `${endpoint} closed the connection during the TLS handshake`);
+}
+
+function isTlsError(code: string): boolean {
+  return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
+}
+
+function headOutcome(error: unknown, code: string, reason: string, endpoint: string): VisitOutcome {
+  if (error instanceof ResponseRefusedError) return refusedResponse(error.code, error.message, endpoint);
+  if (error instanceof InvalidObservationError) return refusedResponse('malformed', error.message, endpoint);
+  if (code === 'HPE_HEADER_OVERFLOW') return refusedResponse('too-large', LARGEST_HEAD_TEXT, endpoint);
+  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') {
+    return refusedResponse('malformed', reason, endpoint);
+  }
+  if (isTlsError(code)) return failed('tls', `no TLS with ${endpoint}: ${reason}`);
+  return failed('closed', `${endpoint} closed the connection before the end of the response's head`);
+}
+
+function refusedResponse(code: 'malformed' | 'too-large', reason: string, endpoint: string): VisitOutcome {
+  return failed(code, `response from ${endpoint} refused: ${reason}`);
+}

@@ -1,0 +1,117 @@
+import type { DnsRecord } from '../model/dns-record.js';
+import type { Instant } from '../model/instant.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
+import { recordsByType } from '../model/record-set.js';
+import type { DnsAnswer, DnsClient } from './dns/client.js';
+import type { HttpAnswer, HttpClient } from './http/client.js';
+
+/** What one look at a domain has shown. */
+export interface Look {
+  readonly domain: string;
+  readonly observedAt: Instant;
+  /** How long it took, in milliseconds. */
+  readonly duration: number;
+  /** The answer for each type that was asked. */
+  readonly dns: ReadonlyMap<string, DnsAnswer>;
+  readonly http: HttpAnswer;
+  /** What there is to record; null: no part was observed. */
+  readonly observation: Observation | null;
+}
+
+/** Looks at domains. */
+export interface DomainObserver {
+  /** Looks at a domain once. It never fails: what could not be observed has its reason. */
+  look(domain: string, signal?: AbortSignal): Promise<Look>;
+  close(): void;
+}
+
+export interface DomainObserverOptions {
+  readonly dns: DnsClient;
+  readonly http: HttpClient;
+  /** The DNS types to ask for, A and AAAA among them: HTTP is observed at their addresses. */
+  readonly types: readonly string[];
+  /** The header field names that `http` leaves out. */
+  readonly ignoredHeaders: ReadonlySet<string>;
+  /** The wall clock. */
+  readonly now: () => Instant;
+  /** Who observes. */
+  readonly source: string;
+}
+
+/** Makes an observer of the two clients; closing it closes them. */
+export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
+  return {
+    look: (domain, signal) => look(options, domain, signal),
+    close() {
+      options.dns.close();
+      options.http.close();
+    },
+  };
+}
+
+async function look(options: DomainObserverOptions, domain: string, signal?: AbortSignal): Promise<Look> {
+  const observedAt = options.now();
+  const began = performance.now();
+  const dns = await options.dns.ask(domain, options.types, signal);
+  const http = await lookAtSite(options.http, domain, dns, signal);
+  const duration = performance.now() - began;
+  return {
+    domain,
+    observedAt,
+    duration,
+    dns,
+    http,
+    observation: observationOf(options, domain, observedAt, dns, http),
+  };
+}
+
+/**
+ * A domain's site is observed at the addresses that DNS has just answered, so that records and headers
+ * tell of the same moment, and no name is resolved twice.
+ */
+async function lookAtSite(
+  http: HttpClient,
+  domain: string,
+  dns: ReadonlyMap<string, DnsAnswer>,
+  signal?: AbortSignal,
+): Promise<HttpAnswer> {
+  const addresses = addressesIn(dns);
+  if (addresses.length > 0) return http.observe(domain, addresses, signal);
+  const known = dns.get('A')?.kind === 'answered' && dns.get('AAAA')?.kind === 'answered';
+  const message = known ? 'the domain has no address' : 'its addresses could not be asked for';
+  return { kind: 'failed', failure: { code: 'no-address', message } };
+}
+
+function addressesIn(dns: ReadonlyMap<string, DnsAnswer>): string[] {
+  const field = { A: 'ip', AAAA: 'ipv6' } as const;
+  return (['A', 'AAAA'] as const).flatMap((type) => {
+    const answer = dns.get(type);
+    if (answer?.kind !== 'answered') return [];
+    return answer.records.map(({ rdata }) => String(JSON.parse(rdata)[field[type]]));
+  });
+}
+
+function observationOf(
+  { ignoredHeaders, source }: DomainObserverOptions,
+  domain: string,
+  observedAt: Instant,
+  dns: ReadonlyMap<string, DnsAnswer>,
+  http: HttpAnswer,
+): Observation | null {
+  const records = dnsObservation(dns);
+  const headers = http.kind === 'answered' ? { httpHeaders: http.headers, ignoredHeaders } : {};
+  if (records === null && http.kind === 'failed') return null;
+  return { domain, observedAt, source, ...(records === null ? {} : { dns: records }), ...headers };
+}
+
+/** Only types that were answered say anything: the others keep their records. */
+function dnsObservation(dns: ReadonlyMap<string, DnsAnswer>): DnsObservation | null {
+  const types = new Set<string>();
+  const records: DnsRecord[] = [];
+  for (const [type, answer] of dns) {
+    if (answer.kind === 'failed') continue;
+    types.add(type);
+    records.push(...answer.records);
+  }
+  return types.size === 0 ? null : { types, records: recordsByType(records) };
+}

@@ -1,0 +1,45 @@
+import type { DnsAnswer } from './dns/client.js';
+import type { Failure } from './failure.js';
+import type { HttpAnswer } from './http/client.js';
+
+/** What a look at a domain has come to, in short: what is kept and logged of it. */
+export interface LookOutcome {
+  /** The DNS types that were answered, and the reasons of those that were not. */
+  readonly dns: {
+    readonly answered: readonly string[];
+    readonly failures: Readonly<Record<string, Failure>>;
+  };
+  readonly http:
+    | { readonly scheme: 'https' | 'http'; readonly status: number; readonly address: string }
+    | { readonly failure: Failure };
+}
+
+/** The outcome of a look. */
+export function outcomeOf(dns: ReadonlyMap<string, DnsAnswer>, http: HttpAnswer): LookOutcome {
+  const answered: string[] = [];
+  const failures: Record<string, Failure> = {};
+  for (const [type, answer] of dns) {
+    if (answer.kind === 'answered') answered.push(type);
+    else failures[type] = answer.failure;
+  }
+  if (http.kind === 'failed') return { dns: { answered, failures }, http: { failure: http.failure } };
+  const { scheme, status, address } = http;
+  return { dns: { answered, failures }, http: { scheme, status, address } };
+}
+
+/** Whether nothing at all was observed: such a domain is observed again after a longer time. */
+export function hasFailed({ dns, http }: LookOutcome): boolean {
+  return dns.answered.length === 0 && 'failure' in http;
+}
+
+/** The outcome in one line for a person, such as `DNS ok; HTTPS 200`. */
+export function outcomeText({ dns, http }: LookOutcome): string {
+  const failures = Object.entries(dns.failures).map(([type, { message }]) => `${type}: ${message}`);
+  const names =
+    failures.length === 0
+      ? 'DNS ok'
+      : `DNS ${dns.answered.length === 0 ? 'failed' : 'in part'} (${failures.join(', ')})`;
+  const web =
+    'failure' in http ? `HTTP: ${http.failure.message}` : `${http.scheme.toUpperCase()} ${http.status}`;
+  return `${names}; ${web}`;
+}

@@ -1,0 +1,39 @@
+import ipaddr from 'ipaddr.js';
+import { canonicalIpv6, isIpv4, isIpv6 } from '../model/ip-address.js';
+
+/** Where an IPv6 address of a prefix holds an IPv4 address that the packets go to in the end. */
+const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly octet: number }[] = [
+  /** IPv4-mapped: the socket speaks IPv4 (RFC 4291, section 2.5.5.2). */
+  { prefix: ipaddr.IPv6.parseCIDR('::ffff:0:0/96'), octet: 12 },
+  /** NAT64's well-known prefix (RFC 6052, section 2.1). */
+  { prefix: ipaddr.IPv6.parseCIDR('64:ff9b::/96'), octet: 12 },
+  /** 6to4 (RFC 3056, section 2). */
+  { prefix: ipaddr.IPv6.parseCIDR('2002::/16'), octet: 2 },
+];
+
+/** All that IANA has given out for global unicast (RFC 4291, section 2.4, and its registry of the space). */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/**
+ * Whether an address literal is one that anybody on the internet can reach: an IPv4 or IPv6 address of
+ * global unicast that is in no special range of the IANA registries (RFC 6890). An IPv6 address that leads
+ * to an IPv4 address (IPv4-mapped, NAT64's well-known prefix, 6to4) is public where that one is.
+ *
+ * @param address Four decimals without leading zeros, or a form of RFC 4291, section 2.2, without a zone.
+ * Any other text, such as the short, octal and hexadecimal notations of IPv4, is no address: false.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIpv4(address)) return isPublicIpv4(ipaddr.IPv4.parse(address));
+  return isIpv6(address) && isPublicIpv6(ipaddr.IPv6.parse(canonicalIpv6(address)));
+}
+
+function isPublicIpv4(address: ipaddr.IPv4): boolean {
+  return address.range() === 'unicast';
+}
+
+function isPublicIpv6(address: ipaddr.IPv6): boolean {
+  const embedding = EMBEDDED_IPV4.find(({ prefix }) => address.match(prefix));
+  if (embedding === undefined) return address.range() === 'unicast' && address.match(GLOBAL_UNICAST);
+  const { octet } = embedding;
+  return isPublicIpv4(new ipaddr.IPv4(address.toByteArray().slice(octet, octet + 4)));
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Instant } from '../../model/instant.js';
+import { isPassing } from '../../recorder/contention.js';
+import type { LookOutcome } from '../outcome.js';
+
+/** A domain that is this worker's to observe, until its lease ends. */
+export interface LeasedDomain {
+  readonly name: string;
+  /** Which lease it is in. */
+  readonly lease: string;
+  /** When the lease ends. */
+  readonly until: Instant;
+  /** From one observation to the next, in microseconds. */
+  readonly every: bigint;
+  /** When it was to be observed. */
+  readonly scheduled: Instant;
+  /** How many observations before failed in a row. */
+  readonly failures: number;
+  /** Whether it was never observed before. */
+  readonly first: boolean;
+}
+
+/** What has become of a leased domain. */
+export interface Completion {
+  readonly domain: LeasedDomain;
+  readonly observedAt: Instant;
+  readonly outcome: LookOutcome;
+  /** How many observations failed in a row, this one included. */
+  readonly failures: number;
+  /** When it is to be observed next. */
+  readonly next: Instant;
+}
+
+/** Of so many candidates for each domain wanted, some are drawn by chance: workers seldom want the same. */
+const CANDIDATES_PER_DOMAIN = 4;
+
+/**
+ * Takes domains that are due. Of two workers that want the same one, one gets it: the update holds only
+ * where it is still due. A worker that dies keeps what it has in hand until the lease ends; then it is
+ * due again.
+ *
+ * The candidates come from a statement of their own, so that this works on sharded tables too, where no
+ * statement can lock rows over several shards.
+ *
+ * @param until when the lease ends.
+ * @param most how many to take.
+ */
+export async function leaseDue(
+  pool: Pool,
+  now: Instant,
+  until: Instant,
+  most: number,
+): Promise<LeasedDomain[]> {
+  const candidates = await pool.query<{ name: string }>(
+    'SELECT name FROM watched_domain WHERE due <= $1 ORDER BY due LIMIT $2',
+    [now, most * CANDIDATES_PER_DOMAIN],
+  );
+  if (candidates.rows.length === 0) return [];
+  const names = drawn(candidates.rows, most).map(({ name }) => name);
+  return updateDue(pool, [now, until, randomUUID(), names]);
+}
+
+async function updateDue(pool: Pool, parameters: readonly unknown[]): Promise<LeasedDomain[]> {
+  try {
+    return (await pool.query<LeasedDomain>(LEASE, [...parameters])).rows;
+  } catch (error) {
+    // Two workers that update the same rows in different orders: this one tries again at its next turn.
+    if (isPassing(error)) return [];
+    throw error;
+  }
+}
+
+const LEASE = `UPDATE watched_domain
+        SET due = $2, lease = $3, scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
+      WHERE name = ANY($4) AND due <= $1
+  RETURNING name, lease, due AS until, every, scheduled, failures, observed_at IS NULL AS first`;
+
+/** Some elements of a list, each as likely as the others. */
+function drawn<Element>(list: readonly Element[], most: number): Element[] {
+  const rest = [...list];
+  const found: Element[] = [];
+  while (found.length < most && rest.length > 0) {
+    found.push(...rest.splice(Math.floor(Math.random() * rest.length), 1));
+  }
+  return found;
+}
+
+/**
+ * Ends leases with what has become of their domains. A domain whose lease has ended meanwhile, or that
+ * is not watched any more, is left as it is.
+ */
+export async function completeLeases(pool: Pool, completions: readonly Completion[]): Promise<void> {
+  await pool.query(
+    `UPDATE watched_domain AS w
+        SET due = done.next, scheduled = done.next, lease = NULL,
+            observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
+       FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::int[])
+            AS done (name, lease, next, observed_at, outcome, failures)
+      WHERE w.name = done.name AND w.lease = done.lease`,
+    [
+      completions.map(({ domain }) => domain.name),
+      completions.map(({ domain }) => domain.lease),
+      completions.map(({ next }) => next),
+      completions.map(({ observedAt }) => observedAt),
+      completions.map(({ outcome }) => JSON.stringify(outcome)),
+      completions.map(({ failures }) => failures),
+    ],
+  );
+}
+
+/** Gives domains back as they were before their lease, for other workers to observe. */
+export async function handBack(pool: Pool, domains: readonly LeasedDomain[]): Promise<void> {
+  await pool.query(
+    `UPDATE watched_domain AS w
+        SET due = w.scheduled, lease = NULL
+       FROM unnest($1::text[], $2::uuid[]) AS held (name, lease)
+      WHERE w.name = held.name AND w.lease = held.lease`,
+    [domains.map(({ name }) => name), domains.map(({ lease }) => lease)],
+  );
+}

@@ -1,0 +1,45 @@
+import type { Instant } from '../../model/instant.js';
+
+/** What the next time depends on. Durations are microseconds. */
+export interface Finished {
+  /** When the observation ended. */
+  readonly now: Instant;
+  /** When it was to be made. */
+  readonly scheduled: Instant;
+  /** From one observation to the next, as asked for. */
+  readonly every: bigint;
+  /** How many observations failed in a row, this one included; 0: it did not fail. */
+  readonly failures: number;
+  /** Whether it was the domain's first. */
+  readonly first: boolean;
+  /** Drawn by chance, from 0 to 1 without 1. */
+  readonly chance: number;
+}
+
+const DAY = 86_400_000_000n;
+/** Doubling the shortest duration so often is more than a day. */
+const MOST_DOUBLINGS = 40;
+
+/**
+ * When a domain is to be observed next: never sooner than asked for, and up to a tenth later, so that
+ * domains that were added together part. A failing one waits twice as long each time, up to a day.
+ * What comes late, after an outage, and what comes for the first time waits up to half as long again: a
+ * backlog is not to come back as one wave at each interval.
+ */
+export function nextTime(finished: Finished): Instant {
+  const { now, scheduled, every, first, chance } = finished;
+  const wait = waitAfter(every, finished.failures);
+  const late = now - scheduled > every / 10n;
+  const spread = first || late ? wait / 2n : wait / 10n;
+  return now + wait + share(spread, chance);
+}
+
+function waitAfter(every: bigint, failures: number): bigint {
+  const longest = every > DAY ? every : DAY;
+  const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
+  return doubled < longest ? doubled : longest;
+}
+
+function share(duration: bigint, chance: number): bigint {
+  return (duration * BigInt(Math.floor(chance * 1_000_000))) / 1_000_000n;
+}

@@ -1,0 +1,87 @@
+import { getServers } from 'node:dns';
+import { Registry } from 'prom-client';
+import { parseDnsServers } from './config/parse-observe.js';
+import type { Settings } from './config/settings.js';
+import type { Database } from './database/client.js';
+import { OperationError } from './model/errors.js';
+import type { Instant } from './model/instant.js';
+import { createDnsClient } from './observer/dns/client.js';
+import { createHttpClient } from './observer/http/client.js';
+import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
+import { startWorker } from './observer/worker.js';
+import { createRecorder } from './recorder/recorder.js';
+import type { Logger } from './telemetry/logging.js';
+import { createObservationTelemetry } from './telemetry/observations.js';
+
+/** How often it asks, in milliseconds, whether more is due. */
+const IDLE = 1000;
+/** How long, in milliseconds, a worker that stops lets looks finish. */
+const LAST_LOOKS = 10_000;
+
+/** A running worker with all that it works with. */
+export interface Observing {
+  /** Finishes what is in hand or hands it back, and settles when all is written. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Joins the parts that observe a domain.
+ *
+ * @throws OperationError where no resolver is known.
+ */
+export function createObserver({ observe }: Settings, now: () => Instant): DomainObserver {
+  const dns = createDnsClient({
+    servers: observe.dnsServers.length > 0 ? observe.dnsServers : systemResolvers(),
+    timeout: observe.dnsTimeout,
+    tries: observe.dnsTries,
+    questionsPerServer: observe.questionsPerResolver,
+  });
+  const http = createHttpClient({
+    httpsPort: observe.httpsPort,
+    httpPort: observe.httpPort,
+    deadline: observe.httpTimeout,
+    userAgent: observe.userAgent,
+    ignoredHeaders: observe.ignoredHeaders,
+    allowPrivate: observe.allowPrivate,
+    connectionsPerAddress: observe.connectionsPerAddress,
+  });
+  const { dnsTypes: types, ignoredHeaders, source } = observe;
+  return createDomainObserver({ dns, http, types, ignoredHeaders, now, source });
+}
+
+function systemResolvers(): { address: string; port: number }[] {
+  const servers = getServers();
+  if (servers.length > 0) return parseDnsServers('DNS_SERVERS', servers.join(','));
+  throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
+}
+
+/**
+ * Starts to observe what is due, until it is stopped.
+ *
+ * @throws OperationError where no resolver is known.
+ */
+export function startObserving(
+  settings: Settings,
+  database: Database,
+  log: Logger,
+  now: () => Instant,
+): Observing {
+  const observer = createObserver(settings, now);
+  const worker = startWorker({
+    pool: database.pool,
+    observer,
+    recorder: createRecorder(database.pool, { now }),
+    telemetry: createObservationTelemetry(log, new Registry()),
+    log,
+    now,
+    concurrency: settings.observe.concurrency,
+    lease: settings.observe.lease,
+    idle: IDLE,
+  });
+  return {
+    async stop() {
+      await worker.stop(LAST_LOOKS);
+      observer.close();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { rcode } from '../support/dns-behaviours.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+
+const SERVFAIL = 2;
+
+const ZONE = String.raw`
+$ORIGIN example.test.
+@ SOA ns hostmaster 1 7200 900 1209600 300
+@ A 127.0.0.1
+@ TXT "a \"b\"" "c"
+www CNAME @
+`;
+
+let database: TestDatabase;
+let dns: DnsTestServer;
+let site: WebServer;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  dns = await startDnsServer({ zone: ZONE });
+  site = await startHttpServer();
+  site.serve({
+    fields: [
+      ['Server', 'one'],
+      ['X-Odd', 'a\u00e2\u0080\u00aeb'],
+    ],
+  });
+});
+
+afterAll(async () => {
+  await Promise.all([dns.close(), site.close()]);
+  await database.close();
+});
+
+function dms(...args: string[]) {
+  return runDms(args, {
+    ...database.environment,
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTP_PORT: String(site.port),
+  });
+}
+
+/** What is written, without the time in the first line. */
+function linesOf(text: string): string[] {
+  return text
+    .replace(/ at \d{4}-.*Z$/m, '')
+    .trimEnd()
+    .split('\n');
+}
+
+const FIRST = [
+  '+ A       127.0.0.1',
+  '  AAAA    none',
+  '  NS      none',
+  '+ SOA     ns.example.test hostmaster.example.test 1 7200 900 1209600 300',
+  '+ TXT     "a \\"b\\"" "c"',
+  '  CNAME   none',
+  '  MX      none',
+  '  CAA     none',
+  '  HTTP 200 from 127.0.0.1',
+  '+   server: one',
+  '+   x-odd: a\\u{202e}b',
+];
+
+test('a dry run shows what is seen as new, and records nothing', async () => {
+  const { code, stdout } = await dms('observe', '--dry-run', 'Example.TEST');
+  expect(code).toBe(0);
+  expect(linesOf(stdout)).toEqual([
+    'example.test',
+    ...FIRST,
+    '3 records added, 0 records removed, 2 headers changed; nothing is recorded (--dry-run).',
+  ]);
+  expect((await dms('export')).stdout).toBe('');
+});
+
+test('what is new, gone and different is marked, and what was not observed has its reason', async () => {
+  const first = await dms('observe', 'example.test');
+  expect(linesOf(first.stdout)).toEqual([
+    'example.test',
+    ...FIRST,
+    '3 records added, 0 records removed, 2 headers changed.',
+  ]);
+  const again = await dms('observe', 'example.test');
+  expect(linesOf(again.stdout)).toEqual([
+    'example.test',
+    ...FIRST.map((line) => line.replace('+', ' ')),
+    'No change.',
+  ]);
+  dns.setZone(ZONE.replace('@ TXT', '@ MX 10 mail\n@ AAAA ::1\n; @ TXT'));
+  dns.behave('example.test', rcode(SERVFAIL), 'SOA');
+  site.serve({ status: 404, fields: [['Server', 'two']] });
+  const changed = await dms('observe', 'example.test');
+  expect(changed.code).toBe(0);
+  expect(linesOf(changed.stdout)).toEqual([
+    'example.test',
+    '  A       127.0.0.1',
+    '+ AAAA    ::1',
+    '  NS      none',
+    expect.stringMatching(/^ {2}SOA {5}not observed: .*SERVFAIL/),
+    '- TXT     "a \\"b\\"" "c"',
+    '  CNAME   none',
+    '+ MX      10 mail.example.test',
+    '  CAA     none',
+    '  HTTP 404 from 127.0.0.1',
+    '~   server: two (was: one)',
+    '-   x-odd: a\\u{202e}b',
+    '2 records added, 1 record removed, 2 headers changed.',
+  ]);
+});
+
+test('as JSON each domain is one line, with the failures and the changes', async () => {
+  const { code, stdout, stderr } = await dms('observe', '--json', 'www.example.test', 'nowhere.invalid');
+  expect(code).toBe(1);
+  expect(stderr).toBe('dms: Nothing could be observed of nowhere.invalid.\n');
+  const [www, nowhere] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const address = { host: 'example.test', class: 'IN', type: 'A', ip: '127.0.0.1' };
+  expect(www).toMatchObject({
+    domain: 'www.example.test',
+    recorded: true,
+    dns: {
+      A: { nameExists: true, records: [address] },
+      CNAME: { records: [{ host: 'www.example.test', class: 'IN', type: 'CNAME', target: 'example.test' }] },
+    },
+    http: { scheme: 'http', address: '127.0.0.1', status: 404, headers: { server: 'two' } },
+    changes: { recordsRemoved: [], headers: [{ name: 'server', event: 'created', new: 'two', old: null }] },
+  });
+  expect(www.changes.recordsAdded).toContainEqual(address);
+  expect(nowhere).toMatchObject({
+    recorded: false,
+    dns: { A: { failure: { code: 'refused', message: expect.stringContaining('REFUSED') } } },
+    http: { failure: { code: 'no-address' } },
+  });
+});

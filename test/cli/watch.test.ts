@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+function dms(args: readonly string[], input?: Buffer | string) {
+  const stdin = input === undefined ? undefined : Readable.from([input]);
+  return runDms(args, database.environment, stdin);
+}
+
+/** The list, without its times. */
+async function listed(): Promise<[string, string][]> {
+  const { stdout } = await dms(['watch', 'list', '--json']);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .map(({ domain, every }) => [domain, every]);
+}
+
+describe('dms watch', () => {
+  test('adds domains in canonical form at a pace, changes it, and removes them', async () => {
+    const added = await dms(['watch', 'add', 'Example.COM.', 'bücher.example', '--every', '6h']);
+    expect([added.code, added.stdout]).toEqual([0, '2 added, 0 at a new pace, 0 watched already\n']);
+    const again = await dms([
+      'watch',
+      'add',
+      'example.com',
+      'other.example',
+      'example.com',
+      '--every',
+      '90m',
+    ]);
+    expect(again.stdout).toBe('1 added, 1 at a new pace, 0 watched already\n');
+    expect(await listed()).toEqual([
+      ['example.com', '90m'],
+      ['other.example', '90m'],
+      ['xn--bcher-kva.example', '6h'],
+    ]);
+    const removed = await dms(['watch', 'remove', 'example.com', 'unknown.example']);
+    expect([removed.code, removed.stdout]).toEqual([0, '1 removed, 1 not watched\n']);
+    expect((await listed()).map(([domain]) => domain)).toEqual(['other.example', 'xn--bcher-kva.example']);
+  });
+
+  test('reads names from a file or standard input, packed or not, with remarks, and says what is no name', async () => {
+    const text = '# a list\na.example\n\nB.EXAMPLE.  # twice\nb.example\nno name\nc.example';
+    const { code, stdout, stderr } = await dms(['watch', 'add', '--from-file', '-'], gzipSync(text));
+    expect(stdout).toBe('3 added, 0 at a new pace, 0 watched already\n');
+    expect(stderr).toMatch(/^line 6 refused: "no name" is not a domain name: /);
+    expect(stderr).toContain('dms: 1 line is no domain name; the others are done.\n');
+    expect(code).toBe(1);
+    expect(await listed()).toEqual([
+      ['a.example', '1d'],
+      ['b.example', '1d'],
+      ['c.example', '1d'],
+    ]);
+  });
+
+  test('takes many thousand names at once', async () => {
+    const names = Array.from({ length: 12_345 }, (_, number) => `d${number}.example\n`).join('');
+    expect((await dms(['watch', 'add', '--from-file', '-'], names)).stdout).toMatch(/^12345 added, /);
+    expect((await dms(['watch', 'remove', '--from-file', '-'], names)).stdout).toBe(
+      '12345 removed, 0 not watched\n',
+    );
+  });
+
+  test('shows a table for people', async () => {
+    await dms(['watch', 'add', 'example.com', '--every', '1h']);
+    const { stdout } = await dms(['watch', 'list']);
+    const [headings, row] = stdout.split('\n');
+    expect(headings?.split(/ {2,}/)).toEqual(['domain', 'every', 'next', 'failures', 'last outcome']);
+    expect(row).toMatch(/^example\.com +1h +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +0 +not observed yet$/);
+    await dms(['watch', 'remove', 'example.com']);
+    expect((await dms(['watch', 'list'])).stderr).toBe(
+      'No domain is watched: dms watch add DOMAIN --every 6h begins.\n',
+    );
+  });
+});

@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import { watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { createTestHome, type TestHome } from '../support/database.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { type DmsCommand, startDms } from './dms-command.js';
+
+const DOMAINS = Array.from({ length: 2000 }, (_, number) => `d${number}.example`);
+const DAY = 86_400_000_000n;
+const LEASE_SECONDS = 8;
+/** How many domains each worker has in hand, and how many times the third one is killed. */
+const CONCURRENCY = 20;
+const KILLS = 4;
+
+let home: TestHome;
+let database: Database;
+let dns: DnsTestServer;
+let site: WebServer;
+const workers: DmsCommand[] = [];
+/** By domain, when its site was looked at, in milliseconds: once at each look. */
+const looks = new Map<string, number[]>();
+
+beforeAll(async () => {
+  home = await createTestHome();
+  database = await openDatabase(home.options);
+  await migrate(database.pool);
+  dns = await startDnsServer();
+  dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
+  site = await startHttpServer();
+  site.serve(({ fields }) => {
+    const host = fields.find(([name]) => /^host$/i.test(name))?.[1].replace(/:.*/, '') ?? '';
+    looks.set(host, [...(looks.get(host) ?? []), performance.now()]);
+    return { fields: [['server', 'one']] };
+  });
+});
+
+afterAll(async () => {
+  for (const { child } of workers) child.kill('SIGKILL');
+  await Promise.all(workers.map(({ result }) => result));
+  await Promise.all([dns.close(), site.close()]);
+  await database.close();
+  await home.remove();
+});
+
+function startWorker(): DmsCommand {
+  const worker = startDms(['worker'], {
+    ...home.environment,
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_DNS_TIMEOUT: '3s',
+    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTP_PORT: String(site.port),
+    OBSERVE_CONCURRENCY: String(CONCURRENCY),
+    OBSERVE_CONNECTIONS_PER_ADDRESS: '1000',
+    OBSERVE_LEASE: `${LEASE_SECONDS}s`,
+  });
+  workers.push(worker);
+  return worker;
+}
+
+async function countObserved(): Promise<number> {
+  const { rows } = await database.pool.query<{ count: bigint }>(
+    'SELECT count(*) FROM watched_domain WHERE observed_at IS NOT NULL AND lease IS NULL',
+  );
+  return Number(rows[0]?.count);
+}
+
+/** Starts a third worker again and again, and kills it when it has had some time to take domains. */
+async function killThird(): Promise<void> {
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const third = startWorker();
+    const before = looks.size;
+    await expect
+      .poll(() => looks.size, { timeout: 30_000, interval: 5 })
+      .toBeGreaterThan(Math.min(before, DOMAINS.length - 1));
+    await pause(Math.random() * 600);
+    third.child.kill('SIGKILL');
+    await third.result;
+  }
+}
+
+test('workers share the domains: each is observed once, whoever is killed, and none while another has it', async () => {
+  await watchDomains(database.pool, DOMAINS, DAY, BigInt(Date.now()) * 1000n);
+  startWorker();
+  startWorker();
+  await killThird();
+  await expect.poll(countObserved, { timeout: 90_000, interval: 250 }).toBe(DOMAINS.length);
+
+  expect(looks.size).toBe(DOMAINS.length);
+  const again = [...looks.values()].filter((times) => times.length > 1);
+  // Only what the killed ones had in hand is looked at twice, and that when its lease has ended.
+  expect(again.length).toBeLessThanOrEqual(KILLS * CONCURRENCY);
+  for (const [first = 0, second = 0] of again) {
+    expect(second - first).toBeGreaterThan((LEASE_SECONDS * 1000) / 2);
+  }
+  const { rows } = await database.pool.query(
+    `SELECT count(*) AS recorded, count(*) FILTER (WHERE w.failures > 0) AS failed
+       FROM domain AS d JOIN watched_domain AS w ON w.name = d.name`,
+  );
+  expect(rows).toEqual([{ recorded: BigInt(DOMAINS.length), failed: 0n }]);
+});
+
+test('a worker that is asked to stop ends with nothing in hand', async () => {
+  const running = workers.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+  await watchDomains(database.pool, DOMAINS, DAY / 2n, 0n);
+  for (const { child } of running) child.kill('SIGTERM');
+  const results = await Promise.all(running.map(({ result }) => result));
+  expect(results.map(({ code }) => code)).toEqual([0, 0]);
+  const { rows } = await database.pool.query('SELECT count(*) FROM watched_domain WHERE lease IS NOT NULL');
+  expect(rows).toEqual([{ count: 0n }]);
+});

@@ -1,0 +1,52 @@
+import { onTestFinished } from 'vitest';
+import { dnsRecordData } from '../../../src/model/dns-record.js';
+import {
+  createDnsClient,
+  type DnsAnswer,
+  type DnsClient,
+  type DnsClientOptions,
+  type DnsServer,
+} from '../../../src/observer/dns/client.js';
+import { type DnsTestServer, type DnsTestServerOptions, startDnsServer } from '../../support/dns-server.js';
+
+/** A DNS server that ends with the test. */
+export async function serverForTest(options: DnsTestServerOptions = {}): Promise<DnsTestServer> {
+  const server = await startDnsServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A client that ends with the test: one patient try, unless the options say something else. */
+export function clientForTest(
+  servers: readonly DnsServer[],
+  options: Partial<Omit<DnsClientOptions, 'servers'>> = {},
+): DnsClient {
+  const client = createDnsClient({ servers, timeout: 10_000, tries: 1, questionsPerServer: 100, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** What a test compares: the records as an answer of the API shows them, or the failure's code. */
+export type Outcome = readonly unknown[] | 'NXDOMAIN' | { readonly failed: string };
+
+/** An answer as an Outcome. */
+export function outcomeOf(answer: DnsAnswer | undefined): Outcome | undefined {
+  if (answer === undefined) return undefined;
+  if (answer.kind === 'failed') return { failed: answer.failure.code };
+  if (!answer.nameExists && answer.records.length === 0) return 'NXDOMAIN';
+  return answer.records.map((record) => {
+    const { class: _class, type: _type, ...shown } = dnsRecordData(record);
+    return shown;
+  });
+}
+
+/** Asks for one type. */
+export async function outcome(client: DnsClient, name: string, type: string): Promise<Outcome | undefined> {
+  return outcomeOf((await client.ask(name, [type])).get(type));
+}
+
+/** The failure of one question, or undefined where it was answered. */
+export async function failureOf(client: DnsClient, name: string, type: string): Promise<string | undefined> {
+  const answer = (await client.ask(name, [type])).get(type);
+  return answer?.kind === 'failed' ? answer.failure.message : undefined;
+}

@@ -1,0 +1,278 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createDnsClient } from '../../../src/observer/dns/client.js';
+import { type Behaviour, rcode, silence, truncated } from '../../support/dns-behaviours.js';
+import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
+
+/** Long enough for an answer on a busy machine. */
+const SHORT = 500;
+/** A question that waited for this would outlive the test. */
+const FOREVER = 1_000_000;
+const NAME = 'example.test';
+const TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
+
+const zoneWith = (ip: string) => `
+$ORIGIN example.test.
+@ SOA ns hostmaster 1 7200 900 1209600 300
+@ A ${ip}
+`;
+const found = (ip: string) => [{ host: NAME, ip }];
+
+/** Two servers that tell different addresses, so that one sees who has answered. */
+async function twoServers(firstBehaviour?: Behaviour, secondBehaviour?: Behaviour) {
+  const first = await serverForTest({ zone: zoneWith('192.0.2.1') });
+  const second = await serverForTest({ zone: zoneWith('192.0.2.2'), address: '127.0.0.2' });
+  first.behave('*', firstBehaviour);
+  second.behave('*', secondBehaviour);
+  return [first, second] as const;
+}
+
+describe('several servers', () => {
+  test('the first is asked, and no other while it answers', async () => {
+    const [first, second] = await twoServers();
+    const client = clientForTest([first, second], { tries: 3 });
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect(await outcome(client, NAME, 'MX')).toEqual([]);
+    expect([first.questions, second.questions]).toEqual([2, 0]);
+  });
+
+  test.each<[string, Behaviour]>([
+    ['SERVFAIL', rcode(2)],
+    ['REFUSED', rcode(5)],
+    ['another RCODE', rcode(14)],
+    ['silence', silence],
+    ['a malformed answer', ({ answer }) => ({ messages: [answer().subarray(0, -12)] })],
+    ['a referral', ({ query }) => ({ messages: [referral(query.question, query.id)] })],
+    ['truncation with stalled TCP', truncated(silence)],
+  ])('after %s the second is asked', async (_name, behaviour) => {
+    const [first, second] = await twoServers(behaviour);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
+  });
+
+  test('after a port that is closed the second is asked', async () => {
+    const [first, second] = await twoServers();
+    await first.close();
+    const client = clientForTest([first, second], { tries: 2 });
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
+  });
+
+  test('NXDOMAIN and NODATA are answers: the second is not asked', async () => {
+    const [first, second] = await twoServers();
+    const client = clientForTest([first, second], { tries: 2 });
+    expect(await outcome(client, `no.${NAME}`, 'A')).toBe('NXDOMAIN');
+    expect(await outcome(client, NAME, 'AAAA')).toEqual([]);
+    expect(second.questions).toBe(0);
+  });
+
+  test('they are asked in turn until the tries are used up', async () => {
+    const [first, second] = await twoServers(rcode(2), rcode(5));
+    const client = clientForTest([first, second], { tries: 5 });
+    expect(await outcome(client, NAME, 'A')).toEqual({ failed: 'servfail' });
+    expect([first.questions, second.questions]).toEqual([3, 2]);
+  });
+
+  test('one that was silent comes last from then on: the next domain does not wait for it', async () => {
+    const [first, second] = await twoServers(silence);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    await client.ask(NAME, TYPES);
+    expect([first.questions, second.questions]).toEqual([8, 8]);
+    await client.ask(NAME, TYPES);
+    expect([first.questions, second.questions]).toEqual([8, 16]);
+  });
+
+  test('if the others fail, it is asked all the same, and is first again once it answers', async () => {
+    const [first, second] = await twoServers(silence);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    await client.ask(NAME, ['A']);
+    first.behave('*', undefined);
+    second.behave('*', rcode(2));
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    second.forgetQuestions();
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect(second.questions).toBe(0);
+  });
+
+  test('questions that wait for a server that falls silent go to another', async () => {
+    const [first, second] = await twoServers(silence);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, questionsPerServer: 1 });
+    const answers = await client.ask(NAME, TYPES);
+    expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
+    expect([first.questions, second.questions]).toEqual([1, 8]);
+  });
+
+  test('a server may have an IPv6 address', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.6'), address: '::1' });
+    const client = clientForTest([server]);
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.6'));
+    server.behave('*', rcode(2));
+    expect(await failureOf(client, NAME, 'A')).toBe(`SERVFAIL from [::1]:${server.port}`);
+  });
+});
+
+describe('the failure that is reported', () => {
+  test('is the last one', async () => {
+    const [first, second] = await twoServers(rcode(2), rcode(5));
+    const client = clientForTest([first, second], { tries: 2 });
+    expect(await failureOf(client, NAME, 'A')).toBe(`REFUSED from 127.0.0.2:${second.port}`);
+  });
+
+  test('is what a server said, if the last one was silent', async () => {
+    const [first, second] = await twoServers(rcode(2), silence);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    expect(await failureOf(client, NAME, 'A')).toBe(`SERVFAIL from 127.0.0.1:${first.port}`);
+  });
+});
+
+describe('the limit of questions at once', () => {
+  test('a server has no more in hand, over all domains, and gets them in the order in which they came', async () => {
+    const server = await serverForTest();
+    const inHand: (() => void)[] = [];
+    const arrived: string[] = [];
+    server.generate(() => []);
+    server.behave('*', ({ name, answer }) => {
+      arrived.push(name);
+      return new Promise((resolve) => inHand.push(() => resolve({ messages: [answer()] })));
+    });
+    const client = clientForTest([server], { questionsPerServer: 3 });
+    const names = Array.from({ length: 10 }, (_, at) => `d${at}.test`);
+    const asked = names.map((name) => client.ask(name, ['A']));
+    for (const [at, name] of names.entries()) {
+      await vi.waitFor(() => expect(arrived).toContain(name));
+      expect(inHand.length).toBeLessThanOrEqual(at + 3);
+      if (at >= 2) inHand[at - 2]?.();
+    }
+    for (const finish of inHand) finish();
+    await Promise.all(asked);
+    expect(arrived).toHaveLength(10);
+    // Three at a time may overtake each other on the way, but no later one passes the limit before them.
+    const places = arrived.map((name) => names.indexOf(name));
+    expect(places.every((place, at) => Math.abs(place - at) < 3)).toBe(true);
+  });
+
+  test('those that wait go on when one in hand fails', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    server.behave('*', rcode(2), 'A');
+    const client = clientForTest([server], { questionsPerServer: 1 });
+    const answers = await client.ask(NAME, ['A', 'MX', 'NS']);
+    expect([...answers.values()].map(outcomeOf)).toEqual([{ failed: 'servfail' }, [], []]);
+  });
+});
+
+describe('stopping', () => {
+  test('an abort settles what is not answered as stopped, and keeps what is', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const stop = new AbortController();
+    server.behave(
+      '*',
+      () => {
+        stop.abort();
+        return {};
+      },
+      'MX',
+    );
+    const answers = clientForTest([server], { questionsPerServer: 1 }).ask(
+      NAME,
+      ['A', 'MX', 'NS'],
+      stop.signal,
+    );
+    expect([...(await answers).values()].map(outcomeOf)).toEqual([
+      found('192.0.2.1'),
+      { failed: 'stopped' },
+      { failed: 'stopped' },
+    ]);
+    expect(server.asked(NAME, 'NS')).toBe(0);
+  });
+
+  test('an abort ends what waits for its turn, while another has it', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const stop = new AbortController();
+    let answerFirst: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      answerFirst = resolve;
+    });
+    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 1 });
+    server.behave('*', async ({ answer }) => {
+      await waiting;
+      return { messages: [answer()] };
+    });
+    const first = client.ask(NAME, ['A']);
+    const second = client.ask(NAME, ['MX'], stop.signal);
+    stop.abort();
+    expect(outcomeOf((await second).get('MX'))).toEqual({ failed: 'stopped' });
+    answerFirst();
+    expect(outcomeOf((await first).get('A'))).toEqual(found('192.0.2.1'));
+    expect(server.questions).toBe(1);
+  });
+
+  test('an abort ends what waits for TCP', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const stop = new AbortController();
+    server.behave(
+      '*',
+      truncated(() => {
+        stop.abort();
+        return {};
+      }),
+    );
+    const client = clientForTest([server], { timeout: FOREVER });
+    const answers = await client.ask(NAME, ['A'], stop.signal);
+    expect(outcomeOf(answers.get('A'))).toEqual({ failed: 'stopped' });
+    await vi.waitFor(() => expect(server.connections).toBe(0));
+  });
+
+  test('what is aborted before it begins is not asked', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const answers = await clientForTest([server]).ask(NAME, TYPES, AbortSignal.abort());
+    expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
+    expect(server.questions).toBe(0);
+  });
+
+  test('closing the client stops what it has in hand and what comes after', async () => {
+    const server = await serverForTest();
+    const client = createDnsClient({ servers: [server], timeout: 10_000, tries: 3, questionsPerServer: 1 });
+    server.behave('*', () => {
+      client.close();
+      return {};
+    });
+    const answers = await client.ask(NAME, TYPES);
+    expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
+    expect(outcomeOf((await client.ask(NAME, ['A'])).get('A'))).toEqual({ failed: 'stopped' });
+    expect(server.questions).toBe(1);
+  });
+
+  test('nothing is left behind: no socket, and no listener but one on a signal that many questions share', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const stalled = await serverForTest({ zone: zoneWith('192.0.2.2') });
+    stalled.behave('*', truncated(silence));
+    const warnings: Error[] = [];
+    const keep = (warning: Error) => warnings.push(warning);
+    process.on('warning', keep);
+    onTestFinished(() => void process.off('warning', keep));
+    const stop = new AbortController();
+    const client = clientForTest([stalled, server], { tries: 2, timeout: SHORT });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.ask(NAME, ['A', 'MX'], stop.signal)),
+    );
+    expect(answers.map((answer) => outcomeOf(answer.get('A')))).toEqual(
+      answers.map(() => found('192.0.2.1')),
+    );
+    // The two servers' own.
+    await vi.waitFor(() => expect(openSockets()).toEqual({ UDPWrap: 2, TCPSocketWrap: 0 }));
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
+});
+
+/** How many sockets keep the process alive, besides those that listen for connections. */
+function openSockets(): { UDPWrap: number; TCPSocketWrap: number } {
+  const open = process.getActiveResourcesInfo();
+  const count = (kind: string) => open.filter((resource) => resource === kind).length;
+  return { UDPWrap: count('UDPWrap'), TCPSocketWrap: count('TCPSocketWrap') };
+}
+
+/** A response of a server that does not know, and names the servers of the root's. */
+function referral(question: Buffer, id: number): Buffer {
+  const header = Buffer.from([id >> 8, id & 0xff, 0x80, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+  return Buffer.concat([header, question, Buffer.from([0, 0, 2, 0, 1, 0, 0, 0, 60, 0, 3, 1, 0x61, 0])]);
+}

@@ -1,0 +1,337 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Behaviour,
+  changed,
+  octets,
+  otherName,
+  rcode,
+  refusesEdns,
+  silence,
+  truncated,
+  wrongId,
+} from '../../support/dns-behaviours.js';
+import { encodeResponse, FLAGS } from '../../support/dns-message.js';
+import { nameOctets } from '../../support/dns-octets.js';
+import { Zone } from '../../support/dns-zone.js';
+import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
+
+/** Long enough for what comes at once, short enough for what never comes. */
+const SHORT = 150;
+
+const ZONE = `
+$ORIGIN example.test.
+@    SOA ns hostmaster 1 7200 900 1209600 300
+@    A   192.0.2.7
+sub  NS  ns.sub
+`;
+
+const FOUND = [{ host: 'example.test', ip: '192.0.2.7' }];
+
+/** What comes of one question whose server behaves so. */
+async function tried(behaviour: Behaviour, timeout = 10_000) {
+  const server = await serverForTest({ zone: ZONE });
+  server.behave('*', behaviour);
+  const client = clientForTest([server], { timeout });
+  const answer = (await client.ask('example.test', ['A'])).get('A');
+  const message = answer?.kind === 'failed' ? answer.failure.message.replaceAll(`:${server.port}`, '') : '';
+  return {
+    outcome: outcomeOf(answer),
+    message,
+    questions: server.questions,
+    connections: server.connections,
+  };
+}
+
+describe('what a server says that is no answer', () => {
+  test.each([
+    ['SERVFAIL', rcode(2), 'servfail', 'SERVFAIL from 127.0.0.1'],
+    ['REFUSED', rcode(5), 'refused', 'REFUSED from 127.0.0.1'],
+    ['NOTIMP', rcode(4), 'rcode', 'NOTIMP from 127.0.0.1'],
+    ['YXDOMAIN', rcode(6), 'rcode', 'YXDOMAIN from 127.0.0.1'],
+    ['an RCODE without a name', rcode(14), 'rcode', 'RCODE 14 from 127.0.0.1'],
+    ['BADVERS, which the OPT record extends', extendedRcode(1), 'rcode', 'BADVERS from 127.0.0.1'],
+  ])('%s is a failure', async (_name, behaviour, code, message) => {
+    expect(await tried(behaviour)).toMatchObject({ outcome: { failed: code }, message });
+  });
+
+  test('a server outside whose zones the name is refuses', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    expect(await outcome(clientForTest([server]), 'example.org', 'A')).toEqual({ failed: 'refused' });
+  });
+
+  test('an error without the question, as servers send that cannot read a query, is taken', async () => {
+    const headerOnly = changed((message) => {
+      const header = Buffer.alloc(12);
+      message.copy(header, 0, 0, 4);
+      header.writeUInt8(2, 3);
+      return header;
+    });
+    expect(await tried(headerOnly)).toMatchObject({ outcome: { failed: 'servfail' } });
+  });
+
+  test('a referral is no answer: the server does not resolve', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    const client = clientForTest([server]);
+    expect(await outcome(client, 'www.sub.example.test', 'A')).toEqual({ failed: 'referral' });
+    expect(await failureOf(client, 'sub.example.test', 'A')).toBe(
+      `127.0.0.1:${server.port} does not resolve: it refers to other servers`,
+    );
+  });
+
+  test('a CNAME to a name for which the server refers to others is no answer either', async () => {
+    const server = await serverForTest({ zone: `${ZONE}\nwww CNAME www.sub` });
+    const client = clientForTest([server]);
+    expect(await outcome(client, 'www.example.test', 'A')).toEqual({ failed: 'referral' });
+    expect(await outcome(client, 'www.example.test', 'CNAME')).toHaveLength(1);
+  });
+
+  test('the same message of a server that resolves says that there is nothing', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave(
+      '*',
+      changed((message) => withFlags(message, FLAGS.QR | FLAGS.RA)),
+    );
+    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+  });
+
+  test('with a SOA it says that there is nothing, whoever sends it', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    const zone = new Zone(ZONE);
+    const soa = zone.answer(nameOctets('example.test'), 6).answers;
+    const ns = zone.answer(nameOctets('sub.example.test'), 2).authorities;
+    server.behave('*', ({ query }) => ({
+      messages: [encodeResponse(query, { rcode: 0, flags: 0, answers: [], authorities: [...ns, ...soa] })],
+    }));
+    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+  });
+});
+
+describe('servers that do not answer', () => {
+  test('silence is a timeout', async () => {
+    const { outcome: failure, message } = await tried(silence, SHORT);
+    expect(failure).toEqual({ failed: 'timeout' });
+    expect(message).toBe('no answer from 127.0.0.1 in time');
+  });
+
+  test('a port that nobody listens on is unreachable', async () => {
+    const server = await serverForTest();
+    const client = clientForTest([server]);
+    await server.close();
+    const answers = await client.ask('example.test', ['A', 'AAAA']);
+    expect([...answers.values()].map(outcomeOf)).toEqual([
+      { failed: 'unreachable' },
+      { failed: 'unreachable' },
+    ]);
+    expect(await failureOf(client, 'example.test', 'A')).toBe(
+      `127.0.0.1:${server.port} cannot be reached (ECONNREFUSED)`,
+    );
+  });
+});
+
+describe('messages that answer something else', () => {
+  test.each<[string, Behaviour]>([
+    ['with a wrong id', wrongId],
+    ['about another name', otherName('example.org')],
+    ['about another type', changed((message, { query }) => withQuestion(message, query.name.length, 28, 1))],
+    ['about another class', changed((message, { query }) => withQuestion(message, query.name.length, 1, 3))],
+    ['that is a query', changed((message) => withFlags(message, 0))],
+    ['that is a response to an update', changed((message) => withFlags(message, FLAGS.QR | 0x2800))],
+    ['without a question', octets(Buffer.from('0000840000000000000000000000', 'hex'))],
+    ['with two questions', octets(Buffer.from('000084000002000000000000', 'hex'))],
+    ['that is cut in its question', octets(Buffer.from('00008400000100000000000007', 'hex'))],
+    ['that is not even a header', octets(Buffer.from('0000840000', 'hex'))],
+    ['of one octet', octets(Buffer.of(0))],
+    ['that is empty', octets(Buffer.alloc(0))],
+  ])('a message %s is no reply, and is waited on', async (_name, behaviour) => {
+    expect(await tried(behaviour, SHORT)).toMatchObject({
+      outcome: { failed: 'mismatched' },
+      message: 'only answers to something else came from 127.0.0.1',
+    });
+  });
+
+  test('the reply that comes after them is taken', async () => {
+    const spoofed: Behaviour = async (question) => {
+      const forged = await Promise.all([wrongId(question), otherName('example.org')(question)]);
+      return { messages: [...forged.flatMap(({ messages }) => messages ?? []), question.answer()] };
+    };
+    expect(await tried(spoofed)).toMatchObject({ outcome: FOUND });
+  });
+
+  test('what is forged for one question is not held against another', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', wrongId, 'A');
+    server.behave('*', silence, 'MX');
+    const answers = await clientForTest([server], { timeout: 500 }).ask('example.test', ['A', 'MX', 'NS']);
+    expect([...answers.values()].map(outcomeOf)).toEqual([
+      { failed: 'mismatched' },
+      { failed: 'timeout' },
+      [],
+    ]);
+  });
+
+  test('a reply that comes twice is not held against another question', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', ({ answer }) => ({ messages: [answer(), answer()] }), 'A');
+    server.behave('*', silence, 'MX');
+    const answers = await clientForTest([server], { timeout: 500 }).ask('example.test', ['A', 'MX']);
+    expect([...answers.values()].map(outcomeOf)).toEqual([FOUND, { failed: 'timeout' }]);
+  });
+
+  test('a reply that is there is taken, though the program was too busy to read it in time', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', ({ answer }) => {
+      // The reply is sent within this turn of the event loop; the next ones come too late.
+      setImmediate(beBusy);
+      return { messages: [answer()] };
+    });
+    const client = clientForTest([server], { timeout: SHORT });
+    expect(await outcome(client, 'example.test', 'A')).toEqual(FOUND);
+  });
+
+  test('over TCP, where nobody else can write, it is not waited on', async () => {
+    expect(await tried(truncated(wrongId))).toMatchObject({ outcome: { failed: 'mismatched' } });
+  });
+
+  test('a late reply to the try before is no forgery: the server was silent', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    const held: (() => void)[] = [];
+    // The reply to the first query comes only when the second query has come.
+    server.behave('*', ({ answer }) => {
+      held.shift()?.();
+      return new Promise((resolve) => held.push(() => resolve({ messages: [answer()] })));
+    });
+    const client = clientForTest([server], { timeout: SHORT, tries: 2 });
+    expect(await outcome(client, 'example.test', 'A')).toEqual({ failed: 'timeout' });
+    expect(server.questions).toBe(2);
+  });
+});
+
+describe('answers that do not fit', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `10.1.${at >> 8}.${at & 255}`);
+  const withMany = async (count: number) => {
+    const server = await serverForTest();
+    server.generate(() => many(count));
+    return server;
+  };
+
+  test('4,000 records come over TCP, all of them', async () => {
+    const server = await withMany(4000);
+    const answer = (await clientForTest([server]).ask('many.test', ['A'])).get('A');
+    const rdata = answer?.kind === 'answered' ? answer.records.map((record) => record.rdata) : [];
+    expect(rdata.toSorted()).toEqual(
+      many(4000)
+        .map((ip) => JSON.stringify({ ip }))
+        .toSorted(),
+    );
+    expect(server.questions).toBe(2);
+  });
+
+  test('5,000 records do not fit into a message over TCP: no answer, and no second try', async () => {
+    const server = await withMany(5000);
+    const client = clientForTest([server], { tries: 3 });
+    expect(await failureOf(client, 'many.test', 'A')).toBe(
+      `the answer of 127.0.0.1:${server.port} does not fit into a message over TCP`,
+    );
+    expect(await outcome(client, 'many.test', 'A')).toEqual({ failed: 'truncated' });
+    expect(server.questions).toBe(4);
+  });
+
+  test('an answer of up to 1,232 octets needs no TCP', async () => {
+    const server = await withMany(70);
+    expect(await outcome(clientForTest([server]), 'many.test', 'A')).toHaveLength(70);
+    expect(server.questions).toBe(1);
+  });
+
+  test.each<[string, Behaviour, string]>([
+    ['stalls', () => ({}), 'timeout'],
+    ['stalls after a part of the message', ({ answer }) => ({ octets: part(answer()) }), 'timeout'],
+    ['stalls after one octet', () => ({ octets: Buffer.of(0) }), 'timeout'],
+    ['closes the connection', () => ({ end: true }), 'unreachable'],
+    ['closes it in a message', ({ answer }) => ({ octets: part(answer()), end: true }), 'malformed'],
+    ['sends an empty message', () => ({ octets: Buffer.of(0, 0) }), 'mismatched'],
+    ['sends a record that breaks off', changed((message) => message.subarray(0, -12)), 'malformed'],
+    ['answers SERVFAIL', rcode(2), 'servfail'],
+  ])('a server that %s over TCP has not answered', async (_name, behaviour, code) => {
+    const timeout = code === 'timeout' ? SHORT : undefined;
+    expect(await tried(truncated(behaviour), timeout)).toMatchObject({ outcome: { failed: code } });
+  });
+
+  test('a message in many pieces is put together', async () => {
+    const inPieces: Behaviour = ({ answer }) => {
+      const message = answer();
+      return { octets: Buffer.concat([Buffer.of(0, message.length), message, Buffer.from('more')]) };
+    };
+    expect(await tried(truncated(inPieces))).toMatchObject({ outcome: FOUND });
+  });
+
+  test('a server that has no TCP has not answered', async () => {
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', truncated(silence));
+    await server.stopTcp();
+    const client = clientForTest([server]);
+    expect(await outcome(client, 'example.test', 'A')).toEqual({ failed: 'unreachable' });
+  });
+});
+
+describe('servers that do not know EDNS', () => {
+  test.each([
+    ['FORMERR', 1],
+    ['NOTIMP', 4],
+  ])('%s to it: they are asked again without, in the same try', async (_name, number) => {
+    expect(await tried(refusesEdns(number))).toMatchObject({ outcome: FOUND, questions: 2 });
+  });
+
+  test('FORMERR without it too is a failure', async () => {
+    expect(await tried(rcode(1))).toMatchObject({
+      outcome: { failed: 'rcode' },
+      message: 'FORMERR from 127.0.0.1',
+      questions: 2,
+    });
+  });
+
+  test('what does not fit into 512 octets comes over TCP', async () => {
+    const server = await serverForTest();
+    server.generate(() => Array.from({ length: 70 }, (_, at) => `10.1.1.${at}`));
+    server.behave('*', refusesEdns(1));
+    expect(await outcome(clientForTest([server]), 'many.test', 'A')).toHaveLength(70);
+    expect(server.questions).toBe(3);
+  });
+});
+
+/** The zone's answer as a NODATA whose OPT record, the last eleven octets, extends the RCODE. */
+function extendedRcode(high: number): Behaviour {
+  return ({ query }) => {
+    const header = Buffer.alloc(12);
+    header.writeUInt16BE(query.id, 0);
+    header.writeUInt16BE(FLAGS.QR, 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(1, 10);
+    return {
+      messages: [
+        Buffer.concat([header, query.question, Buffer.from([0, 0, 41, 4, 208, high, 0, 0, 0, 0, 0])]),
+      ],
+    };
+  };
+}
+
+function withFlags(message: Buffer, flags: number): Buffer {
+  message.writeUInt16BE(flags, 2);
+  return message;
+}
+
+function withQuestion(message: Buffer, nameLength: number, type: number, dnsClass: number): Buffer {
+  message.writeUInt16BE(type, 12 + nameLength);
+  message.writeUInt16BE(dnsClass, 12 + nameLength + 2);
+  return message;
+}
+
+/** Keeps the program from everything else for longer than SHORT. */
+function beBusy(): void {
+  const end = performance.now() + 2 * SHORT;
+  while (performance.now() < end);
+}
+
+/** The beginning of a message, with the length of all of it. */
+function part(message: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(0, message.length), message.subarray(0, 20)]);
+}

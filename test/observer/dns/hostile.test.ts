@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { compareDnsRecords, parseDnsRecord } from '../../../src/model/dns-record.js';
+import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
+import { canonicalHostName } from '../../../src/model/host-name.js';
+import { readHeader } from '../../../src/observer/dns/header.js';
+import { createQuestion, encodeQuery, nameOctets } from '../../../src/observer/dns/question.js';
+import { type Reading, readAnswer } from '../../../src/observer/dns/read-answer.js';
+import { truncated } from '../../support/dns-behaviours.js';
+import { uint16, uint32, nameOctets as wireName } from '../../support/dns-octets.js';
+import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { clientForTest, outcomeOf } from './asking.js';
+
+const TYPES = [
+  ...['A', 'AAAA', 'NS', 'CNAME', 'PTR', 'SOA', 'TXT', 'MX', 'SRV', 'CAA', 'NAPTR', 'HINFO', 'DS', 'CDS'],
+  ...['DNSKEY', 'CDNSKEY', 'TLSA', 'SMIMEA', 'SSHFP', 'DNAME', 'RP', 'OPENPGPKEY', 'URI', 'HTTPS', 'SVCB'],
+  ...['LOC', 'MINFO', 'SIG', 'PX', 'TYPE65534'],
+];
+
+const octets = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
+const type = fc.constantFrom(...TYPES);
+const OWNER = 'example.test';
+
+function read(asked: string, message: Buffer): Reading | undefined {
+  const header = readHeader(message);
+  const question = createQuestion(OWNER, canonicalType(asked) ?? asked, typeNumber(asked) ?? 0);
+  return header && readAnswer(question, header, message);
+}
+
+/** Records in an order, each once, and such as an importer would take unchanged. */
+function expectCanonical(reading: Reading | undefined): void {
+  if (reading?.kind !== 'answered') return;
+  reading.records.forEach((record, at) => {
+    const { host, class: dnsClass, type: recordType, rdata } = record;
+    expect(parseDnsRecord({ host, class: dnsClass, type: recordType, ...JSON.parse(rdata) })).toEqual(record);
+    const before = reading.records[at - 1];
+    if (before !== undefined) expect(compareDnsRecords(before, record)).toBeLessThan(0);
+  });
+}
+
+describe('whatever a server sends', () => {
+  test('any octets behind the question are read to an answer or a failure', () => {
+    const counts = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 3 });
+    fc.assert(
+      fc.property(
+        type,
+        counts,
+        fc.integer({ min: 0, max: 0xffff }),
+        octets(300),
+        (asked, count, flags, rest) => {
+          const { section } = createQuestion(OWNER, asked, typeNumber(asked) ?? 0);
+          expectCanonical(read(asked, Buffer.concat([uint16(1, flags, 1, ...count), section, rest])));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('any rdata of any type is read to a record in canonical form or a failure', () => {
+    // Octets among which lengths, pointers and names are frequent.
+    const piece = fc.oneof(
+      octets(20),
+      fc.constantFrom(
+        Buffer.of(0xc0, 0x0c),
+        Buffer.of(0),
+        Buffer.of(1, 0x2e),
+        Buffer.of(0, 1),
+        wireName('A.b'),
+      ),
+    );
+    const rdata = fc.array(piece, { maxLength: 8 }).map((pieces) => Buffer.concat(pieces));
+    fc.assert(
+      fc.property(type, fc.array(rdata, { minLength: 1, maxLength: 4 }), (asked, all) => {
+        const number = typeNumber(asked) ?? 0;
+        const { section } = createQuestion(OWNER, asked, number);
+        const records = all.flatMap((one) => [uint16(0xc00c, number, 1), uint32(1), uint16(one.length), one]);
+        expectCanonical(
+          read(asked, Buffer.concat([uint16(1, 0x8000, 1, all.length, 0, 0), section, ...records])),
+        );
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test('a message that breaks off anywhere in its answers is malformed', () => {
+    const { section } = createQuestion(OWNER, 'MX', 15);
+    const rdata = Buffer.concat([uint16(10), wireName('mail.example.test')]);
+    const record = Buffer.concat([uint16(0xc00c, 15, 1), uint32(1), uint16(rdata.length), rdata]);
+    const message = Buffer.concat([uint16(1, 0x8000, 1, 2, 0, 0), section, record, record]);
+    expect(read('MX', message)?.kind).toBe('answered');
+    for (let end = 12 + section.length; end < message.length; end += 1) {
+      expect(read('MX', message.subarray(0, end))?.kind, `cut at ${end}`).toBe('malformed');
+    }
+  });
+
+  test('a header that promises 65,535 records without having them is malformed', () => {
+    const { section } = createQuestion(OWNER, 'A', 1);
+    for (const counts of [
+      [65_535, 0, 0],
+      [0, 65_535, 0],
+      [0, 0, 65_535],
+    ]) {
+      expect(read('A', Buffer.concat([uint16(1, 0x8000, 1, ...counts), section]))?.kind).toBe('malformed');
+    }
+  });
+
+  test('a message full of CNAMEs of one name, and of chains, ends', () => {
+    const { section } = createQuestion(OWNER, 'A', 1);
+    const alias = (owner: Buffer, target: Buffer) =>
+      Buffer.concat([owner, uint16(5, 1), uint32(1), uint16(target.length), target]);
+    const wide = Array.from({ length: 3000 }, (_, at) => alias(uint16(0xc00c), wireName(`n${at}`)));
+    const deep = Array.from({ length: 2000 }, (_, at) =>
+      alias(at === 0 ? uint16(0xc00c) : wireName(`n${at}`), wireName(`n${at + 1}`)),
+    );
+    for (const records of [wide, deep, deep.toReversed()]) {
+      const message = Buffer.concat([uint16(1, 0x8000, 1, records.length, 0, 0), section, ...records]);
+      expect(read('A', message)).toEqual({ kind: 'answered', nameExists: true, records: [] });
+    }
+  });
+});
+
+describe('a query', () => {
+  test('carries any name octet by octet, its letters in lower case', () => {
+    const label = fc.uint8Array({ minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.array(label, { minLength: 1, maxLength: 6 }), (labels) => {
+        const text = labels.map((wire) => Array.from(wire, escaped).join('')).join('.');
+        const lower = labels.flatMap((wire) => [wire.length, ...Array.from(wire, lowerCase)]);
+        expect([...nameOctets(canonicalHostName(text))]).toEqual([...lower, 0]);
+      }),
+    );
+  });
+
+  test('is what RFC 1035 and RFC 6891 say: one question, recursion desired, 1,232 octets over UDP', () => {
+    const question = createQuestion('a.test', 'CAA', 257);
+    const plain = '1234 0100 0001 0000 0000 0000 01 61 04 74657374 00 0101 0001';
+    expect(encodeQuery(question, 0x1234, false).toString('hex')).toBe(plain.replaceAll(' ', ''));
+    const withEdns = `1234 0100 0001 0000 0000 0001 ${plain.slice(30)} 00 0029 04d0 00000000 0000`;
+    expect(encodeQuery(question, 0x1234, true).toString('hex')).toBe(withEdns.replaceAll(' ', ''));
+  });
+
+  test('of the root is of no label', () => {
+    expect([...nameOctets('.')]).toEqual([0]);
+  });
+});
+
+describe('over the network', () => {
+  let server: DnsTestServer;
+  beforeAll(async () => {
+    server = await startDnsServer();
+  });
+  afterAll(() => server.close());
+
+  /** Octets with the question's own id, flags and question before them, or not even those. */
+  const reply = fc.record({
+    octets: octets(600),
+    keep: fc.constantFrom(0, 2, 12, 40),
+    overTcp: fc.boolean(),
+  });
+
+  test('any octets end in an answer or a failure, and never in an error or a wait without end', async () => {
+    await fc.assert(
+      fc.asyncProperty(reply, type, async ({ octets: sent, keep, overTcp }, asked) => {
+        const hostile = ({ answer }: { answer: () => Buffer }) => ({
+          messages: [Buffer.concat([answer().subarray(0, keep), sent])],
+        });
+        server.generate(() => []);
+        server.behave('*', overTcp ? truncated(hostile) : hostile);
+        const client = clientForTest([server], { timeout: 20 });
+        const answer = (await client.ask(OWNER, [asked])).get(asked);
+        client.close();
+        expect(outcomeOf(answer)).toBeDefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('any octets over TCP, lengths and all, end likewise', async () => {
+    await fc.assert(
+      fc.asyncProperty(octets(600), fc.boolean(), async (sent, end) => {
+        server.generate(() => []);
+        server.behave(
+          '*',
+          truncated(() => ({ octets: sent, end })),
+        );
+        const client = clientForTest([server], { timeout: 20 });
+        const answer = (await client.ask(OWNER, ['A'])).get('A');
+        client.close();
+        expect(answer?.kind).toBe('failed');
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+function escaped(octet: number): string {
+  return `\\${String(octet).padStart(3, '0')}`;
+}
+
+function lowerCase(octet: number): number {
+  return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
+}

@@ -1,0 +1,536 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createHttpClient,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpClientOptions,
+} from '../../../src/observer/http/client.js';
+import { EXPIRED_CERTIFICATE } from '../../support/web-certificate.js';
+import {
+  answersWith,
+  type Behaviour,
+  closes,
+  greetsWith,
+  resets,
+  saysNothing,
+  sendsForEver,
+  trickles,
+} from '../../support/web-hostile.js';
+import {
+  type LoopbackServer,
+  REFUSING_PORT,
+  startHttpServer,
+  startHttpsServer,
+  startRawServer,
+} from '../../support/web-server.js';
+import { openStalledPort } from '../../support/web-stalled-port.js';
+
+/** Long enough that no test meets it unless it sets a shorter one. */
+const AMPLE = 60_000;
+
+function clientOf(options: Partial<HttpClientOptions>): HttpClient {
+  const client = createHttpClient({
+    httpsPort: REFUSING_PORT,
+    httpPort: REFUSING_PORT,
+    deadline: AMPLE,
+    userAgent: 'domain-metadata-service',
+    ignoredHeaders: new Set(['date']),
+    allowPrivate: true,
+    connectionsPerAddress: 8,
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The server, closed at the end of the test. */
+async function kept<Kind extends { close(): Promise<void> }>(starting: Promise<Kind>): Promise<Kind> {
+  const server = await starting;
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** The answer in short: scheme and headers, or the code of the failure. */
+function short(answer: HttpAnswer): unknown {
+  if (answer.kind === 'failed') return answer.failure.code;
+  return { [answer.scheme]: Object.fromEntries(answer.headers) };
+}
+
+async function lookAt(
+  servers: { https?: LoopbackServer; http?: LoopbackServer },
+  options: Partial<HttpClientOptions> = {},
+): Promise<unknown> {
+  const ports = { httpsPort: servers.https?.port, httpPort: servers.http?.port };
+  const client = clientOf({
+    httpsPort: ports.httpsPort ?? REFUSING_PORT,
+    httpPort: ports.httpPort ?? REFUSING_PORT,
+    ...options,
+  });
+  return short(await client.observe('a.example', ['127.0.0.1']));
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+describe('the front page of a domain', () => {
+  test('is observed by HTTPS, as one request for it by its name', async () => {
+    const server = await kept(startHttpsServer());
+    server.serve({ status: 404, fields: [['Server', 'one']] });
+    const client = clientOf({ httpsPort: server.port, userAgent: 'dms (+https://a.example/)' });
+    expect(await client.observe('a.example', ['127.0.0.1'])).toEqual({
+      kind: 'answered',
+      scheme: 'https',
+      address: '127.0.0.1',
+      status: 404,
+      headers: new Map([['server', 'one']]),
+    });
+    const fields = [
+      ['Host', `a.example:${server.port}`],
+      ['User-Agent', 'dms (+https://a.example/)'],
+      ['Accept', '*/*'],
+      ['Connection', 'close'],
+    ];
+    expect(server.requests).toEqual([{ method: 'GET', path: '/', fields, serverName: 'a.example' }]);
+  });
+
+  test('is observed by HTTP where the HTTPS port refuses the connection', async () => {
+    const http = await kept(startHttpServer());
+    http.serve({ fields: [['Server', 'plain']] });
+    expect(await lookAt({ http })).toEqual({ http: { server: 'plain' } });
+    expect(http.requests).toMatchObject([{ method: 'GET', path: '/', serverName: undefined }]);
+  });
+
+  test('is not observed where both ports refuse it', async () => {
+    expect(await lookAt({})).toBe('refused');
+  });
+
+  test.each<[string, Behaviour]>([
+    ['HTTP', answersWith('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')],
+    ['HTML without a head', answersWith('<html></html>')],
+    ['what looks like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
+    ['what looks like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
+    ['the greeting of SSH, before it is asked', greetsWith('SSH-2.0-OpenSSH_9.2p1\r\n')],
+    ['the greeting of SMTP, before it is asked', greetsWith('220 mail.example ESMTP\r\n')],
+    ['zeros', answersWith(Buffer.alloc(64))],
+    ['octets at random', answersWith(Buffer.from('8f1c5de0aa0731b9f2c66d90', 'hex'))],
+    ['octets at random that begin as TLS', answersWith(Buffer.from('e70301c1aa0731b9f2c66d90', 'hex'))],
+  ])('is observed by HTTP where the HTTPS port speaks %s', async (_what, behaviour) => {
+    const https = await kept(startRawServer(behaviour));
+    const http = await kept(startHttpServer());
+    http.serve({ fields: [['Server', 'plain']] });
+    expect(await lookAt({ https, http })).toEqual({ http: { server: 'plain' } });
+  });
+
+  test.each<[string, Behaviour, string]>([
+    ['says nothing', saysNothing, 'timeout'],
+    ['closes the connection', closes, 'closed'],
+    ['closes the connection at once', (socket) => socket.end(), 'closed'],
+    ['resets the connection', resets, 'closed'],
+    ['resets the connection at once', (socket) => socket.resetAndDestroy(), 'closed'],
+    ['closes after less than a record header', answersWith('HTT'), 'closed'],
+    ['knows no such name', answersWith(Buffer.from('15030100020270', 'hex')), 'tls'],
+    ['agrees on no cipher', answersWith(Buffer.from('15030300020228', 'hex')), 'tls'],
+    ['knows no such version', answersWith(Buffer.from('15030300020246', 'hex')), 'tls'],
+    ['says goodbye in TLS', answersWith(Buffer.from('15030300020100', 'hex')), 'closed'],
+    ['sends a broken handshake', answersWith(Buffer.from('16030300080200000401010101', 'hex')), 'tls'],
+  ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
+    const https = await kept(startRawServer(behaviour));
+    const http = await kept(startHttpServer());
+    expect(await lookAt({ https, http }, { deadline: code === 'timeout' ? 200 : AMPLE })).toBe(code);
+    expect(http.connections).toBe(0);
+  });
+
+  test('is observed at the next address where one does not answer', async () => {
+    const stalled = await kept(openStalledPort('127.0.0.2'));
+    const server = await kept(startHttpsServer({ address: '127.0.0.3', port: stalled.port }));
+    server.serve({ fields: [['Server', 'three']] });
+    const client = clientOf({ httpsPort: stalled.port, deadline: 3000 });
+    const answer = await client.observe('a.example', ['127.0.0.2', '127.0.0.3']);
+    expect(answer).toMatchObject({ kind: 'answered', scheme: 'https', address: '127.0.0.3' });
+  });
+
+  test('is not observed where its only address does not answer, nor by HTTP', async () => {
+    const stalled = await kept(openStalledPort('127.0.0.2'));
+    const http = await kept(startHttpServer({ address: '127.0.0.2' }));
+    const client = clientOf({ httpsPort: stalled.port, httpPort: http.port, deadline: 300 });
+    expect(short(await client.observe('a.example', ['127.0.0.2']))).toBe('timeout');
+    expect(http.connections).toBe(0);
+  });
+
+  test('is observed at the next address where one refuses, by the scheme that it has there', async () => {
+    const http = await kept(startHttpServer({ address: '127.0.0.3' }));
+    const https = await kept(startHttpsServer({ address: '127.0.0.3' }));
+    const ports = { httpsPort: https.port, httpPort: http.port };
+    const answer = await clientOf(ports).observe('a.example', ['127.0.0.2', '127.0.0.3']);
+    expect(answer).toMatchObject({ scheme: 'https', address: '127.0.0.3' });
+    expect(http.connections).toBe(0);
+  });
+});
+
+describe('a site that speaks TLS badly is observed all the same', () => {
+  test.each([
+    ['its certificate has expired and is for another name', { cert: EXPIRED_CERTIFICATE }],
+    ['it speaks TLS 1.0 only', tlsOf('TLSv1')],
+    ['it speaks TLS 1.1 only', tlsOf('TLSv1.1')],
+    ['it speaks TLS 1.2 only', tlsOf('TLSv1.2')],
+    ['it speaks TLS 1.3 only', tlsOf('TLSv1.3')],
+    ['it speaks only HTTP/1.1 in ALPN', { ALPNProtocols: ['http/1.1'] }],
+  ])('%s', async (_what, tls) => {
+    const https = await kept(startHttpsServer({}, tls));
+    https.serve({ fields: [['Server', 'old']] });
+    expect(await lookAt({ https })).toEqual({ https: { server: 'old' } });
+  });
+
+  test('but not one that wants HTTP/2 or a certificate of ours', async () => {
+    const http2 = await kept(startHttpsServer({}, { ALPNProtocols: ['h2'] }));
+    expect(await lookAt({ https: http2 })).toBe('tls');
+    const closed = await kept(startHttpsServer({}, { requestCert: true, rejectUnauthorized: true }));
+    expect(['tls', 'closed']).toContain(await lookAt({ https: closed }));
+  });
+});
+
+function tlsOf(version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') {
+  return { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+}
+
+describe('the headers that are observed', () => {
+  test('are joined where a name comes several times, and without the ignored ones', async () => {
+    const http = await kept(startHttpServer());
+    http.serve({
+      fields: [
+        ['Via', '1.1 a'],
+        ['Date', 'Sat, 01 Jan 2000 00:00:00 GMT'],
+        ['Link', '</a>; rel=preload'],
+        ['VIA', '1.1 b \t'],
+        ['X-Empty', ''],
+      ],
+    });
+    expect(await lookAt({ http })).toEqual({
+      http: { via: '1.1 a, 1.1 b', link: '</a>; rel=preload', 'x-empty': '' },
+    });
+  });
+
+  test('are new at the next observation when the site has changed', async () => {
+    const http = await kept(startHttpServer());
+    http.serve({ fields: [['Server', 'one']] });
+    expect(await lookAt({ http })).toEqual({ http: { server: 'one' } });
+    http.serve({ fields: [['Server', 'two']] });
+    expect(await lookAt({ http })).toEqual({ http: { server: 'two' } });
+  });
+
+  test('are text where they are not ASCII: UTF-8, or else ISO 8859-1', async () => {
+    const http = await kept(startHttpServer());
+    const utf8 = Buffer.from('Zürich 🦊').toString('latin1');
+    http.serve({
+      fields: [
+        ['X-City', utf8],
+        ['X-Place', 'caf\u00e9'],
+      ],
+    });
+    expect(await lookAt({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
+  });
+
+  test('are those of the final response: ten interim ones before it are passed over', async () => {
+    const http = await kept(startRawServer(answersWith(`${interim(10)}${HEAD}Server: x\r\n\r\n`)));
+    expect(await lookAt({ http })).toEqual({ http: { server: 'x' } });
+  });
+
+  test('are five hundred at most, and all of them', async () => {
+    const http = await kept(startRawServer(answersWith(`${HEAD}${fields(500)}\r\n`)));
+    const answer = await clientOf({ httpPort: http.port }).observe('a.example', ['127.0.0.1']);
+    expect(answer.kind === 'answered' && answer.headers.size).toBe(500);
+  });
+
+  test.each([
+    ['offers another protocol', `${HEAD}Connection: Upgrade\r\nUpgrade: h2,h2c\r\n\r\n`],
+    ['is by HTTP/1.0', 'HTTP/1.0 200 OK\r\nServer: x\r\n\r\n'],
+    ['has no reason phrase', 'HTTP/1.1 200\r\nServer: x\r\n\r\n'],
+    ['has no body', 'HTTP/1.1 304 Not Modified\r\nServer: x\r\n\r\n'],
+    ['has a broken body', `${HEAD}Transfer-Encoding: chunked\r\n\r\nno chunk`],
+  ])('are taken from a response that %s', async (_what, octets) => {
+    const http = await kept(startRawServer(answersWith(octets)));
+    expect(await lookAt({ http })).toHaveProperty('http');
+  });
+
+  test('have their own names where a name is one of JavaScript', async () => {
+    const http = await kept(startHttpServer());
+    http.serve({
+      fields: [
+        ['__proto__', 'x'],
+        ['constructor', 'y'],
+      ],
+    });
+    const answer = await clientOf({ httpPort: http.port }).observe('a.example', ['127.0.0.1']);
+    expect(answer.kind === 'answered' && [...answer.headers]).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+  });
+});
+
+function interim(count: number): string {
+  return 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(count);
+}
+
+function fields(count: number): string {
+  return Array.from({ length: count }, (_field, at) => `X-${at}: ${at}\r\n`).join('');
+}
+
+describe('a response that is no use is refused', () => {
+  test.each([
+    ['a hundred interim responses', `${interim(100)}${HEAD}\r\n`, 'too-large'],
+    ['eleven interim responses', `${interim(11)}${HEAD}\r\n`, 'too-large'],
+    ['501 fields', `${HEAD}${fields(501)}\r\n`, 'too-large'],
+    ['5,000 fields', `${HEAD}${fields(5000)}\r\n`, 'too-large'],
+    ['1 MB of fields', `${HEAD}${`X: ${'x'.repeat(1000)}\r\n`.repeat(1000)}\r\n`, 'too-large'],
+    ['1 MB in one value', `${HEAD}X: ${'x'.repeat(1_000_000)}\r\n\r\n`, 'too-large'],
+    ['1 MB in one name', `${HEAD}${'x'.repeat(1_000_000)}: x\r\n\r\n`, 'too-large'],
+    ['1 MB in the status line', `HTTP/1.1 200 ${'x'.repeat(1_000_000)}\r\n\r\n`, 'too-large'],
+    ['1 MB in an interim response', `HTTP/1.1 103 X\r\nX: ${'x'.repeat(1_000_000)}\r\n\r\n`, 'too-large'],
+    ['no status line', '<html><body>hello</body></html>\r\n', 'malformed'],
+    ['the greeting of SSH', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'malformed'],
+    ['octets at random', '\x8f\x1c\x5d\xe0\xaa\x07\x31\xb9\xf2\xc6\x6d\x90', 'malformed'],
+    ['HTTP/0.9', 'HTTP/0.9 200 OK\r\n\r\n', 'malformed'],
+    ['HTTP/2', 'HTTP/2.0 200 OK\r\n\r\n', 'malformed'],
+    ['a switch of protocols', 'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n', 'malformed'],
+    ['a switch to no protocol', 'HTTP/1.1 101 X\r\nServer: x\r\n\r\n', 'malformed'],
+    ['a status of 099', 'HTTP/1.1 099 X\r\nServer: x\r\n\r\n', 'malformed'],
+    ['a status of 1000', 'HTTP/1.1 1000 X\r\n\r\n', 'malformed'],
+    ['both lengths', `${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 'malformed'],
+    [
+      'both lengths, the other first',
+      `${HEAD}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n`,
+      'malformed',
+    ],
+    ['two lengths', `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\n`, 'malformed'],
+    ['a space in a name', `${HEAD}X Y: z\r\n\r\n`, 'malformed'],
+    ['NUL in a value', `${HEAD}X: a\0b\r\n\r\n`, 'malformed'],
+    ['a name of 2,000 characters', `${HEAD}${'x'.repeat(2000)}: y\r\n\r\n`, 'malformed'],
+    ['half a status line', 'HTTP/1.1 2', 'closed'],
+    ['half a head', `${HEAD}Server: x\r\n`, 'closed'],
+    ['interim responses only', interim(3), 'closed'],
+    ['nothing', '', 'closed'],
+  ])('%s', async (_what, octets, code) => {
+    const http = await kept(startRawServer(answersWith(octets)));
+    expect(await lookAt({ http })).toBe(code);
+    await http.idle();
+  });
+
+  test.each<[string, Behaviour, string]>([
+    ['fields for ever', sendsForEver(HEAD, 'X: y\r\n'), 'too-large'],
+    ['interim responses for ever', sendsForEver('', interim(1)), 'too-large'],
+    ['empty lines for ever', sendsForEver('', '\r\n'), 'timeout'],
+    ['an octet now and then', trickles(`${HEAD}X: `, 'x', 20), 'timeout'],
+    ['an interim response and nothing more', trickles(interim(1), '', 1000), 'timeout'],
+    ['nothing', saysNothing, 'timeout'],
+    ['a reset', resets, 'closed'],
+  ])('%s', async (_what, behaviour, code) => {
+    const http = await kept(startRawServer(behaviour));
+    expect(await lookAt({ http }, { deadline: code === 'timeout' ? 300 : AMPLE })).toBe(code);
+    await http.idle();
+  });
+});
+
+describe('a body', () => {
+  test('is not waited for: a compressed bomb is cut off before it is sent', async () => {
+    const bomb = gzipSync(Buffer.alloc(1 << 20));
+    const pieces = 64 * 1024;
+    let sent = 0;
+    let ended: () => void = () => undefined;
+    const cutOff = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const sendBomb = async (socket: Socket) => {
+      await once(socket, 'data');
+      socket.once('close', ended);
+      const length = pieces * bomb.length;
+      socket.write(`${HEAD}Content-Encoding: gzip\r\nContent-Length: ${length}\r\n\r\n`);
+      while (sent < pieces && !socket.destroyed) {
+        sent += 1;
+        await new Promise((resolve) => socket.write(bomb, resolve));
+      }
+    };
+    const http = await kept(startRawServer((socket) => void sendBomb(socket)));
+    expect(await lookAt({ http })).toMatchObject({ http: { 'content-encoding': 'gzip' } });
+    await cutOff;
+    expect(sent).toBeLessThan(pieces);
+  });
+
+  test('is not waited for: one that never comes keeps nobody', async () => {
+    const http = await kept(startRawServer(trickles(`${HEAD}Content-Length: 5\r\n\r\n`, '', 1000)));
+    expect(await lookAt({ http })).toEqual({ http: { 'content-length': '5' } });
+    await http.idle();
+  });
+});
+
+describe('the guard', () => {
+  test.each([
+    ...['127.0.0.1', '127.255.255.254', '10.0.0.1', '169.254.169.254', '0.0.0.0', '::1', '::', 'fe80::1'],
+    ...['::ffff:10.0.0.1', '::ffff:127.0.0.1', '::127.0.0.1', '64:ff9b::127.0.0.1', '2002:7f00:1::'],
+  ])('refuses %s before there is a socket for it', async (address) => {
+    const sockets: unknown[] = [];
+    const count = (message: unknown) => sockets.push(message);
+    subscribe('net.client.socket', count);
+    onTestFinished(() => {
+      unsubscribe('net.client.socket', count);
+    });
+    const message = `${address} is not a public address`;
+    const failure = { code: 'private-address', message };
+    const client = clientOf({ allowPrivate: false });
+    expect(await client.observe('a.example', [address])).toEqual({ kind: 'failed', failure });
+    expect(sockets).toEqual([]);
+  });
+
+  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('keeps from %s at every port', async (address) => {
+    const http = await kept(startHttpServer());
+    const https = await kept(startHttpsServer());
+    const client = clientOf({ httpsPort: https.port, httpPort: http.port, allowPrivate: false });
+    expect(short(await client.observe('a.example', [address]))).toBe('private-address');
+    expect([http.connections, https.connections]).toEqual([0, 0]);
+  });
+
+  test('refuses a domain that is an address: no lookup would see it', async () => {
+    const http = await kept(startHttpServer());
+    const client = clientOf({ httpPort: http.port });
+    for (const domain of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
+      expect(short(await client.observe(domain, ['127.0.0.1']))).toBe('no-address');
+    }
+    expect(http.connections).toBe(0);
+  });
+
+  test('goes where it was told and nowhere else: no name is resolved', async () => {
+    const http = await kept(startHttpServer({ address: '127.0.0.2' }));
+    const other = await kept(startHttpServer({ address: '127.0.0.1', port: http.port }));
+    const client = clientOf({ httpPort: http.port });
+    const answer = await client.observe('localhost', ['127.0.0.2']);
+    expect(answer).toMatchObject({ kind: 'answered', address: '127.0.0.2' });
+    expect([http.connections, other.connections]).toEqual([1, 0]);
+  });
+
+  test('follows no redirect: it is a header like any other', async () => {
+    const elsewhere = await kept(startHttpServer());
+    const http = await kept(startHttpServer());
+    const client = clientOf({ httpPort: http.port });
+    for (const location of ['http://169.254.169.254/', `http://127.0.0.1:${elsewhere.port}/`]) {
+      http.serve({ status: 302, fields: [['Location', location]] });
+      const answer = await client.observe('a.example', ['127.0.0.1']);
+      expect(answer).toMatchObject({ status: 302, headers: new Map([['location', location]]) });
+    }
+    expect([http.connections, elsewhere.connections]).toEqual([2, 0]);
+  });
+
+  test('has nothing to do where the domain has no address', async () => {
+    expect(short(await clientOf({}).observe('a.example', []))).toBe('no-address');
+  });
+});
+
+describe('an observation that is stopped', () => {
+  test.each<[string, 'httpPort' | 'httpsPort']>([
+    ['during the TLS handshake', 'httpsPort'],
+    ['while it waits for the response', 'httpPort'],
+  ])('%s ends at once', async (_when, port) => {
+    const controller = new AbortController();
+    const server = await kept(startRawServer((socket) => socket.once('data', () => controller.abort())));
+    const answer = await clientOf({ [port]: server.port }).observe(
+      'a.example',
+      ['127.0.0.1'],
+      controller.signal,
+    );
+    expect(short(answer)).toBe('stopped');
+    await server.idle();
+  });
+
+  test('before it has begun connects to nobody', async () => {
+    const http = await kept(startHttpServer());
+    const client = clientOf({ httpPort: http.port });
+    expect(short(await client.observe('a.example', ['127.0.0.1'], AbortSignal.abort()))).toBe('stopped');
+    client.close();
+    expect(short(await client.observe('a.example', ['127.0.0.1']))).toBe('stopped');
+    expect(http.connections).toBe(0);
+  });
+
+  test('while it waits for its turn lets the others be', async () => {
+    const controller = new AbortController();
+    const http = await kept(
+      startRawServer((socket) => {
+        socket.once('data', () => {
+          controller.abort();
+          socket.end(`${HEAD}\r\n`);
+        });
+      }),
+    );
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 1 });
+    const first = client.observe('a.example', ['127.0.0.1']);
+    const second = client.observe('b.example', ['127.0.0.1'], controller.signal);
+    expect(short(await second)).toBe('stopped');
+    expect(short(await first)).toEqual({ http: {} });
+    expect(short(await client.observe('c.example', ['127.0.0.1']))).toEqual({ http: {} });
+  });
+
+  test('with the client ends with all that it has in hand', async () => {
+    const server = await kept(startRawServer(saysNothing));
+    const client = clientOf({ httpPort: server.port, connectionsPerAddress: 1 });
+    const looks = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
+    client.close();
+    expect((await Promise.all(looks)).map(short)).toEqual(['stopped', 'stopped']);
+    await server.idle();
+  });
+});
+
+describe('the connections to one address', () => {
+  test('are bounded, and who waits is served in the end', async () => {
+    const limit = 3;
+    const inHand = new Set<Socket>();
+    let most = 0;
+    const http = await kept(
+      startRawServer((socket) => {
+        socket.once('data', () => {
+          inHand.add(socket);
+          most = Math.max(most, inHand.size);
+          if (inHand.size < limit) return;
+          // Answered from here on are only as many as come: the next ones have to come first.
+          for (const held of inHand) held.end(`${HEAD}\r\n`);
+          inHand.clear();
+        });
+      }),
+    );
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: limit });
+    const domains = Array.from({ length: 4 * limit }, (_domain, at) => `${at}.example`);
+    const answers = await Promise.all(domains.map((domain) => client.observe(domain, ['127.0.0.1'])));
+    expect(answers.map(short)).toEqual(domains.map(() => ({ http: {} })));
+    expect([most, http.connections]).toEqual([limit, domains.length]);
+  });
+
+  test('leave the deadline of who waits alone', async () => {
+    let first = true;
+    const http = await kept(
+      startRawServer((socket) => {
+        if (!first) answersWith(`${HEAD}\r\n`)(socket);
+        first = false;
+      }),
+    );
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 1, deadline: 1000 });
+    const looks = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
+    expect((await Promise.all(looks)).map(short)).toEqual(['timeout', { http: {} }]);
+  });
+});
+
+describe('a client', () => {
+  test('keeps no socket and no timer of what it has observed', async () => {
+    const http = await kept(startHttpServer());
+    const silent = await kept(startRawServer(closes));
+    const client = clientOf({ httpsPort: silent.port, httpPort: http.port });
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    for (let at = 0; at < 50; at += 1) await client.observe('a.example', ['127.0.0.1']);
+    await Promise.all([http.idle(), silent.idle()]);
+    expect(timers() - before).toBeLessThan(25);
+  });
+
+  test('is not made with a User-Agent that no request can carry', () => {
+    expect(() => clientOf({ userAgent: 'dms\r\nHost: b.example' })).toThrow(TypeError);
+  });
+});

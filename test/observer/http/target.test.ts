@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { endpointText, hostField, selectAddresses, type Target } from '../../../src/observer/http/target.js';
+import { isPublicAddress } from '../../../src/observer/public-address.js';
+
+function target(scheme: 'https' | 'http', address: string, port: number): Target {
+  return { scheme, domain: 'a.example', address, port };
+}
+
+describe('the addresses that are tried', () => {
+  test('are the IPv4 ones first, each in the order of the answer, four at most', () => {
+    const given = ['2606:4700::2', '192.0.3.2', '2606:4700::1', '192.0.3.1', '2606:4700::3'];
+    const addresses = ['192.0.3.2', '192.0.3.1', '2606:4700::2', '2606:4700::1'];
+    expect(selectAddresses(given, false)).toEqual({ addresses });
+  });
+
+  test('are the public ones only, where there are such', () => {
+    const given = ['127.0.0.1', '::ffff:10.0.0.1', '192.0.3.1', 'fe80::1', '2606:4700::1', '10.0.0.1'];
+    expect(selectAddresses(given, false)).toEqual({ addresses: ['192.0.3.1', '2606:4700::1'] });
+  });
+
+  test('are all, each once, where private ones are allowed', () => {
+    const given = ['::1', '127.0.0.1', '127.0.0.1', 'localhost', '0x7f.1'];
+    expect(selectAddresses(given, true)).toEqual({ addresses: ['127.0.0.1', '::1'] });
+  });
+
+  test.each([
+    [['127.0.0.1'], '127.0.0.1 is not a public address'],
+    [['10.0.0.1', '::1'], "none of the domain's addresses is public: 10.0.0.1, ::1"],
+  ])('are none of %j, and the reason names them', (given, message) => {
+    expect(selectAddresses(given, false)).toEqual({ failure: { code: 'private-address', message } });
+  });
+
+  test('are none where the domain has none', () => {
+    const failure = { code: 'no-address', message: 'the domain has no address' };
+    expect(selectAddresses([], false)).toEqual({ failure });
+    expect(selectAddresses(['', 'a.example', '1.2.3'], true)).toEqual({ failure });
+  });
+
+  test('are never private, whatever DNS says', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())), (given) => {
+        const selected = selectAddresses(given, false);
+        if ('failure' in selected) expect(given.some(isPublicAddress)).toBe(false);
+        else expect(selected.addresses.filter((address) => !isPublicAddress(address))).toEqual([]);
+      }),
+    );
+  });
+});
+
+test('the Host field has the port only where it is not the one of the scheme', () => {
+  expect(hostField(target('https', '192.0.2.7', 443))).toBe('a.example');
+  expect(hostField(target('http', '192.0.2.7', 80))).toBe('a.example');
+  expect(hostField(target('https', '192.0.2.7', 80))).toBe('a.example:80');
+  expect(hostField(target('http', '192.0.2.7', 8080))).toBe('a.example:8080');
+});
+
+test('an endpoint is written as in a URL', () => {
+  expect(endpointText(target('http', '192.0.2.7', 80))).toBe('192.0.2.7:80');
+  expect(endpointText(target('https', '2001:db8::7', 443))).toBe('[2001:db8::7]:443');
+});

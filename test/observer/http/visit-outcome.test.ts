@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { Target } from '../../../src/observer/http/target.js';
+import { outcomeOfError, type Step } from '../../../src/observer/http/visit-outcome.js';
+
+const TARGET: Target = { scheme: 'https', domain: 'a.example', address: '192.0.2.7', port: 443 };
+
+/** Kind, code and message of what such an error of Node.js means. */
+function meaning(step: Step, code: string, reason?: string): unknown {
+  const error = Object.assign(
+    new Error('in the words of Node.js'),
+    { code },
+    reason === undefined ? {} : { reason },
+  );
+  const outcome = outcomeOfError(error, step, TARGET);
+  return outcome.kind === 'answered'
+    ? outcome
+    : [outcome.kind, outcome.failure.code, outcome.failure.message];
+}
+
+describe('an error while connecting', () => {
+  test.each([
+    ['ECONNREFUSED', 'refused', 'refused', '192.0.2.7:443 refuses the connection'],
+    ['ENETUNREACH', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (ENETUNREACH)'],
+    ['EHOSTUNREACH', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EHOSTUNREACH)'],
+    ['EADDRNOTAVAIL', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EADDRNOTAVAIL)'],
+    ['EMFILE', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EMFILE)'],
+    ['ETIMEDOUT', 'slow', 'timeout', '192.0.2.7:443 does not answer'],
+    ['ECONNRESET', 'failed', 'closed', '192.0.2.7:443 closed the connection at once'],
+  ])('%s: %s, %s', (code, ...expected) => {
+    expect(meaning('connect', code)).toEqual(expected);
+  });
+});
+
+describe('an error of the TLS handshake', () => {
+  test.each([
+    ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_HTTP_REQUEST', 'ERR_SSL_HTTPS_PROXY_REQUEST'],
+    ...['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_DATA_LENGTH_TOO_LONG'],
+  ])('%s: no TLS', (code) => {
+    expect(meaning('handshake', code)).toEqual(['no-tls', 'tls', '192.0.2.7:443 does not speak TLS']);
+  });
+
+  test.each(['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', 'ERR_SSL_UNSUPPORTED_PROTOCOL', 'ERR_TLS_CERT', 'EPROTO'])(
+    '%s: TLS that we do not agree on',
+    (code) => {
+      const expected = ['failed', 'tls', 'no TLS with 192.0.2.7:443: as OpenSSL says'];
+      expect(meaning('handshake', code, 'as OpenSSL says')).toEqual(expected);
+    },
+  );
+
+  test.each(['ECONNRESET', 'EPIPE', 'ERR_CONNECTION_CLOSED'])('%s: closed', (code) => {
+    const message = '192.0.2.7:443 closed the connection during the TLS handshake';
+    expect(meaning('handshake', code)).toEqual(['failed', 'closed', message]);
+  });
+});
+
+describe('an error while the head is read', () => {
+  test.each([
+    [
+      'HPE_HEADER_OVERFLOW',
+      'too-large',
+      'response from 192.0.2.7:443 refused: its head is larger than 64 kB',
+    ],
+    ['HPE_INVALID_CONSTANT', 'malformed', 'response from 192.0.2.7:443 refused: as the parser says'],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls', 'no TLS with 192.0.2.7:443: as the parser says'],
+    ['ECONNRESET', 'closed', "192.0.2.7:443 closed the connection before the end of the response's head"],
+    [
+      'HPE_INVALID_EOF_STATE',
+      'closed',
+      "192.0.2.7:443 closed the connection before the end of the response's head",
+    ],
+  ])('%s: %s', (code, failure, message) => {
+    expect(meaning('head', code, 'as the parser says')).toEqual(['failed', failure, message]);
+  });
+});

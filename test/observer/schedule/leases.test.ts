@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Failure } from '../../../src/observer/failure.js';
+import type { LookOutcome } from '../../../src/observer/outcome.js';
+import {
+  completeLeases,
+  handBack,
+  type LeasedDomain,
+  leaseDue,
+} from '../../../src/observer/schedule/leases.js';
+import { listWatched, unwatchDomains, watchDomains } from '../../../src/observer/schedule/watch-list.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../../support/database.js';
+
+const NOW = 1_700_000_000_000_000n;
+const MINUTE = 60_000_000n;
+const HOUR = 60n * MINUTE;
+
+const REFUSED: Failure = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' };
+const OUTCOME: LookOutcome = { dns: { answered: [], failures: { A: REFUSED } }, http: { failure: REFUSED } };
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+});
+
+afterAll(async () => {
+  await database.close();
+});
+
+function watch(names: readonly string[], every = HOUR, now = NOW) {
+  return watchDomains(database.pool, names, every, now);
+}
+
+function lease(now = NOW, most = 100, until = now + 2n * MINUTE): Promise<LeasedDomain[]> {
+  return leaseDue(database.pool, now, until, most);
+}
+
+async function watched() {
+  const pages = [];
+  for await (const page of listWatched(database.pool)) pages.push(...page);
+  return pages;
+}
+
+const namesOf = (domains: readonly { readonly name: string }[]) => domains.map(({ name }) => name).sort();
+
+describe('watching', () => {
+  test('a domain that is added is due at once', async () => {
+    expect(await watch(['b.example', 'a.example'])).toEqual({ added: 2, changed: 0 });
+    expect(namesOf(await lease())).toEqual(['a.example', 'b.example']);
+  });
+
+  test('a domain that is added again goes on as it was, or at the new pace', async () => {
+    await watch(['a.example', 'b.example']);
+    expect(await watch(['a.example'])).toEqual({ added: 0, changed: 0 });
+    expect(await watch(['a.example', 'c.example'], 2n * HOUR)).toEqual({ added: 1, changed: 1 });
+    expect((await watched()).map(({ name, every }) => [name, every])).toEqual([
+      ['a.example', 2n * HOUR],
+      ['b.example', HOUR],
+      ['c.example', 2n * HOUR],
+    ]);
+  });
+
+  test('a shorter pace brings the next observation forward, to one interval from now at the latest', async () => {
+    await watch(['a.example'], 24n * HOUR);
+    const [domain] = await lease();
+    if (domain === undefined) throw new Error('nothing was due');
+    const done = { domain, observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + 24n * HOUR };
+    await completeLeases(database.pool, [done]);
+    await watch(['a.example'], HOUR, NOW + MINUTE);
+    expect(await watched()).toMatchObject([{ next: NOW + MINUTE + HOUR }]);
+  });
+
+  test('removing tells which were watched, and a removed domain is not taken up again when its look ends', async () => {
+    await watch(['a.example', 'b.example']);
+    const held = await lease();
+    expect(await unwatchDomains(database.pool, ['a.example', 'x.example'])).toEqual(['a.example']);
+    await completeLeases(
+      database.pool,
+      held.map((domain) => ({ domain, observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + HOUR })),
+    );
+    expect(namesOf(await watched())).toEqual(['b.example']);
+  });
+
+  test('the list tells next time, last outcome and failures in a row', async () => {
+    await watch(['a.example', 'b.example']);
+    expect(await watched()).toMatchObject([
+      { name: 'a.example', next: NOW, inHand: false, observedAt: null, outcome: null, failures: 0 },
+      { name: 'b.example' },
+    ]);
+    const [domain] = (await lease()).filter(({ name }) => name === 'a.example');
+    if (domain === undefined) throw new Error('nothing was due');
+    await completeLeases(database.pool, [
+      { domain, observedAt: NOW + 1n, outcome: OUTCOME, failures: 3, next: NOW + 8n * HOUR },
+    ]);
+    expect(await watched()).toMatchObject([
+      { next: NOW + 8n * HOUR, inHand: false, observedAt: NOW + 1n, outcome: OUTCOME, failures: 3 },
+      { name: 'b.example', next: NOW, inHand: true },
+    ]);
+  });
+});
+
+describe('leases', () => {
+  test('what is leased is nobody else’s until the lease ends, and then somebody’s again', async () => {
+    await watch(['a.example']);
+    expect(await lease(NOW)).toMatchObject([{ name: 'a.example', first: true, failures: 0, scheduled: NOW }]);
+    expect(await lease(NOW + 2n * MINUTE - 1n)).toEqual([]);
+    expect(await lease(NOW + 2n * MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
+  });
+
+  test('of many workers that ask at once, each domain goes to one', async () => {
+    const names = Array.from({ length: 500 }, (_, number) => `d${number}.example`);
+    await watch(names);
+    const taken: string[] = [];
+    for (let round = 0; taken.length < names.length && round < 100; round += 1) {
+      const leases = await Promise.all(Array.from({ length: 5 }, () => lease(NOW, 40)));
+      taken.push(...leases.flat().map(({ name }) => name));
+    }
+    expect(taken.sort()).toEqual(names.sort());
+  });
+
+  test('a lease that has ended completes nothing: the domain is its next holder’s', async () => {
+    await watch(['a.example']);
+    const [lost] = await lease(NOW);
+    const [held] = await lease(NOW + 2n * MINUTE);
+    if (lost === undefined || held === undefined) throw new Error('nothing was due');
+    const completion = { observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + 9n * HOUR };
+    await completeLeases(database.pool, [{ ...completion, domain: lost }]);
+    expect(await watched()).toMatchObject([{ inHand: true, outcome: null }]);
+    await completeLeases(database.pool, [{ ...completion, domain: held }]);
+    expect(await watched()).toMatchObject([{ inHand: false, next: NOW + 9n * HOUR }]);
+  });
+
+  test('what is handed back is due as it was', async () => {
+    await watch(['a.example']);
+    await handBack(database.pool, await lease(NOW + MINUTE));
+    expect(await watched()).toMatchObject([{ next: NOW, inHand: false, observedAt: null }]);
+    expect(await lease(NOW + MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
+  });
+
+  test('no more are taken than asked for, the longest due among the first', async () => {
+    await watch(['new.example'], HOUR, NOW);
+    await watch(['old.example'], HOUR, NOW - HOUR);
+    await watch(['later.example'], HOUR, NOW + 1n);
+    expect(namesOf(await lease(NOW, 10))).toEqual(['new.example', 'old.example']);
+    await emptyTestDatabase(database);
+    await watch(Array.from({ length: 50 }, (_, number) => `d${number}.example`));
+    expect(await lease(NOW, 7)).toHaveLength(7);
+  });
+});

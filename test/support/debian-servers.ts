@@ -1,0 +1,163 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PROGRAMS = ['nsd', 'unbound', 'nginx'] as const;
+
+/** Whether the machine has the name servers and the web server of Debian. */
+export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
+
+/** Debian has them where only an administrator's PATH looks. */
+const PATH = `${process.env['PATH']}:/usr/sbin`;
+
+function isInstalled(program: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`], {
+      env: { PATH: `${process.env['PATH']}:/usr/sbin` },
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */
+export interface DebianServers {
+  readonly resolverPort: number;
+  readonly sitePort: number;
+  /** Replaces the zone example.test, in master-file form. */
+  setZone(text: string): void;
+  /** Replaces what nginx says at `/`: directives of its configuration. */
+  setSite(directives: string): void;
+  close(): Promise<void>;
+}
+
+/** Starts the three; their files are in a temporary folder, which goes with them. */
+export async function startDebianServers(zone: string, site: string): Promise<DebianServers> {
+  const folder = mkdtempSync(join(tmpdir(), 'dms-debian-'));
+  const [nsdPort, resolverPort, sitePort] = [await freePort(), await freePort(), await freePort()];
+  const write = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const writeSite = (directives: string) =>
+    write('nginx.conf', nginxConfiguration(folder, sitePort, directives));
+  write('zone', zone);
+  writeSite(site);
+  const nsd = start('nsd', ['-d', '-c', write('nsd.conf', nsdConfiguration(folder, nsdPort))]);
+  const unbound = start('unbound', [
+    '-d',
+    '-c',
+    write('unbound.conf', unboundConfiguration(folder, resolverPort, nsdPort)),
+  ]);
+  const nginx = start('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
+  return {
+    resolverPort,
+    sitePort,
+    setZone(text) {
+      write('zone', text);
+      nsd.kill('SIGHUP');
+    },
+    setSite(directives) {
+      writeSite(directives);
+      nginx.kill('SIGHUP');
+    },
+    async close() {
+      await Promise.all([nsd, unbound, nginx].map(end));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function start(program: string, args: readonly string[]): ChildProcess {
+  return spawn(program, args, { env: { PATH }, stdio: 'ignore' });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port is free');
+  return address.port;
+}
+
+function nsdConfiguration(folder: string, port: number): string {
+  return `
+server:
+  ip-address: 127.0.0.1@${port}
+  username: ""
+  zonesdir: "${folder}"
+  zonelistfile: "${folder}/nsd.zones"
+  xfrdfile: "${folder}/nsd.xfrd"
+  pidfile: "${folder}/nsd.pid"
+  database: ""
+  server-count: 1
+remote-control:
+  control-enable: no
+zone:
+  name: example.test
+  zonefile: "${folder}/zone"
+`;
+}
+
+/** Whatever it is asked, it asks nsd and nobody else, and keeps no answer. */
+function unboundConfiguration(folder: string, port: number, nsdPort: number): string {
+  return `
+server:
+  interface: 127.0.0.1@${port}
+  username: ""
+  chroot: ""
+  directory: "${folder}"
+  pidfile: "${folder}/unbound.pid"
+  use-syslog: no
+  do-ip6: no
+  do-not-query-localhost: no
+  module-config: "iterator"
+  local-zone: "test." nodefault
+  cache-max-ttl: 0
+  cache-max-negative-ttl: 0
+  num-threads: 1
+remote-control:
+  control-enable: no
+stub-zone:
+  name: "example.test"
+  stub-addr: 127.0.0.1@${nsdPort}
+stub-zone:
+  name: "."
+  stub-addr: 127.0.0.1@${nsdPort}
+`;
+}
+
+function nginxConfiguration(folder: string, port: number, directives: string): string {
+  return `
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log;
+worker_processes 1;
+events { worker_connections 256; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  server {
+    listen 127.0.0.1:${port};
+    location / { ${directives} }
+  }
+}
+`;
+}

@@ -1,0 +1,220 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type Server as TcpServer, type Socket as TcpSocket } from 'node:net';
+import { canonicalType } from '../../src/model/dns-types.js';
+import type { Behaviour, TestQuestion, TestReply } from './dns-behaviours.js';
+import { type Generator, generatedParts } from './dns-generator.js';
+import { type DnsQuery, encodeResponse, FLAGS, type ResponseParts, readQuery } from './dns-message.js';
+import { keyName, nameKey, nameOctets, uint16 } from './dns-octets.js';
+import { Zone } from './dns-zone.js';
+
+const LARGEST_TCP_MESSAGE = 65_535;
+
+export interface DnsTestServerOptions {
+  /** A master file; without one every question is refused. See setZone. */
+  readonly zone?: string;
+  /** An address of the loopback network, 127.0.0.1 where none is named; IPv6 too. */
+  readonly address?: string;
+  /** The port of both transports; a free one where none is named. */
+  readonly port?: number;
+}
+
+/**
+ * Starts an authoritative DNS server for tests, which listens on one port over UDP and TCP.
+ *
+ * ```ts
+ * const server = await startDnsServer({ zone: `
+ *   $ORIGIN example.test.
+ *   @    SOA ns hostmaster 1 7200 900 1209600 300
+ *   @    A   192.0.2.7
+ *   www  CNAME @
+ * ` });
+ * const client = createDnsClient({ servers: [server], timeout: 500, tries: 1, questionsPerServer: 100 });
+ * server.setZone(…);                                     // the zone is another from now on
+ * server.generate((name, type) => (type === 'A' ? ['192.0.2.1'] : [])); // names without number
+ * server.behave('www.example.test', silence);            // dns-behaviours.ts
+ * expect(server.asked('www.example.test', 'A')).toBe(1);
+ * await server.close();
+ * ```
+ *
+ * It answers NXDOMAIN and NODATA with the zone's SOA, follows CNAMEs within its zones, refers at
+ * delegations (NS below a zone's apex), refuses names outside its zones, cuts what is larger than the
+ * client takes over UDP (512 octets, or what EDNS says) or than 65,535 octets over TCP: it then sends TC
+ * and no records. Each zone needs its SOA. There are no wildcards; recursion is not available (RA is 0).
+ */
+export async function startDnsServer(options: DnsTestServerOptions = {}): Promise<DnsTestServer> {
+  const { address = '127.0.0.1', port = 0 } = options;
+  for (;;) {
+    const udp = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4' });
+    udp.bind(port, address);
+    await once(udp, 'listening');
+    const tcp = createServer({ noDelay: true });
+    const bound = udp.address().port;
+    if (await listens(tcp, bound, address)) return new DnsTestServer(udp, tcp, options.zone ?? '');
+    udp.close();
+    if (port !== 0) throw new Error(`Port ${port} of ${address} is taken.`);
+  }
+}
+
+/** False: the port that UDP has is taken in TCP. */
+async function listens(tcp: TcpServer, port: number, address: string): Promise<boolean> {
+  try {
+    tcp.listen(port, address);
+    await once(tcp, 'listening');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A server that startDnsServer has started. */
+export class DnsTestServer {
+  readonly address: string;
+  readonly port: number;
+  readonly #udp: UdpSocket;
+  readonly #tcp: TcpServer;
+  readonly #connections = new Set<TcpSocket>();
+  readonly #behaviours = new Map<string, Behaviour>();
+  readonly #asked = new Map<string, number>();
+  #generator: Generator | undefined;
+  #isClosed = false;
+  #zone: Zone;
+
+  constructor(udp: UdpSocket, tcp: TcpServer, zone: string) {
+    ({ address: this.address, port: this.port } = udp.address());
+    this.#udp = udp;
+    this.#tcp = tcp;
+    this.#zone = new Zone(zone);
+    udp.on('message', (message, { address, port }) => {
+      const send = (octets: Buffer) => udp.send(octets, port, address, () => undefined);
+      this.#take(message, 'udp', (reply) => reply.messages?.forEach(send));
+    });
+    tcp.on('connection', (socket) => this.#accept(socket));
+  }
+
+  /**
+   * Replaces the zone. In master-file form: $ORIGIN, $TTL, `@`, relative names, comments, quoted strings,
+   * parentheses, and for any type `\# length hexadecimal` (RFC 3597). Several zones may follow each other.
+   */
+  setZone(text: string): void {
+    this.#zone = new Zone(text);
+  }
+
+  /** Answers by a function, which is asked before the zone (dns-generator.ts); undefined ends it. */
+  generate(generator: Generator | undefined): void {
+    this.#generator = generator;
+  }
+
+  /**
+   * Lets a name misbehave (dns-behaviours.ts has the usual ways), for one type or for all. Undefined: it
+   * answers as the zone says again.
+   *
+   * @param name `*` is every name that has no behaviour of its own.
+   */
+  behave(name: string, behaviour: Behaviour | undefined, type = '*'): void {
+    const key = `${name === '*' ? '*' : nameKey(nameOctets(name))} ${type}`;
+    if (behaviour === undefined) this.#behaviours.delete(key);
+    else this.#behaviours.set(key, behaviour);
+  }
+
+  /** How often a name was asked for, over both transports: for one type, or for all. */
+  asked(name: string, type?: string): number {
+    const key = keyName(nameKey(nameOctets(name)));
+    if (type !== undefined) return this.#asked.get(`${key} ${type}`) ?? 0;
+    return [...this.#asked].reduce(
+      (sum, [asked, count]) => (asked.startsWith(`${key} `) ? sum + count : sum),
+      0,
+    );
+  }
+
+  /** How many questions have come, over both transports. */
+  get questions(): number {
+    return [...this.#asked.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Counts from nought again. */
+  forgetQuestions(): void {
+    this.#asked.clear();
+  }
+
+  /** How many TCP connections are open. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Ends the TCP side alone: the port refuses connections from now on. */
+  async stopTcp(): Promise<void> {
+    for (const socket of this.#connections) socket.destroy();
+    if (this.#tcp.listening) await new Promise<void>((resolve) => this.#tcp.close(() => resolve()));
+  }
+
+  /** Ends it, its connections too. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.all([new Promise<void>((resolve) => this.#udp.close(resolve)), this.stopTcp()]);
+  }
+
+  #accept(socket: TcpSocket): void {
+    let received = Buffer.alloc(0);
+    this.#connections.add(socket);
+    socket.on('close', () => this.#connections.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const end = 2 + received.readUInt16BE(0);
+        this.#take(received.subarray(2, end), 'tcp', (reply) => sendByTcp(socket, reply));
+        received = received.subarray(end);
+      }
+    });
+  }
+
+  /** Plain questions are answered at once; a behaviour may take its time. */
+  #take(octets: Buffer, transport: 'udp' | 'tcp', send: (reply: TestReply) => void): void {
+    const query = readQuery(octets);
+    if (query === undefined) return;
+    const key = nameKey(query.name);
+    const type = canonicalType(`TYPE${query.type}`) ?? `TYPE${query.type}`;
+    const name = keyName(key);
+    this.#asked.set(`${name} ${type}`, (this.#asked.get(`${name} ${type}`) ?? 0) + 1);
+    const answer = () => this.#answer(query, name, type, transport);
+    const behaviour = this.#behaviourOf(key, type);
+    if (behaviour === undefined) {
+      send({ messages: [answer()] });
+      return;
+    }
+    const question: TestQuestion = { name, type, transport, query, octets, answer };
+    void Promise.resolve(behaviour(question)).then((reply) => {
+      if (!this.#isClosed) send(reply);
+    });
+  }
+
+  #behaviourOf(key: string, type: string): Behaviour | undefined {
+    if (this.#behaviours.size === 0) return undefined;
+    const keys = [`${key} ${type}`, `${key} *`, `* ${type}`, '* *'];
+    return keys.map((candidate) => this.#behaviours.get(candidate)).find((found) => found !== undefined);
+  }
+
+  #answer(query: DnsQuery, name: string, type: string, transport: 'udp' | 'tcp'): Buffer {
+    const generated = this.#generator?.(name, type);
+    const parts =
+      generated === undefined
+        ? this.#zone.answer(query.name, query.type)
+        : generatedParts(query, type, generated);
+    const response = encodeResponse(query, parts);
+    const fits = response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE);
+    return fits ? response : encodeResponse(query, cut(parts));
+  }
+}
+
+function cut(parts: ResponseParts): ResponseParts {
+  return { ...parts, flags: parts.flags | FLAGS.TC, answers: [], authorities: [] };
+}
+
+function sendByTcp(socket: TcpSocket, reply: TestReply): void {
+  if (socket.destroyed) return;
+  for (const message of reply.messages ?? []) socket.write(Buffer.concat([uint16(message.length), message]));
+  if (reply.octets !== undefined) socket.write(reply.octets);
+  if (reply.end === true) socket.end();
+}

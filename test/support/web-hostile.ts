@@ -1,0 +1,61 @@
+import type { Socket } from 'node:net';
+
+/** Behaviours of servers that mean no good, for startRawServer: each does its worst to one connection. */
+export type Behaviour = (socket: Socket) => void;
+
+/** Waits for the first octets of the client, sends these, and closes. */
+export function answersWith(octets: string | Buffer): Behaviour {
+  return (socket) => {
+    socket.once('data', () =>
+      socket.end(typeof octets === 'string' ? Buffer.from(octets, 'latin1') : octets),
+    );
+  };
+}
+
+/** Sends these before the client has said anything, and waits. */
+export function greetsWith(octets: string): Behaviour {
+  return (socket) => {
+    socket.resume();
+    socket.write(Buffer.from(octets, 'latin1'));
+  };
+}
+
+/** Accepts and says nothing. */
+export const saysNothing: Behaviour = (socket) => {
+  socket.resume();
+};
+
+/** Takes the first octets of the client and closes. */
+export const closes: Behaviour = (socket) => {
+  socket.once('data', () => socket.end());
+};
+
+/** Takes the first octets of the client and resets the connection. */
+export const resets: Behaviour = (socket) => {
+  socket.once('data', () => socket.resetAndDestroy());
+};
+
+/** Sends the octets a few at a time, at this interval in milliseconds, again and again from the start. */
+export function trickles(start: string, again: string, interval: number): Behaviour {
+  return (socket) => {
+    socket.once('data', () => {
+      socket.write(Buffer.from(start, 'latin1'));
+      const timer = setInterval(() => socket.write(Buffer.from(again, 'latin1')), interval);
+      socket.once('close', () => clearInterval(timer));
+    });
+  };
+}
+
+/** Sends the start, and then the other octets for as long as the client takes them. */
+export function sendsForEver(start: string, again: string): Behaviour {
+  return (socket) => {
+    socket.once('data', () => {
+      socket.write(Buffer.from(start, 'latin1'));
+      void pour(socket, Buffer.from(again.repeat(1 + 65_536 / again.length), 'latin1'));
+    });
+  };
+}
+
+async function pour(socket: Socket, octets: Buffer): Promise<void> {
+  while (!socket.destroyed) await new Promise((written) => socket.write(octets, written));
+}

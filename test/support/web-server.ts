@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { TLSSocket, type TlsOptions } from 'node:tls';
+import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
+
+/** A port where nobody listens: connections to it are refused on every loopback address. */
+export const REFUSING_PORT = 1;
+
+/** What a web server answers, octet for octet: it adds no field of its own. */
+export interface ServedResponse {
+  /** 200 unless given. */
+  readonly status?: number;
+  /** Names and values in order; a name may come twice. One octet a character (ISO 8859-1). */
+  readonly fields?: readonly (readonly [name: string, value: string])[];
+  readonly body?: string;
+}
+
+/** A request that a server has had. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names and values as they came. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** The name in the TLS handshake; undefined over plain TCP. */
+  readonly serverName: string | undefined;
+}
+
+/** Where a server listens: 127.0.0.1 unless given, and a free port. Any of 127.0.0.0/8 is an address. */
+export interface Place {
+  readonly address?: string;
+  readonly port?: number;
+}
+
+/** A server on a loopback address. */
+export interface LoopbackServer {
+  readonly address: string;
+  readonly port: number;
+  /** How many connections were made to it so far. */
+  readonly connections: number;
+  /** Settles when no connection to it is open. */
+  idle(): Promise<void>;
+  /** Ends every connection and the server. */
+  close(): Promise<void>;
+}
+
+/** A real web server that answers every request with one response, which can be replaced at any time. */
+export interface WebServer extends LoopbackServer {
+  /** The requests so far, the oldest first. */
+  readonly requests: readonly SeenRequest[];
+  /** Replaces the response, from the next request on; a function gives one for each request. */
+  serve(response: ServedResponse | ((request: SeenRequest) => ServedResponse)): void;
+}
+
+/** Starts a web server over plain TCP. Its first response is an empty 200 without fields. */
+export async function startHttpServer(place: Place = {}): Promise<WebServer> {
+  return startWebServer(createHttpServer(), place);
+}
+
+/**
+ * Starts a web server over TLS, with a certificate for `web-server.test` that nobody has signed.
+ *
+ * @param tls Replaces the certificate, versions, ciphers.
+ */
+export async function startHttpsServer(place: Place = {}, tls: TlsOptions = {}): Promise<WebServer> {
+  return startWebServer(createHttpsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...tls }), place);
+}
+
+/** Starts a server that does with each connection what the function does. Errors of sockets are dropped. */
+export async function startRawServer(
+  onConnection: (socket: Socket) => void,
+  place: Place = {},
+): Promise<LoopbackServer> {
+  return listen(createTcpServer(onConnection), place);
+}
+
+async function startWebServer(server: HttpServer, place: Place): Promise<WebServer> {
+  const requests: SeenRequest[] = [];
+  let answer: (request: SeenRequest) => ServedResponse = () => ({});
+  server.on('request', (message: IncomingMessage) => {
+    const request = seen(message);
+    requests.push(request);
+    message.socket.end(responseOctets(answer(request)));
+  });
+  // What a client that goes away at once leaves behind.
+  server.on('clientError', (_error, socket) => socket.destroy());
+  server.on('tlsClientError', () => undefined);
+  const loopback = await listen(server, place);
+  return {
+    address: loopback.address,
+    port: loopback.port,
+    get connections() {
+      return loopback.connections;
+    },
+    idle: loopback.idle,
+    close: loopback.close,
+    requests,
+    serve(response) {
+      answer = typeof response === 'function' ? response : () => response;
+    },
+  };
+}
+
+async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place): Promise<LoopbackServer> {
+  const open = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    open.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => open.delete(socket));
+  });
+  server.listen({ host: address, port });
+  await once(server, 'listening');
+  return {
+    address,
+    port: portOf(server.address()),
+    get connections() {
+      return connections;
+    },
+    async idle() {
+      await Promise.all([...open].map((socket) => new Promise((closed) => socket.once('close', closed))));
+    },
+    async close() {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.');
+  return address.port;
+}
+
+function seen({ method = '', url = '', rawHeaders, socket }: IncomingMessage): SeenRequest {
+  const fields: [string, string][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    fields.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
+  }
+  const serverName = socket instanceof TLSSocket ? socket.servername : undefined;
+  return { method, path: url, fields, serverName: typeof serverName === 'string' ? serverName : undefined };
+}
+
+function responseOctets({ status = 200, fields = [], body = '' }: ServedResponse): Buffer {
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`HTTP/1.1 ${status} Served\r\n${lines.join('')}\r\n${body}`, 'latin1');
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** A place where connections are neither accepted nor refused. */
+export interface StalledPort {
+  readonly address: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const LISTENER = `
+  const server = require('node:net').createServer();
+  const [address, port] = process.argv.slice(1);
+  server.listen({ host: address, port: Number(port), backlog: 1 }, () => console.log(server.address().port));
+`;
+
+/**
+ * Opens a port that does not answer: a process listens there and is halted, and its queue is full, so that
+ * the system drops what comes (Linux does; see listen(2) and tcp_abort_on_overflow in tcp(7)).
+ */
+export async function openStalledPort(address: string, port = 0): Promise<StalledPort> {
+  const listener = spawn(process.execPath, ['-e', LISTENER, address, String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(listener.stdout, 'data');
+  const chosen = Number(String(line));
+  listener.kill('SIGSTOP');
+  const queue = await fillQueue(address, chosen);
+  return {
+    address,
+    port: chosen,
+    async close() {
+      for (const socket of queue) socket.destroy();
+      listener.kill('SIGKILL');
+      await once(listener, 'close');
+    },
+  };
+}
+
+/** More connections than fit: as many as fit are made, which the first one's event shows. */
+async function fillQueue(address: string, port: number): Promise<readonly Socket[]> {
+  const queue = Array.from({ length: 6 }, () =>
+    connect({ host: address, port }).on('error', () => undefined),
+  );
+  await Promise.race(queue.map((socket) => once(socket, 'connect')));
+  return queue;
+}
