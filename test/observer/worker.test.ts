@@ -1,0 +1,136 @@
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readSettings } from '../../src/config/env.js';
+import type { DomainObserver } from '../../src/observer/observe-domain.js';
+import { listWatched, watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { startWorker, type Worker } from '../../src/observer/worker.js';
+import { createObserver } from '../../src/observing.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+import { createObservationTelemetry } from '../../src/telemetry/observations.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { rcode, silence } from '../support/dns-behaviours.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { REFUSING_PORT } from '../support/web-server.js';
+
+const SERVFAIL = 2;
+const HOUR = 3_600_000_000n;
+const DAY = 24n * HOUR;
+/** Longer than any test: what is silent ends by being stopped. */
+const PATIENT = '60s';
+
+let database: TestDatabase;
+let dns: DnsTestServer;
+let observer: DomainObserver;
+let logged: Record<string, unknown>[];
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  dns = await startDnsServer();
+  const settings = readSettings({
+    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    OBSERVE_DNS_TIMEOUT: PATIENT,
+    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTP_PORT: String(REFUSING_PORT),
+  });
+  observer = createObserver(settings, now);
+});
+
+beforeEach(async () => {
+  await emptyTestDatabase(database);
+  dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
+  dns.behave('*', undefined);
+  dns.forgetQuestions();
+  logged = [];
+});
+
+afterAll(async () => {
+  observer.close();
+  await dns.close();
+  await database.close();
+});
+
+function now(): bigint {
+  return BigInt(Date.now()) * 1000n;
+}
+
+function start(lease = 120_000): Worker {
+  const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
+  return startWorker({
+    pool: database.pool,
+    observer,
+    recorder: createRecorder(database.pool, { now }),
+    telemetry: createObservationTelemetry(log, new Registry()),
+    log,
+    now,
+    concurrency: 10,
+    lease,
+    idle: 20,
+  });
+}
+
+async function watched() {
+  const pages = [];
+  for await (const page of listWatched(database.pool)) pages.push(...page);
+  return pages;
+}
+
+const messages = () => logged.map(({ msg }) => msg);
+
+test('what is stopped while it looks is handed back as it was, and nothing of it is recorded', async () => {
+  dns.behave('*', silence);
+  await watchDomains(database.pool, ['a.example', 'b.example'], DAY, 1_000n);
+  const worker = start();
+  await expect.poll(() => dns.asked('b.example', 'A')).toBe(1);
+  await worker.stop(0);
+  expect(await watched()).toMatchObject([
+    { name: 'a.example', inHand: false, next: 1_000n, observedAt: null },
+    { name: 'b.example', inHand: false, next: 1_000n, observedAt: null },
+  ]);
+  expect(messages()).toEqual([]);
+});
+
+test('a look ends at half of its lease: what is silent fails, and is asked less and less often', async () => {
+  dns.behave('*', silence);
+  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  const worker = start(400);
+  await expect
+    .poll(watched)
+    .toMatchObject([{ failures: 1, inHand: false, outcome: { dns: { answered: [] } } }]);
+  await worker.stop(1_000);
+  const [domain] = await watched();
+  expect((domain?.next ?? 0n) - now()).toBeGreaterThan(2n * HOUR - 60_000_000n);
+});
+
+test('failures in a row are counted, and one success ends them', async () => {
+  dns.behave('*', rcode(SERVFAIL));
+  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  const worker = start();
+  for (const failures of [1, 2]) {
+    await expect.poll(watched).toMatchObject([{ failures, inHand: false }]);
+    if (failures === 2) dns.behave('*', undefined);
+    await database.pool.query('UPDATE watched_domain SET due = 0, scheduled = 0');
+  }
+  await expect.poll(watched).toMatchObject([{ failures: 0, inHand: false }]);
+  await worker.stop(1_000);
+  expect(logged.map(({ recording }) => recording)).toEqual(['nothing', 'nothing', 'changed']);
+});
+
+test('where the database fails the worker waits for it, says so once, and goes on by itself', async () => {
+  await database.pool.query('ALTER TABLE watched_domain RENAME TO away');
+  const worker = start();
+  await expect.poll(messages).toContain('the worker waits for the database');
+  await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
+  await watchDomains(database.pool, ['a.example'], DAY, now());
+  await expect
+    .poll(watched, { timeout: 10_000 })
+    .toMatchObject([{ name: 'a.example', observedAt: expect.any(BigInt) }]);
+  await worker.stop(1_000);
+  expect(messages()).toEqual([
+    'the worker waits for the database',
+    'the worker goes on: the database answers again',
+    'observed',
+  ]);
+});
