@@ -39,7 +39,7 @@ if (serverUrl) {
   console.error('Set DATABASE_URL to a PostgreSQL server: the figures are for PostgreSQL.');
   process.exitCode = 1;
 }
-if (!process.env['KEEP']) rmSync(folder, { recursive: true });
+rmSync(folder, { recursive: true });
 
 /** @param {string} server address of a PostgreSQL server */
 async function main(server) {
