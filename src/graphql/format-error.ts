@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
+import { isDatabaseFailure } from '../database/database-failure.js';
 import { type ErrorCode, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
-import { isDatabaseFailure } from './database-failure.js';
 
 /** What a client is told of an error. */
 export interface MaskedError {

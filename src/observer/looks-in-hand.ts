@@ -1,5 +1,5 @@
 import type { Instant } from '../model/instant.js';
-import type { DomainObserver, Look } from './observe-domain.js';
+import { type DomainObserver, LOOK_LIMIT, type Look } from './observe-domain.js';
 import type { LeasedDomain } from './schedule/leases.js';
 
 /** A leased domain, and what the look at it has shown. */
@@ -38,9 +38,14 @@ export class LooksInHand {
   /** Begins to look at a domain. */
   begin(domain: LeasedDomain): void {
     this.inHand.add(domain);
+    if (this.ending) {
+      this.ended.push(domain);
+      this.wake();
+      return;
+    }
     const controller = new AbortController();
     this.controllers.set(domain, controller);
-    const timer = setTimeout(() => controller.abort(), this.longest);
+    const timer = setTimeout(() => controller.abort(LOOK_LIMIT), this.longest);
     void this.observer.look(domain.name, controller.signal).then((look) => {
       clearTimeout(timer);
       this.controllers.delete(domain);
@@ -51,9 +56,14 @@ export class LooksInHand {
     });
   }
 
+  /** Whether there is something to write. */
+  get hasFinished(): boolean {
+    return this.done.length > 0 || this.ended.length > 0;
+  }
+
   /** Settles when there is something to write, or when it is woken. */
   whenFinished(): Promise<void> {
-    if (this.done.length > 0 || this.ended.length > 0) return Promise.resolve();
+    if (this.hasFinished) return Promise.resolve();
     return new Promise((resolve) => {
       this.waiter = resolve;
     });
@@ -83,7 +93,8 @@ export class LooksInHand {
 
   /** Lets go of what is finished and could not be written before its lease ended. */
   releaseExpired(now: Instant): void {
-    this.release(this.done.map(({ domain }) => domain).filter(({ until }) => until <= now));
+    const unwritten = [...this.done.map(({ domain }) => domain), ...this.ended];
+    this.release(unwritten.filter(({ until }) => until <= now));
   }
 
   /** Lets go of domains, once what became of them is written. */

@@ -1,8 +1,10 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
+import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
+import type { Failure } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
 
 /** What one look at a domain has shown. */
@@ -49,11 +51,27 @@ export function createDomainObserver(options: DomainObserverOptions): DomainObse
   };
 }
 
+/** The reason of a signal that ends a look because it took too long: nobody has stopped it. */
+export const LOOK_LIMIT = new Error('the look took too long');
+
+/** In the place of `stopped` where the time for the whole look was over. */
+const NO_TURN: Failure = { code: 'timeout', message: 'no answer in the time for one look' };
+
+/** Waiting for a turn at a resolver or an address counts against no limit but the look's. */
+function withReason<Answer extends DnsAnswer | HttpAnswer>(
+  answer: Answer,
+  signal: AbortSignal | undefined,
+): Answer | { readonly kind: 'failed'; readonly failure: Failure } {
+  const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal?.reason === LOOK_LIMIT;
+  return cut ? { kind: 'failed', failure: NO_TURN } : answer;
+}
+
 async function look(options: DomainObserverOptions, domain: string, signal?: AbortSignal): Promise<Look> {
   const observedAt = options.now();
   const began = performance.now();
-  const dns = await options.dns.ask(domain, options.types, signal);
-  const http = await lookAtSite(options.http, domain, dns, signal);
+  const answers = await options.dns.ask(domain, options.types, signal);
+  const dns = new Map([...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const));
+  const http = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
   const duration = performance.now() - began;
   return {
     domain,
@@ -76,19 +94,25 @@ async function lookAtSite(
   signal?: AbortSignal,
 ): Promise<HttpAnswer> {
   const addresses = addressesIn(dns);
-  if (addresses.length > 0) return http.observe(domain, addresses, signal);
-  const known = dns.get('A')?.kind === 'answered' && dns.get('AAAA')?.kind === 'answered';
-  const message = known ? 'the domain has no address' : 'its addresses could not be asked for';
+  if (addresses !== null && addresses.length > 0) return http.observe(domain, addresses, signal);
+  const message = addresses === null ? 'its addresses could not be asked for' : 'the domain has no address';
   return { kind: 'failed', failure: { code: 'no-address', message } };
 }
 
-function addressesIn(dns: ReadonlyMap<string, DnsAnswer>): string[] {
-  const field = { A: 'ip', AAAA: 'ipv6' } as const;
-  return (['A', 'AAAA'] as const).flatMap((type) => {
-    const answer = dns.get(type);
-    if (answer?.kind !== 'answered') return [];
-    return answer.records.map(({ rdata }) => String(JSON.parse(rdata)[field[type]]));
-  });
+/**
+ * The addresses that DNS has answered; null where it is not known which there are. A site with IPv4
+ * addresses is observed at these: without them it would be judged by others than the time before.
+ */
+function addressesIn(dns: ReadonlyMap<string, DnsAnswer>): string[] | null {
+  const ipv4 = addressesOf(dns.get('A'), 'ip');
+  const ipv6 = addressesOf(dns.get('AAAA'), 'ipv6');
+  if (ipv4 === null || (ipv6 === null && ipv4.length === 0)) return null;
+  return [...ipv4, ...(ipv6 ?? [])];
+}
+
+function addressesOf(answer: DnsAnswer | undefined, field: 'ip' | 'ipv6'): string[] | null {
+  if (answer?.kind !== 'answered') return null;
+  return answer.records.map(({ rdata }) => String(parseRdata(rdata)[field]));
 }
 
 function observationOf(

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { isDatabaseFailure } from '../database/database-failure.js';
 import type { Instant } from '../model/instant.js';
+import { isPassing } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { ObservationTelemetry } from '../telemetry/observations.js';
@@ -8,7 +10,7 @@ import { type FinishedLook, LooksInHand } from './looks-in-hand.js';
 import type { DomainObserver } from './observe-domain.js';
 import { hasFailed, outcomeOf } from './outcome.js';
 import { eventOf, recordLooks } from './record-looks.js';
-import { type Completion, completeLeases, handBack, leaseDue } from './schedule/leases.js';
+import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
 
 /** What a worker works with. */
@@ -54,13 +56,12 @@ const BATCH = 256;
 export function startWorker(options: WorkerOptions): Worker {
   const stopping = new AbortController();
   const looks = new LooksInHand(options.observer, options.lease / 2);
-  const database = new DatabaseTurns(options.log);
-  const taking = { over: false };
-  const taken = takeDue(options, looks, database, stopping.signal).then(() => {
-    taking.over = true;
+  const progress: Progress = { takingIsOver: false, givenUp: false };
+  const taken = takeDue(options, looks, stopping.signal).then(() => {
+    progress.takingIsOver = true;
     looks.wake();
   });
-  const written = writeFinished(options, looks, database, taking);
+  const written = writeFinished(options, looks, progress);
   return {
     async stop(grace) {
       stopping.abort();
@@ -68,38 +69,40 @@ export function startWorker(options: WorkerOptions): Worker {
       const ending = pause(grace, undefined, limits).then(() => looks.end());
       const givingUp = pause(grace + WITHOUT_DATABASE, undefined, limits);
       await Promise.race([Promise.all([taken, written]), givingUp]);
+      progress.givenUp = true;
+      looks.wake();
       limits.abort();
       await Promise.allSettled([ending, givingUp]);
     },
   };
 }
 
+/** How far a worker that stops has come. */
+interface Progress {
+  takingIsOver: boolean;
+  /** The database does not answer: what is not written stays so, and its leases end by themselves. */
+  givenUp: boolean;
+}
+
 /** Takes what is due, whenever there is room for more. */
-async function takeDue(
-  options: WorkerOptions,
-  looks: LooksInHand,
-  database: DatabaseTurns,
-  stopping: AbortSignal,
-): Promise<void> {
+async function takeDue(options: WorkerOptions, looks: LooksInHand, stopping: AbortSignal): Promise<void> {
+  const database = new DatabaseTurns(options.log);
   while (!stopping.aborted) {
     const room = roomFor(options, looks);
-    const taken = room > 0 ? await database.turn(() => take(options, looks, room)) : room;
-    // Less than was asked for says that nothing more is due.
-    await pauseUnless(stopping, taken === room ? GATHERING : options.idle);
+    const more = room <= 0 || (await database.turn(() => take(options, looks, room)));
+    await pauseUnless(stopping, more === true ? GATHERING : options.idle);
   }
 }
 
 /** Writes what is finished, while the next domains are looked at. */
-async function writeFinished(
-  options: WorkerOptions,
-  looks: LooksInHand,
-  database: DatabaseTurns,
-  taking: { readonly over: boolean },
-): Promise<void> {
-  while (!taking.over || looks.size > 0) {
+async function writeFinished(options: WorkerOptions, looks: LooksInHand, progress: Progress): Promise<void> {
+  const database = new DatabaseTurns(options.log);
+  while (!progress.givenUp && (!progress.takingIsOver || looks.size > 0)) {
     await looks.whenFinished();
     await pause(GATHERING);
-    await database.turn(() => write(options, looks));
+    // Whoever takes a domain after its lease looks anew.
+    looks.releaseExpired(options.now());
+    if (looks.hasFinished) await database.turn(() => write(options, looks));
   }
 }
 
@@ -108,43 +111,52 @@ function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): number {
   return Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
 }
 
-async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, most: number): Promise<number> {
+/** @returns whether more may be due. */
+async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, most: number): Promise<boolean> {
   const time = now();
-  const domains = await leaseDue(pool, time, time + BigInt(lease) * 1000n, most);
+  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, most);
   for (const domain of domains) looks.begin(domain);
-  return domains.length;
+  return more;
 }
 
 async function write(options: WorkerOptions, looks: LooksInHand): Promise<void> {
-  // Whoever takes a domain after its lease looks anew.
-  looks.releaseExpired(options.now());
   const ended = looks.endedEarly();
   if (ended.length > 0) {
     await handBack(options.pool, ended);
     looks.release(ended);
   }
   for (let batch = looks.finished(BATCH); batch.length > 0; batch = looks.finished(BATCH)) {
-    await writeOrSetAside(options, batch);
+    await writeHeld(options, batch);
     looks.release(batch.map(({ domain }) => domain));
   }
 }
 
-/** One look that the database refuses does not keep the others of its batch from being recorded. */
+/** A domain that is watched no longer, or whose lease has ended, is nothing of ours any more. */
+async function writeHeld(options: WorkerOptions, batch: readonly FinishedLook[]): Promise<void> {
+  const domains = batch.map(({ domain }) => domain);
+  const held = await stillHeld(options.pool, domains);
+  await writeOrSetAside(
+    options,
+    batch.filter(({ domain }) => held.has(domain.name)),
+  );
+}
+
+/** One look that cannot be recorded does not keep the others of its batch from it. */
 async function writeOrSetAside(options: WorkerOptions, batch: readonly FinishedLook[]): Promise<void> {
   try {
     await writeBatch(options, batch);
   } catch (err) {
-    if (!isAboutData(err)) throw err;
-    if (batch.length === 1) {
-      options.log.error({ err, domain: batch[0]?.domain.name }, 'an observation could not be recorded');
-    }
-    for (const finished of batch.length === 1 ? [] : batch) await writeOrSetAside(options, [finished]);
+    if (isDatabaseFailure(err) || isPassing(err)) throw err;
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) await setAside(options, first, err);
+    else for (const finished of batch) await writeOrSetAside(options, [finished]);
   }
 }
 
-/** SQLSTATE classes 22 (data exception), 23 (integrity constraint violation), 54 (program limit exceeded). */
-function isAboutData(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^(22|23|54)/.test(String(error.code));
+/** The domain is observed again as one that fails is: less and less often. */
+async function setAside(options: WorkerOptions, finished: FinishedLook, err: unknown): Promise<void> {
+  options.log.error({ err, domain: finished.domain.name }, 'an observation could not be recorded');
+  await completeLeases(options.pool, [completionOf(finished, options.now(), true)]);
 }
 
 /**
@@ -165,9 +177,9 @@ async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]
   for (const look of recorded) telemetry.observed(eventOf(look));
 }
 
-function completionOf({ domain, look }: FinishedLook, now: Instant): Completion {
+function completionOf({ domain, look }: FinishedLook, now: Instant, refused = false): Completion {
   const outcome = outcomeOf(look.dns, look.http);
-  const failures = hasFailed(outcome) ? domain.failures + 1 : 0;
+  const failures = refused || hasFailed(outcome) ? domain.failures + 1 : 0;
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: look.observedAt, outcome, failures, next };
 }

@@ -19,3 +19,22 @@ export async function pauseBefore(attempt: number): Promise<void> {
     await pause(Math.random() * longest);
   }
 }
+
+/** So many attempts are made: who meets another writer each time has something else wrong. */
+const MOST_ATTEMPTS = 10;
+
+/**
+ * Does some work again for as long as another writer is in its way.
+ *
+ * @throws what the work throws; what another writer caused only after ten attempts.
+ */
+export async function despiteContention<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error) || attempt === MOST_ATTEMPTS) throw error;
+      await pauseBefore(attempt);
+    }
+  }
+}

@@ -154,6 +154,17 @@ describe('a domain that was observed', () => {
     expect(changes.headers).toEqual([]);
   });
 
+  test('is not judged by other addresses while its own cannot be asked for', async () => {
+    dns.setZone(ZONE.replace('@ MX 10 mail', '@ AAAA ::1'));
+    dns.behave('example.test', rcode(SERVFAIL), 'A');
+    const { look, changes } = await observe();
+    expect(look.http).toMatchObject({
+      failure: { code: 'no-address', message: 'its addresses could not be asked for' },
+    });
+    expect(changes.headers).toEqual([]);
+    dns.behave('example.test', undefined, 'A');
+  });
+
   test('and whose site has other headers has the changes, the ignored ones apart', async () => {
     site.serve({
       fields: [

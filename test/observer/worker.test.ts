@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
-import { listWatched, watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { listWatched, unwatchDomains, watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { startWorker, type Worker } from '../../src/observer/worker.js';
 import { createObserver } from '../../src/observing.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -101,6 +101,10 @@ test('a look ends at half of its lease: what is silent fails, and is asked less 
     .toMatchObject([{ failures: 1, inHand: false, outcome: { dns: { answered: [] } } }]);
   await worker.stop(1_000);
   const [domain] = await watched();
+  expect(domain?.outcome?.dns.failures['A']).toEqual({
+    code: 'timeout',
+    message: 'no answer in the time for one look',
+  });
   expect((domain?.next ?? 0n) - now()).toBeGreaterThan(2n * HOUR - 60_000_000n);
 });
 
@@ -133,4 +137,48 @@ test('where the database fails the worker waits for it, says so once, and goes o
     'the worker goes on: the database answers again',
     'observed',
   ]);
+});
+
+test('a domain that is watched no longer when its look ends is not recorded', async () => {
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  dns.behave('*', async (question) => {
+    await answered;
+    return { messages: [question.answer()] };
+  });
+  await watchDomains(database.pool, ['a.example', 'b.example'], DAY, now());
+  const worker = start();
+  await expect.poll(() => dns.asked('a.example') + dns.asked('b.example')).toBe(16);
+  await unwatchDomains(database.pool, ['a.example']);
+  answer();
+  await worker.stop(10_000);
+  const { rows } = await database.pool.query('SELECT name FROM domain');
+  expect(rows).toEqual([{ name: 'b.example' }]);
+});
+
+test('an observation that the database refuses keeps no other from being recorded, and is tried less often', async () => {
+  await database.pool.query("ALTER TABLE domain ADD CONSTRAINT odd CHECK (name <> 'b.example')");
+  await watchDomains(database.pool, ['a.example', 'b.example', 'c.example'], HOUR, now());
+  const worker = start();
+  await expect
+    .poll(watched)
+    .toMatchObject([{ failures: 0, observedAt: expect.any(BigInt) }, { failures: 1 }, { failures: 0 }]);
+  await worker.stop(1_000);
+  await database.pool.query('ALTER TABLE domain DROP CONSTRAINT odd');
+  const { rows } = await database.pool.query('SELECT name FROM domain ORDER BY name');
+  expect(rows).toEqual([{ name: 'a.example' }, { name: 'c.example' }]);
+  expect(messages().sort()).toEqual(['an observation could not be recorded', 'observed', 'observed']);
+});
+
+test('a worker that is stopped while the database is away ends all the same', async () => {
+  dns.behave('*', silence);
+  await watchDomains(database.pool, ['a.example'], DAY, now());
+  const worker = start();
+  await expect.poll(() => dns.asked('a.example', 'A')).toBe(1);
+  await database.pool.query('ALTER TABLE watched_domain RENAME TO away');
+  await worker.stop(0);
+  await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
+  expect(await watched()).toMatchObject([{ name: 'a.example', observedAt: null }]);
 });

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError, UsageError } from '../../model/errors.js';
+import { watchedAmong } from '../../observer/schedule/watch-list.js';
 import { forget } from '../../recorder/forget.js';
 import { asUsageError, type CommandContext } from '../command-context.js';
 
@@ -26,6 +27,11 @@ async function runForget(context: CommandContext, domains: readonly string[], ye
     const erased = await forget(database.pool, names);
     for (const name of erased) {
       context.stdout.write(`erased ${name}\n`);
+    }
+    for (const name of await watchedAmong(database.pool, names)) {
+      context.stderr.write(
+        `${name} is still watched, and recorded anew when it is due: dms watch remove ${name}\n`,
+      );
     }
     const missing = names.filter((name) => !erased.includes(name));
     if (missing.length > 0) {

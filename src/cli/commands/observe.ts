@@ -37,8 +37,8 @@ async function runObserve(
   { dryRun, json }: ObserveOptions,
 ): Promise<void> {
   const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
-  const database = await context.openDatabase();
   const observer = createObserver(context.settings(), context.now);
+  const database = await context.openDatabase();
   const recorder = createRecorder(database.pool, { now: context.now });
   const failed: string[] = [];
   try {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Instant } from '../../model/instant.js';
-import { isPassing } from '../../recorder/contention.js';
+import { despiteContention, isPassing } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
 
 /** A domain that is this worker's to observe, until its lease ends. */
@@ -35,6 +35,12 @@ export interface Completion {
 /** Of so many candidates for each domain wanted, some are drawn by chance: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
+/** What was taken, and whether more may be due. */
+export interface Taken {
+  readonly domains: readonly LeasedDomain[];
+  readonly more: boolean;
+}
+
 /**
  * Takes domains that are due. Of two workers that want the same one, one gets it: the update holds only
  * where it is still due. A worker that dies keeps what it has in hand until the lease ends; then it is
@@ -46,19 +52,16 @@ const CANDIDATES_PER_DOMAIN = 4;
  * @param until when the lease ends.
  * @param most how many to take.
  */
-export async function leaseDue(
-  pool: Pool,
-  now: Instant,
-  until: Instant,
-  most: number,
-): Promise<LeasedDomain[]> {
+export async function leaseDue(pool: Pool, now: Instant, until: Instant, most: number): Promise<Taken> {
   const candidates = await pool.query<{ name: string }>(
     'SELECT name FROM watched_domain WHERE due <= $1 ORDER BY due LIMIT $2',
     [now, most * CANDIDATES_PER_DOMAIN],
   );
-  if (candidates.rows.length === 0) return [];
+  if (candidates.rows.length === 0) return { domains: [], more: false };
   const names = drawn(candidates.rows, most).map(({ name }) => name);
-  return updateDue(pool, [now, until, randomUUID(), names]);
+  const domains = await updateDue(pool, [now, until, randomUUID(), names]);
+  // Fewer than wanted: other workers were there first, and may have left others.
+  return { domains, more: candidates.rows.length >= most || domains.length < names.length };
 }
 
 async function updateDue(pool: Pool, parameters: readonly unknown[]): Promise<LeasedDomain[]> {
@@ -86,36 +89,51 @@ function drawn<Element>(list: readonly Element[], most: number): Element[] {
   return found;
 }
 
+/** Those of the domains that are still in the lease that they were taken with, by their names. */
+export async function stillHeld(pool: Pool, domains: readonly LeasedDomain[]): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT w.name FROM watched_domain AS w
+       JOIN unnest($1::text[], $2::uuid[]) AS held (name, lease) ON w.name = held.name AND w.lease = held.lease`,
+    [domains.map(({ name }) => name), domains.map(({ lease }) => lease)],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
 /**
  * Ends leases with what has become of their domains. A domain whose lease has ended meanwhile, or that
- * is not watched any more, is left as it is.
+ * is not watched any more, is left as it is; one that has got another pace meanwhile is next observed at
+ * that one.
  */
 export async function completeLeases(pool: Pool, completions: readonly Completion[]): Promise<void> {
-  await pool.query(
-    `UPDATE watched_domain AS w
-        SET due = done.next, scheduled = done.next, lease = NULL,
-            observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
-       FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::int[])
-            AS done (name, lease, next, observed_at, outcome, failures)
-      WHERE w.name = done.name AND w.lease = done.lease`,
-    [
-      completions.map(({ domain }) => domain.name),
-      completions.map(({ domain }) => domain.lease),
-      completions.map(({ next }) => next),
-      completions.map(({ observedAt }) => observedAt),
-      completions.map(({ outcome }) => JSON.stringify(outcome)),
-      completions.map(({ failures }) => failures),
-    ],
-  );
+  const columns = [
+    completions.map(({ domain }) => domain.name),
+    completions.map(({ domain }) => domain.lease),
+    completions.map(({ domain }) => domain.every),
+    completions.map(({ next }) => next),
+    completions.map(({ observedAt }) => observedAt),
+    completions.map(({ outcome }) => JSON.stringify(outcome)),
+    completions.map(({ failures }) => failures),
+  ];
+  await despiteContention(() => pool.query(COMPLETE, columns));
 }
+
+const NEXT = 'CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END';
+const COMPLETE = `
+  UPDATE watched_domain AS w
+     SET due = ${NEXT}, scheduled = ${NEXT}, lease = NULL,
+         observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
+    FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::int[])
+         AS done (name, lease, every, next, observed_at, outcome, failures)
+   WHERE w.name = done.name AND w.lease = done.lease`;
 
 /** Gives domains back as they were before their lease, for other workers to observe. */
 export async function handBack(pool: Pool, domains: readonly LeasedDomain[]): Promise<void> {
-  await pool.query(
-    `UPDATE watched_domain AS w
-        SET due = w.scheduled, lease = NULL
-       FROM unnest($1::text[], $2::uuid[]) AS held (name, lease)
-      WHERE w.name = held.name AND w.lease = held.lease`,
-    [domains.map(({ name }) => name), domains.map(({ lease }) => lease)],
-  );
+  const columns = [domains.map(({ name }) => name), domains.map(({ lease }) => lease)];
+  await despiteContention(() => pool.query(HAND_BACK, columns));
 }
+
+const HAND_BACK = `
+  UPDATE watched_domain AS w
+     SET due = w.scheduled, lease = NULL
+    FROM unnest($1::text[], $2::uuid[]) AS held (name, lease)
+   WHERE w.name = held.name AND w.lease = held.lease`;

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Instant } from '../../model/instant.js';
+import { despiteContention } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
 
 /** A domain that is observed again and again. */
@@ -38,20 +39,21 @@ export async function watchDomains(
   every: bigint,
   now: Instant,
 ): Promise<Added> {
-  const { rows } = await pool.query<{ added: boolean }>(
-    `INSERT INTO watched_domain AS w (name, every, due, scheduled)
+  const parameters = [[...names].sort(), every, now];
+  const { rows } = await despiteContention(() => pool.query<{ added: boolean }>(WATCH, parameters));
+  const added = rows.filter((row) => row.added).length;
+  return { added, changed: rows.length - added };
+}
+
+const WATCH = `
+    INSERT INTO watched_domain AS w (name, every, due, scheduled)
      SELECT name, $2::bigint, $3::bigint, $3::bigint FROM unnest($1::text[]) AS new (name)
      ON CONFLICT (name) DO UPDATE
         SET every = EXCLUDED.every,
             due = CASE WHEN w.lease IS NULL THEN LEAST(w.due, $3::bigint + $2::bigint) ELSE w.due END,
             scheduled = LEAST(w.scheduled, $3::bigint + $2::bigint)
       WHERE w.every <> EXCLUDED.every
-  RETURNING xmax = 0 AS added`,
-    [[...names].sort(), every, now],
-  );
-  const added = rows.filter((row) => row.added).length;
-  return { added, changed: rows.length - added };
-}
+  RETURNING xmax = 0 AS added`;
 
 /**
  * Watches domains no longer. Their history stays.
@@ -59,8 +61,16 @@ export async function watchDomains(
  * @returns those of the names that were watched.
  */
 export async function unwatchDomains(pool: Pool, names: readonly string[]): Promise<string[]> {
+  const { rows } = await despiteContention(() =>
+    pool.query<{ name: string }>('DELETE FROM watched_domain WHERE name = ANY($1) RETURNING name', [names]),
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Those of the names that are watched. */
+export async function watchedAmong(pool: Pool, names: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
-    'DELETE FROM watched_domain WHERE name = ANY($1) RETURNING name',
+    'SELECT name FROM watched_domain WHERE name = ANY($1) ORDER BY name',
     [names],
   );
   return rows.map(({ name }) => name);

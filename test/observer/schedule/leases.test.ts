@@ -35,8 +35,8 @@ function watch(names: readonly string[], every = HOUR, now = NOW) {
   return watchDomains(database.pool, names, every, now);
 }
 
-function lease(now = NOW, most = 100, until = now + 2n * MINUTE): Promise<LeasedDomain[]> {
-  return leaseDue(database.pool, now, until, most);
+async function lease(now = NOW, most = 100, until = now + 2n * MINUTE): Promise<readonly LeasedDomain[]> {
+  return (await leaseDue(database.pool, now, until, most)).domains;
 }
 
 async function watched() {
@@ -132,6 +132,24 @@ describe('leases', () => {
     expect(await watched()).toMatchObject([{ inHand: true, outcome: null }]);
     await completeLeases(database.pool, [{ ...completion, domain: held }]);
     expect(await watched()).toMatchObject([{ inHand: false, next: NOW + 9n * HOUR }]);
+  });
+
+  test('a pace that is given while the domain is in hand counts from the observation under way', async () => {
+    await watch(['a.example'], 24n * HOUR);
+    const [domain] = await lease();
+    if (domain === undefined) throw new Error('nothing was due');
+    await watch(['a.example'], MINUTE, NOW + 1n);
+    const done = { domain, observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + 30n * HOUR };
+    await completeLeases(database.pool, [done]);
+    expect(await watched()).toMatchObject([{ every: MINUTE, next: NOW + MINUTE }]);
+  });
+
+  test('whether more may be due is told, so that no worker rests while there is work', async () => {
+    await watch(['a.example', 'b.example', 'c.example']);
+    const until = NOW + MINUTE;
+    expect(await leaseDue(database.pool, NOW, until, 2)).toMatchObject({ more: true });
+    expect(await leaseDue(database.pool, NOW, until, 2)).toMatchObject({ more: false });
+    expect(await leaseDue(database.pool, NOW, until, 2)).toEqual({ domains: [], more: false });
   });
 
   test('what is handed back is due as it was', async () => {
