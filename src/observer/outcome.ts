@@ -32,6 +32,12 @@ export function hasFailed({ dns, http }: LookOutcome): boolean {
   return dns.answered.length === 0 && 'failure' in http;
 }
 
+/** Whether no resolver could be reached: that says nothing of the domain. */
+export function isOutage({ dns }: LookOutcome): boolean {
+  const codes = Object.values(dns.failures).map(({ code }) => code);
+  return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');
+}
+
 /** The outcome in one line for a person, such as `DNS ok; HTTPS 200`. */
 export function outcomeText({ dns, http }: LookOutcome): string {
   const failures = Object.entries(dns.failures).map(([type, { message }]) => `${type}: ${message}`);

@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/logging.js';
 import type { ObservationTelemetry } from '../telemetry/observations.js';
 import { type FinishedLook, LooksInHand } from './looks-in-hand.js';
 import type { DomainObserver } from './observe-domain.js';
-import { hasFailed, outcomeOf } from './outcome.js';
+import { hasFailed, isOutage, type LookOutcome, outcomeOf } from './outcome.js';
 import { eventOf, recordLooks } from './record-looks.js';
 import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
@@ -179,9 +179,15 @@ async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]
 
 function completionOf({ domain, look }: FinishedLook, now: Instant, refused = false): Completion {
   const outcome = outcomeOf(look.dns, look.http);
-  const failures = refused || hasFailed(outcome) ? domain.failures + 1 : 0;
+  const failures = failuresAfter(domain.failures, outcome, refused);
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: look.observedAt, outcome, failures, next };
+}
+
+/** An outage of our own resolvers must not put off every domain for a day. */
+function failuresAfter(before: number, outcome: LookOutcome, refused: boolean): number {
+  if (!refused && !hasFailed(outcome)) return 0;
+  return isOutage(outcome) ? before : before + 1;
 }
 
 /** Goes on where the database fails: it is tried again, and the log tells when it went and came back. */

@@ -56,11 +56,11 @@ function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(lease = 120_000): Worker {
+function start(lease = 120_000, looking = observer): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return startWorker({
     pool: database.pool,
-    observer,
+    observer: looking,
     recorder: createRecorder(database.pool, { now }),
     telemetry: createObservationTelemetry(log, new Registry()),
     log,
@@ -120,6 +120,39 @@ test('failures in a row are counted, and one success ends them', async () => {
   await expect.poll(watched).toMatchObject([{ failures: 0, inHand: false }]);
   await worker.stop(1_000);
   expect(logged.map(({ recording }) => recording)).toEqual(['nothing', 'nothing', 'changed']);
+});
+
+test('two workers observe each domain once per interval, over many intervals, and leave none out', async () => {
+  const interval = 500;
+  const names = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
+  const asked = new Map<string, number[]>(names.map((name) => [name, []]));
+  dns.generate((name, type) => {
+    if (type === 'SOA') asked.get(name)?.push(performance.now());
+    return type === 'A' ? ['127.0.0.1'] : [];
+  });
+  await watchDomains(database.pool, names, BigInt(interval) * 1000n, now());
+  const workers = [start(), start()];
+  await expect
+    .poll(() => Math.min(...[...asked.values()].map((times) => times.length)), { timeout: 60_000 })
+    .toBeGreaterThanOrEqual(4);
+  await Promise.all(workers.map((worker) => worker.stop(10_000)));
+  const gaps = [...asked.values()].flatMap((times) =>
+    times.slice(1).map((time, at) => time - (times[at] ?? 0)),
+  );
+  expect(gaps.filter((gap) => gap < interval)).toEqual([]);
+});
+
+test('an outage of the resolver is no failure of the domains: they are asked at their pace', async () => {
+  const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REFUSING_PORT}` }), now);
+  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  const worker = start(120_000, away);
+  await expect
+    .poll(watched)
+    .toMatchObject([
+      { failures: 0, inHand: false, outcome: { dns: { failures: { A: { code: 'unreachable' } } } } },
+    ]);
+  await worker.stop(1_000);
+  away.close();
 });
 
 test('where the database fails the worker waits for it, says so once, and goes on by itself', async () => {

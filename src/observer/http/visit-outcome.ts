@@ -8,7 +8,10 @@ import { endpointText, type Target } from './target.js';
 /** What one connection to one address has come to. */
 export type VisitOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
-  /** The port refuses, there is no way to the address, or it does not accept in time: another may. */
+  /**
+   * The port refuses; this machine has no way to such addresses (no IPv6, say); or the address cannot be
+   * reached now, or not in time, and may yet answer the next time. Another address is to be tried.
+   */
   | { readonly kind: 'refused' | 'no-way' | 'slow'; readonly failure: Failure }
   /** The port is open and speaks no TLS. */
   | { readonly kind: 'no-tls'; readonly failure: Failure }
@@ -63,13 +66,15 @@ function connectOutcome(code: string, endpoint: string): VisitOutcome {
     case 'ECONNABORTED':
     case 'ERR_CONNECTION_CLOSED':
       return failed('closed', `${endpoint} closed the connection at once`);
-    default:
-      return {
-        kind: 'no-way',
-        failure: { code: 'unreachable', message: `no connection to ${endpoint} (${code})` },
-      };
+    default: {
+      const failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` } as const;
+      return { kind: NO_WAY.has(code) ? 'no-way' : 'slow', failure };
+    }
   }
 }
+
+/** What a machine without such a network says. */
+const NO_WAY = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 function handshakeOutcome(code: string, reason: string, endpoint: string): VisitOutcome {
   if (speaksNoTls(code)) {

@@ -21,9 +21,9 @@ describe('an error while connecting', () => {
   test.each([
     ['ECONNREFUSED', 'refused', 'refused', '192.0.2.7:443 refuses the connection'],
     ['ENETUNREACH', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (ENETUNREACH)'],
-    ['EHOSTUNREACH', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EHOSTUNREACH)'],
+    ['EHOSTUNREACH', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EHOSTUNREACH)'],
     ['EADDRNOTAVAIL', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EADDRNOTAVAIL)'],
-    ['EMFILE', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EMFILE)'],
+    ['EMFILE', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EMFILE)'],
     ['ETIMEDOUT', 'slow', 'timeout', '192.0.2.7:443 does not answer'],
     ['ECONNRESET', 'failed', 'closed', '192.0.2.7:443 closed the connection at once'],
   ])('%s: %s, %s', (code, ...expected) => {
