@@ -49,8 +49,10 @@ function startWorker(): DmsCommand {
   const worker = startDms(['worker'], {
     ...home.environment,
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_DNS_TIMEOUT: '3s',
-    OBSERVE_DNS_TRIES: '1',
+    OBSERVE_DNS_TIMEOUT: '1s',
+    OBSERVE_DNS_TRIES: '3',
+    // Together no more than fit into the buffer of the server's socket.
+    OBSERVE_QUESTIONS_PER_RESOLVER: '50',
     OBSERVE_PRIVATE: 'allow',
     OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
@@ -90,7 +92,6 @@ test('workers share the domains: each is observed once, whoever is killed, and n
   await killThird();
   await expect.poll(countObserved, { timeout: 90_000, interval: 250 }).toBe(DOMAINS.length);
 
-  expect(looks.size).toBe(DOMAINS.length);
   const again = [...looks.values()].filter((times) => times.length > 1);
   // Only what the killed ones had in hand is looked at twice, and that when its lease has ended.
   expect(again.length).toBeLessThanOrEqual(KILLS * CONCURRENCY);
