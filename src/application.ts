@@ -82,7 +82,10 @@ async function serve(settings: Settings, database: Database, log: Logger): Promi
   const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
   const onInternalError = (error: unknown) =>
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
+  const door = createGraphqlDoor({
+    loaders: createLoaders(database.prisma, { statementsAtOnce: database.answersAtOnce }),
+    rateLimits,
+  });
   const graphql = await createGraphqlServer(door, { onInternalError, sandbox: true, introspection: true });
   const tokens = createTokenVerifier(database.prisma, now);
   const app = createApp({

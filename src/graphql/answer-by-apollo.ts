@@ -20,7 +20,7 @@ export async function answerByApollo(
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const response = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: { method, headers: headersOf(request), search, body: request.body },
-    context: async () => door.contextFor(viewer),
+    context: async () => door.contextFor(viewer, request.res),
   });
   const { status = 200, headers, body } = response;
   if (body.kind !== 'complete') throw new Error('Apollo Server answered in parts, which nothing asks for.');

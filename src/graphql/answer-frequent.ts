@@ -26,7 +26,7 @@ export async function answerFrequent(
   const operation = server.frequentOperations.find(plain.query);
   if (operation === undefined) return undefined;
   if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
-  const result = await server.door.execute(operation, plain.variables, viewer);
+  const result = await server.door.execute(operation, plain.variables, viewer, request.res);
   // Without data it is the variables that do not fit: Apollo Server tells how.
   return result.data === undefined ? undefined : answerOf(result, mediaType, server.onInternalError);
 }

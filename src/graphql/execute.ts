@@ -1,6 +1,7 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { Recipient } from '../loaders/recipient.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { limitRates, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
@@ -10,8 +11,12 @@ import { prepareOperation, type StoredOperation } from './stored-operation.js';
 export interface GraphqlDoor {
   readonly schema: GraphQLSchema;
 
-  /** What the schema's resolvers need to answer this viewer. */
-  contextFor(viewer: Viewer): RequestContext;
+  /**
+   * What the schema's resolvers need to answer this viewer.
+   *
+   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
+   */
+  contextFor(viewer: Viewer, recipient?: Recipient): RequestContext;
 
   /**
    * Compiles an operation of this program's own: a document with one operation, whose variables have no
@@ -25,11 +30,13 @@ export interface GraphqlDoor {
    * Runs an operation. What was thrown on the way is in the result's errors, as `originalError`.
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
+   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
    */
   execute(
     operation: StoredOperation,
     variables: Readonly<Record<string, unknown>>,
     viewer: Viewer,
+    recipient?: Recipient,
   ): Promise<ExecutionResult>;
 }
 
@@ -44,8 +51,9 @@ export function createGraphqlDoor({ loaders, rateLimits }: GraphqlDoorOptions): 
   const schema = limitRates(createSchema(), rateLimits);
   return {
     schema,
-    contextFor: (viewer) => ({ viewer, loaders }),
+    contextFor: (viewer, recipient) => ({ viewer, loaders, recipient }),
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run }, variables, viewer) => run(undefined, { viewer, loaders }, variables),
+    execute: async ({ run }, variables, viewer, recipient) =>
+      run(undefined, { viewer, loaders, recipient }, variables),
   };
 }

@@ -1,8 +1,11 @@
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { Recipient } from '../loaders/recipient.js';
 
 /** What every resolver of a request shares. */
 export interface RequestContext {
   readonly viewer: Viewer;
   readonly loaders: Loaders;
+  /** Who gets the answer: what is loaded for a client that has gone is dropped. */
+  readonly recipient?: Recipient | undefined;
 }

@@ -39,7 +39,7 @@ export function createRestV1(door: GraphqlDoor): RestHandler {
     requireReading(request, response);
     if (route.scope !== null) requireScope(viewer, route.scope);
     const name = decodeDomain(segments[DOMAIN_SEGMENT] ?? '');
-    const domain = await findDomain(door, route.stored, name, viewer);
+    const domain = await findDomain(door, route.stored, name, viewer, response);
     sendJson(response, JSON.stringify(route.present(domain)));
   };
 }
@@ -68,8 +68,9 @@ async function findDomain(
   operation: StoredOperation,
   name: string,
   viewer: Viewer,
+  response: ServerResponse,
 ): Promise<DomainResult> {
-  const { data, errors } = await door.execute(operation, { name }, viewer);
+  const { data, errors } = await door.execute(operation, { name }, viewer, response);
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const domain = data?.['domain'];
   if (isDomainResult(domain)) return domain;
