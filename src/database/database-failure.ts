@@ -60,7 +60,8 @@ export function isLostConnection(error: unknown): boolean {
   return codesOf(error).some((code) => LOST_CODES.has(code)) || hasMessage(error, LOST_MESSAGES);
 }
 
-function codesOf(error: unknown): string[] {
+/** The codes that an error carries: its own, and the kind and SQLSTATE that Prisma has from its driver. */
+export function codesOf(error: unknown): string[] {
   const driverError = property(property(property(error, 'meta'), 'driverAdapterError'), 'cause');
   const codes = [
     property(error, 'code'),
