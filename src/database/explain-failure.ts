@@ -1,3 +1,4 @@
+import { OperationError } from '../model/errors.js';
 import { codesOf, isDatabaseFailure } from './database-failure.js';
 
 /** What to tell of the failures that somebody has to mend. */
@@ -20,7 +21,7 @@ const EXPLANATIONS: readonly (readonly [codes: RegExp, text: string])[] = [
  * @returns null for any other error.
  */
 export function explainFailure(error: unknown): string | null {
-  if (!(error instanceof Error) || !isDatabaseFailure(error)) return null;
+  if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
   const codes = codesOf(error);
   const [, text] = EXPLANATIONS.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [
     null,
