@@ -86,5 +86,10 @@ export class UsageError extends Error {
 
 /** A state of the machine or the database in which the program cannot go on. One line for its user. */
 export class OperationError extends Error {
-  override readonly name = 'OperationError';
+  override readonly name: string = 'OperationError';
+}
+
+/** There is no database, and none may be made. */
+export class NoDatabaseError extends OperationError {
+  override readonly name = 'NoDatabaseError';
 }

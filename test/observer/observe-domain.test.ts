@@ -76,7 +76,7 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
 /** Looks at a domain and records it. */
 async function observe(domain = 'example.test') {
   const look = await observer.look(domain);
-  const [recorded] = await recordLooks(recorder, [look]);
+  const [recorded] = await recordLooks(recorder.record, [look]);
   if (recorded === undefined) throw new Error('the look was not recorded');
   return { look, recording: recorded.recording, changes: short(recorded.changes) };
 }
@@ -198,7 +198,7 @@ describe('the guard', () => {
 
 test('a preview tells what would change, and records nothing', async () => {
   const look = await observer.look('example.test');
-  const [recorded] = await recordLooks(recorder, [look], 'preview');
+  const [recorded] = await recordLooks(recorder.preview, [look]);
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);
   const { rows } = await database.pool.query('SELECT count(*) FROM domain');
   expect(rows).toEqual([{ count: 0n }]);
