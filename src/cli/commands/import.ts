@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { checkRejects } from '../../importers/check-rejects.js';
-import { parseDmsLine } from '../../importers/dms.js';
+import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
 import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import { type Input, openInput } from '../../importers/open-input.js';
@@ -12,6 +12,7 @@ import { type KeptRefusals, Refusals } from './import-refusals.js';
 import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
 
 interface ImportOptions {
+  readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
   readonly rejects?: string;
@@ -22,11 +23,16 @@ export function importCommand(context: CommandContext): Command {
   return new Command('import')
     .summary('record observations from files')
     .description(
-      'Records the observations of files, one JSON object a line (see the README). A line that cannot be taken ' +
-        'is reported and changes nothing; the others are recorded. Importing a file again changes nothing.',
+      'Records the observations of files, one JSON object a line (see the README): in the format dms, or as httpx ' +
+        'writes them with -json and -irh or -irr. A line that cannot be taken is reported and changes nothing; ' +
+        'the others are recorded. Importing a file again changes nothing.',
     )
     .argument('<file...>', 'files to read; - is standard input; gzip is unpacked')
-    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
+    .addOption(
+      new Option('--format <format>', "format of the lines; auto: of each file, by its first line's keys")
+        .choices(['auto', ...IMPORT_FORMATS])
+        .default('auto'),
+    )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--strict', 'stop at the first line that is refused', false)
     .option('--rejects <file>', 'write the refused lines, as they came, to this file, new or empty')
@@ -40,18 +46,20 @@ async function runImport(
   options: ImportOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
+  const { ignoredHeaders } = context.settings().observe;
   const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
   try {
     const recorder = createRecorder(database.pool, { now: context.now });
-    await importFiles(context, { ...options, files, recorder, rejects, signal });
+    await importFiles(context, { ...options, files, ignoredHeaders, recorder, rejects, signal });
   } finally {
     await database.close();
   }
 }
 
-interface ImportRun extends Pick<ImportOptions, 'sort' | 'strict'> {
+interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
   readonly files: readonly string[];
+  readonly ignoredHeaders: ReadonlySet<string>;
   readonly recorder: Recorder;
   readonly rejects: KeptRefusals | null;
   readonly signal: AbortSignal;
@@ -59,6 +67,7 @@ interface ImportRun extends Pick<ImportOptions, 'sort' | 'strict'> {
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
   const summary = new ImportSummary();
+  const detected = new Set<ImportFormat>();
   const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
@@ -67,12 +76,13 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     hideProgress();
     context.stderr.write(ending);
     refusals.close();
-    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000));
+    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
   };
   try {
     const end = await importInputs(progress.inputs(run.files, context.stdin), {
       ...run,
-      parse: (text) => [parseDmsLine(text, context.now())],
+      createParser: () =>
+        createParser(run.format, { ...run, now: context.now, onDetected: (format) => detected.add(format) }),
       summary,
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
