@@ -11,6 +11,7 @@ import { type HttpServer, startHttpServer } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
 import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
+import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createRestV1 } from './rest/v1/handler.js';
@@ -26,6 +27,8 @@ export interface Application {
   readonly databasePlace: string;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
+  /** How many domains are watched; null: this process does not observe them. */
+  readonly watchedDomains: number | null;
   /** A domain that something is recorded of; null: there is none. */
   readonly exampleDomain: string | null;
   /** Answers the requests under way, for ten seconds at most, and gives everything back. */
@@ -57,6 +60,7 @@ export async function startApplication(
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();
     const exampleDomain = await findExample(database);
+    const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel });
     const server = await serve(settings, database, log);
     const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
@@ -65,6 +69,7 @@ export async function startApplication(
       port: server.port,
       databasePlace: database.place,
       sampleDomains,
+      watchedDomains,
       exampleDomain,
       async stop() {
         await Promise.all([server.close(), observing?.stop()]);

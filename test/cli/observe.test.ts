@@ -107,6 +107,12 @@ test('each observation is one line of the log where standard error is no termina
   expect((await dmsWith(logged, 'observe', '--dry-run', 'logged.example.test')).stderr).toBe('');
 });
 
+test('a name that does not exist is called so', async () => {
+  const { code, stdout } = await dms('observe', '--dry-run', 'exmple.example.test');
+  expect(code).toBe(0);
+  expect(linesOf(stdout)[1]).toBe('  There is no such name (NXDOMAIN).');
+});
+
 test('what is new, gone and different is marked, and what was not observed has its reason', async () => {
   const first = await dms('observe', 'example.test');
   expect(linesOf(first.stdout)).toEqual([

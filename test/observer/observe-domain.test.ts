@@ -111,7 +111,7 @@ describe('a domain that was observed', () => {
     dns.behave('example.test', rcode(NXDOMAIN));
     const { look, changes } = await observe();
     expect(changes).toEqual({ added: [], removed: [A, MX, SOA], headers: [] });
-    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('DNS ok; HTTP: the domain has no address');
+    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('no such name');
   });
 
   test('and has no records of a type any more (NODATA) loses those, and no others', async () => {
@@ -202,4 +202,13 @@ test('a preview tells what would change, and records nothing', async () => {
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);
   const { rows } = await database.pool.query('SELECT count(*) FROM domain');
   expect(rows).toEqual([{ count: 0n }]);
+});
+
+test('an outcome in one line names the types that failed alike together', () => {
+  const refused = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' } as const;
+  const failures = { A: refused, MX: { code: 'timeout', message: 'no answer' } as const, TXT: refused };
+  const outcome = { dns: { answered: ['NS'], failures, nameExists: true }, http: { failure: refused } };
+  expect(outcomeText(outcome)).toBe(
+    'DNS in part (A TXT: REFUSED from 192.0.2.53:53, MX: no answer); HTTP: REFUSED from 192.0.2.53:53',
+  );
 });

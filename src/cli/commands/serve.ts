@@ -1,13 +1,15 @@
 import { Command } from 'commander';
 import { type Application, startApplication } from '../../application.js';
 import type { CommandContext } from '../command-context.js';
+import { watchedText } from './watch-text.js';
 
 /** `dms serve`: serves the API until it is asked to stop. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
-    .summary('serve the API')
+    .summary('serve the API, and observe the watched domains')
     .description(
       'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), and then answers the requests under way. ' +
+        'Beside that it observes the watched domains as they become due, unless ROLE=api. ' +
         'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
     )
     .action(() => runServe(context));
@@ -23,7 +25,7 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Application): string {
+function welcome({ url, databasePlace, sampleDomains, exampleDomain, watchedDomains }: Application): string {
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -37,6 +39,7 @@ function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Applicati
     `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
     `REST:     ${rest}`,
     `Database: ${databasePlace}`,
+    ...(watchedDomains === null ? [] : [`Observes: ${watchedText(watchedDomains)}`]),
     ...example,
     'Stop with Ctrl-C.',
     '',

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
+import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
 import { createLogger } from '../../telemetry/logging.js';
 import type { CommandContext } from '../command-context.js';
+import { watchedText } from './watch-text.js';
 
 /** `dms worker`: observes watched domains until it is asked to stop. */
 export function workerCommand(context: CommandContext): Command {
@@ -21,7 +23,8 @@ async function runWorker(context: CommandContext): Promise<void> {
   try {
     const log = createLogger({ level: settings.logLevel });
     const observing = startObserving(settings, database, log, context.now);
-    context.stderr.write('Observing what is due. Stop with Ctrl-C.\n');
+    const watched = watchedText(await countWatched(database.pool));
+    context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
     await stopRequested;
     context.stderr.write('Stopping: observations under way are finished first.\n');
     await observing.stop();

@@ -6,7 +6,7 @@ import { NOW } from '../../support/observations.js';
 
 const HOUR = 3_600_000_000n;
 const OUTCOME = {
-  dns: { answered: ['A'], failures: {} },
+  dns: { answered: ['A'], failures: {}, nameExists: true },
   http: { failure: { code: 'refused', message: '' } },
 } as const;
 
