@@ -7,6 +7,7 @@ import { authenticateRequests } from './authenticate-requests.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
+import { answerPages } from './pages/pages.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -35,6 +36,7 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
   app.use(identifyRequests);
   app.use(logRequests(log));
   app.use(authenticateRequests(authenticate));
+  app.use(answerPages(basePath));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));

@@ -5,6 +5,7 @@ import type { GraphqlDoor } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
+import { deprecationFields } from './deprecation.js';
 import { decodeDomain } from './domain-parameter.js';
 import type { DomainResult } from './presenters/domain-result.js';
 import { requireReading } from './require-reading.js';
@@ -27,15 +28,18 @@ export type RestHandler = (
 interface PreparedRoute extends Route {
   readonly segments: readonly string[];
   readonly stored: StoredOperation;
+  /** What tells of its deprecation, if there is one. */
+  readonly notices: readonly (readonly [name: string, value: string])[];
 }
 
 /** Makes the handler of REST v1: one for all rows of the table, each row's operation compiled here. */
-export function createRestV1(door: GraphqlDoor): RestHandler {
-  const routes = ROUTES.map((route) => prepareRoute(door, route));
+export function createRestV1(door: GraphqlDoor, table: readonly Route[] = ROUTES): RestHandler {
+  const routes = table.map((route) => prepareRoute(door, route));
   return async (request, response, path, viewer) => {
     const segments = path.split('/');
     const route = routes.find((candidate) => matches(candidate.segments, segments));
     if (route === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
+    for (const [name, value] of route.notices) response.setHeader(name, value);
     requireReading(request, response);
     if (route.scope !== null) requireScope(viewer, route.scope);
     const name = decodeDomain(segments[DOMAIN_SEGMENT] ?? '');
@@ -50,7 +54,9 @@ const PLACEHOLDER = '{domain}';
 
 function prepareRoute(door: GraphqlDoor, route: Route): PreparedRoute {
   const stored = door.prepare(readStoredOperation(route.operation));
-  return { ...route, segments: route.path.split('/'), stored };
+  const { deprecation } = route;
+  const notices = deprecation === undefined ? [] : Object.entries(deprecationFields(deprecation));
+  return { ...route, segments: route.path.split('/'), stored, notices };
 }
 
 /** Case and a final slash count (RFC 3986, section 6.2.2.1); an empty segment is no domain. */
