@@ -6,6 +6,7 @@ import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
+import { requireDocumentedAnswers } from './documented-fetch.js';
 
 /** What a test wants otherwise than the defaults. */
 export interface TestServiceOptions extends Partial<Settings> {
@@ -32,7 +33,10 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** Starts the whole service; without limits that a test meets by chance. */
+/**
+ * Starts the whole service; without limits that a test meets by chance. What its REST v1 answers to fetch()
+ * must be documented: documented-fetch.ts.
+ */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { database: given, ...overrides } = options;
   const database = given ?? (await openTestDatabase());
@@ -40,6 +44,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
   const { url, port, stop } = await startApplication(settings, { database, log });
+  requireDocumentedAnswers(url);
   return {
     url,
     port,

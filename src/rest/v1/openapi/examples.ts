@@ -5,7 +5,8 @@ import type { ProblemStatus } from './problems.js';
 /** Answers by the name of the domain that is asked for. */
 export type Examples = Readonly<Record<string, unknown>>;
 
-/** The domains that the examples of refusals ask for. */
+/** The domains that the examples of refusals and failures ask for: recorded, not recorded, and none. */
+export const SAMPLE_DOMAIN = 'example.com';
 export const UNKNOWN_DOMAIN = 'nothing.example';
 export const INVALID_DOMAIN = '192.0.2.7';
 

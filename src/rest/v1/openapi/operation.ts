@@ -1,5 +1,5 @@
 import type { Route } from '../routes.js';
-import { foundExamples, INVALID_DOMAIN, problemExamples, UNKNOWN_DOMAIN } from './examples.js';
+import { foundExamples, INVALID_DOMAIN, problemExamples, SAMPLE_DOMAIN, UNKNOWN_DOMAIN } from './examples.js';
 import { type HeaderFieldName, headersOf } from './header-fields.js';
 import { examplesOf, type ProblemStatus, problemResponse } from './problems.js';
 import { schemaReference } from './schema.js';
@@ -41,7 +41,8 @@ function dayOf(date: Date): string {
 }
 
 function parametersOf(route: Route): readonly object[] {
-  const names = [...Object.keys(foundExamples(route)), UNKNOWN_DOMAIN, INVALID_DOMAIN];
+  const found = Object.keys(foundExamples(route));
+  const names = new Set([...found, SAMPLE_DOMAIN, UNKNOWN_DOMAIN, INVALID_DOMAIN]);
   const domain = {
     name: 'domain',
     in: 'path',
@@ -50,7 +51,7 @@ function parametersOf(route: Route): readonly object[] {
       'The domain, in Unicode or as A-labels, in any case, with or without a final dot. At most 253 ' +
       'characters as A-labels; labels of 1 to 63 letters, digits, `-` and `_`; no IP address.',
     schema: { type: 'string', minLength: 1 },
-    examples: examplesOf(Object.fromEntries(names.map((name) => [name, name]))),
+    examples: examplesOf(Object.fromEntries(Array.from(names, (name) => [name, name]))),
   };
   return [
     domain,
