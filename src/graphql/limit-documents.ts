@@ -5,8 +5,8 @@ import { secondsUntilReset } from '../rates/rate-policy.js';
 import type { HttpAnswer } from './http-answer.js';
 
 /**
- * Answers a request, unless the viewer has sent too many whose documents were refused, or asked for nothing
- * that is limited by itself, such as the schema: these cost work, too. A page for a browser costs none.
+ * Answers a request, unless the viewer has sent too many that were refused or asked for nothing that is
+ * limited by itself, such as the schema: these cost work, too.
  *
  * @param documents Counts such requests; absent: they are not limited.
  * @param answer Answers the request; what it asks for that is limited shows in the viewer's `rates`.
@@ -23,7 +23,6 @@ export async function limitDocuments(
     throw new RateLimitedError(secondsUntilReset(usedUp));
   }
   const answered = await answer();
-  const isPage = answered.headers.get('content-type')?.startsWith('text/html') === true;
-  if (viewer.rates === undefined && !isPage) viewer.rates = await documents?.add(viewer.rateLimitKey);
+  if (viewer.rates === undefined) viewer.rates = await documents?.add(viewer.rateLimitKey);
   return answered;
 }

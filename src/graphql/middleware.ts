@@ -53,7 +53,8 @@ async function answer(
 }
 
 async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer): Promise<HttpAnswer> {
-  if (!getsPage(request, server.sandbox)) requireToken(viewer);
+  if (getsPage(request, server.sandbox)) return answerByApollo(server, request, viewer);
+  requireToken(viewer);
   const quick = refusalOfNothing(request, server.sandbox) ?? (await answerFrequent(server, request, viewer));
   if (quick !== undefined) return quick;
   return limitDocuments(server.documents, viewer, () => answerByApollo(server, request, viewer));
