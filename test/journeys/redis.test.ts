@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
@@ -36,6 +37,17 @@ async function ask({ url }: TestService, headers: Record<string, string> = {}): 
   await response.arrayBuffer();
   const left = /;r=(\d+);/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? 'no field';
   return response.status === 200 ? left : String(response.status);
+}
+
+/** How often limiters have asked Redis: each question is a script. */
+async function scriptsRun({ port }: RedisServer): Promise<number> {
+  const client = new Redis(port, '127.0.0.1');
+  const statistics = await client.info('commandstats');
+  client.disconnect();
+  return [...statistics.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
 }
 
 function redisLines({ logged }: TestService): unknown[] {
@@ -87,7 +99,7 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
     });
   });
 
-  test('a hundred aliases are a hundred of the budget, and those beyond it are refused one by one', async () => {
+  test('a hundred aliases are a hundred of the budget and one question to Redis, and those beyond it are refused one by one', async () => {
     await withServices(shared(120), 2, async (one, other) => {
       const token = bearer(await one.createToken());
       const aliases = Array.from(
@@ -109,11 +121,13 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
         refused: 0,
         field: expect.stringMatching(/^"token";r=20;t=\d+$/),
       });
+      const before = await scriptsRun(redis);
       expect(await post(other)).toEqual({
         answered: 20,
         refused: 80,
         field: expect.stringMatching(/^"token";r=0;t=\d+$/),
       });
+      expect(await scriptsRun(redis)).toBe(before + 1);
     });
   });
 
