@@ -1,6 +1,9 @@
-import { createAuthentication } from './auth/authenticate.js';
+import type { JWTVerifyGetKey } from 'jose';
+import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
+import { createJwtVerifier } from './auth/jwt-verifier.js';
+import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
-import type { Settings } from './config/settings.js';
+import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
 import { createGraphqlDoor } from './graphql/execute.js';
@@ -13,6 +16,8 @@ import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
+import { createLimiters } from './rates/limiters.js';
+import { openRedisStore } from './rates/redis-store.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
@@ -84,28 +89,58 @@ export async function startApplication(
 
 /** The parts that answer, from the database up. */
 async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
-  const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
+  const { basePath, trustProxy, rateLimits, penaltyLimits, host, port } = settings;
+  const redis = settings.redisUrl === undefined ? undefined : await openRedisStore(settings.redisUrl, log);
+  const limiters = createLimiters(redis);
+  const failures = limiters.penalties('failures', penaltyLimits.failures);
+  const documents = limiters.penalties('documents', penaltyLimits.documents);
   const onInternalError = (error: unknown) =>
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
-  const graphql = await createGraphqlServer(door, { onInternalError, sandbox: true, introspection: true });
-  const tokens = createTokenVerifier(database.prisma, now);
+  const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits, limiters });
+  const options = { onInternalError, sandbox: true, introspection: true, documents };
+  const graphql = await createGraphqlServer(door, options);
   const app = createApp({
     basePath,
     trustProxy,
     log,
-    authenticate: createAuthentication({ tokens, anonymousScopes }),
+    authenticate: createAuthentication({ ...authenticationOf(settings, database, log), failures }),
+    failures,
     rest: createRestV1(door),
     graphql: graphqlMiddleware(graphql, (request) => request.viewer),
   });
-  const server = await startHttpServer(app, { host, port, log });
+  const giveBack = async () => {
+    await graphql.apollo.stop();
+    redis?.close();
+  };
+  const server = await startHttpServer(app, { host, port, log }).catch(async (error: unknown) => {
+    await giveBack();
+    throw error;
+  });
   return {
     ...server,
     async close() {
       await server.close();
-      await graphql.apollo.stop();
+      await giveBack();
     },
   };
+}
+
+/** Who is let in: with the service's own tokens, and with those of an identity provider. */
+function authenticationOf(settings: Settings, { prisma }: Database, log: Logger): AuthenticationOptions {
+  const { provider, required } = settings.auth;
+  return {
+    tokens: createTokenVerifier(prisma, now),
+    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
+    anonymousScopes: settings.anonymousScopes,
+    tokenRequired: required === 'all',
+  };
+}
+
+function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {
+  return createKeySet(jwksUrl, {
+    away: (reason) => log.warn({ reason }, "the identity provider's keys cannot be fetched"),
+    back: () => log.info("the identity provider's keys are fetched again"),
+  });
 }
 
 function now(): Instant {

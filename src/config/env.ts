@@ -9,6 +9,7 @@ import {
   parseScopes,
   parseTrustProxy,
 } from './parse.js';
+import { parseIdentityProvider, parseRedisUrl } from './parse-auth.js';
 import {
   parseDnsServers,
   parseFieldValue,
@@ -18,7 +19,14 @@ import {
   parseSource,
   parseTimeout,
 } from './parse-observe.js';
-import { LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
+import {
+  AUTH_REQUIREMENTS,
+  type AuthSettings,
+  LOG_LEVELS,
+  type ObserveSettings,
+  ROLES,
+  type Settings,
+} from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,6 +59,12 @@ export function readSettings(environment: Environment = process.env): Settings {
       anonymous: read('RATE_LIMIT_ANONYMOUS', '600', limit),
       token: read('RATE_LIMIT_TOKEN', '6000', limit),
     },
+    penaltyLimits: {
+      failures: read('RATE_LIMIT_FAILURES', '60', limit),
+      documents: read('RATE_LIMIT_DOCUMENTS', '300', limit),
+    },
+    redisUrl: environment['REDIS_URL'] ? read('REDIS_URL', '', parseRedisUrl) : undefined,
+    auth: readAuthSettings(environment, read),
     anonymousScopes: parseScopes('ANONYMOUS_SCOPES', environment['ANONYMOUS_SCOPES'] ?? 'search:read'),
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
@@ -60,6 +74,18 @@ export function readSettings(environment: Environment = process.env): Settings {
 
 /** Reads one setting. */
 type Read = <Value>(name: string, fallback: string, parse: (name: string, value: string) => Value) => Value;
+
+function readAuthSettings(environment: Environment, read: Read): AuthSettings {
+  const text = (name: string) => environment[name]?.trim() || undefined;
+  return {
+    provider: parseIdentityProvider({
+      AUTH_JWKS_URL: text('AUTH_JWKS_URL'),
+      AUTH_ISSUER: text('AUTH_ISSUER'),
+      AUTH_AUDIENCE: text('AUTH_AUDIENCE'),
+    }),
+    required: read('AUTH_REQUIRED', 'scopes', (name, value) => parseChoice(name, value, AUTH_REQUIREMENTS)),
+  };
+}
 
 const MOST_AT_ONCE = 100_000;
 

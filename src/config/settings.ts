@@ -25,6 +25,11 @@ export interface Settings {
   readonly role: Role;
   /** Domains asked for in a minute, by a client's address and by a token. */
   readonly rateLimits: { readonly anonymous: number; readonly token: number };
+  /** Failed authentications in a minute by a client's address, and GraphQL requests that ask for no domain. */
+  readonly penaltyLimits: { readonly failures: number; readonly documents: number };
+  /** Address of a Redis in which processes count together; absent: each counts alone. It may hold a password. */
+  readonly redisUrl: string | undefined;
+  readonly auth: AuthSettings;
   /** What a client without a token may do. */
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether a new embedded database is filled with the sample observations. */
@@ -35,6 +40,26 @@ export interface Settings {
    */
   readonly trustProxy: number | readonly string[];
   readonly observe: ObserveSettings;
+}
+
+/** Who is let in. */
+export interface AuthSettings {
+  /** An identity provider, whose access tokens are taken beside the service's own; absent: there is none. */
+  readonly provider: IdentityProviderSettings | undefined;
+  /** What needs a token: operations with a scope, or everything. */
+  readonly required: (typeof AUTH_REQUIREMENTS)[number];
+}
+
+/** What needs a token. */
+export const AUTH_REQUIREMENTS = ['scopes', 'all'] as const;
+
+/** Whose JSON Web Tokens are taken. */
+export interface IdentityProviderSettings {
+  /** Where its public keys are (RFC 7517, section 5). */
+  readonly jwksUrl: URL;
+  /** What a token's claims `iss` and `aud` must say. */
+  readonly issuer: string;
+  readonly audience: string;
 }
 
 /** How domains are observed. Durations are milliseconds. */

@@ -1,6 +1,7 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { limitRates, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
@@ -37,11 +38,13 @@ export interface GraphqlDoor {
 export interface GraphqlDoorOptions {
   readonly loaders: Loaders;
   readonly rateLimits: RateLimits;
+  /** Where requests are counted; absent: in this process' memory. */
+  readonly limiters?: Limiters;
 }
 
 /** Opens the door: one for a process, since it counts what each client asks for. */
-export function createGraphqlDoor({ loaders, rateLimits }: GraphqlDoorOptions): GraphqlDoor {
-  const schema = limitRates(createSchema(), rateLimits);
+export function createGraphqlDoor({ loaders, rateLimits, limiters }: GraphqlDoorOptions): GraphqlDoor {
+  const schema = limitRates(createSchema(), rateLimits, limiters ?? createLimiters());
   return {
     schema,
     contextFor: (viewer) => ({ viewer, loaders }),

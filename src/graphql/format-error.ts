@@ -1,6 +1,12 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { isDatabaseFailure } from '../database/database-failure.js';
-import { type ErrorCode, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
+import {
+  type ErrorCode,
+  ProviderUnavailableError,
+  PublicError,
+  RateLimitedError,
+  UnavailableError,
+} from '../model/errors.js';
 
 /** What a client is told of an error. */
 export interface MaskedError {
@@ -24,7 +30,9 @@ const UNAVAILABLE_RETRY_AFTER = 5;
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
-  if (thrown instanceof RateLimitedError) return { ...told(thrown), retryAfter: thrown.retryAfter };
+  if (thrown instanceof RateLimitedError || thrown instanceof ProviderUnavailableError) {
+    return { ...told(thrown), retryAfter: thrown.retryAfter };
+  }
   if (thrown instanceof PublicError) return told(thrown);
   onInternalError(thrown);
   if (!isDatabaseFailure(thrown)) {

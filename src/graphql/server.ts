@@ -6,6 +6,7 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
+import type { Penalties } from '../rates/penalties.js';
 import type { RequestContext } from '../resolvers/context.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
@@ -22,6 +23,7 @@ export interface GraphqlServer {
   readonly onInternalError: OnInternalError;
   /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
+  readonly documents: Penalties | undefined;
 }
 
 export interface GraphqlServerOptions {
@@ -31,12 +33,14 @@ export interface GraphqlServerOptions {
   readonly sandbox: boolean;
   /** Whether clients may ask for the schema. */
   readonly introspection: boolean;
+  /** Counts the requests that ask for nothing that is limited by itself; absent: they are not limited. */
+  readonly documents?: Penalties;
 }
 
 /** Starts Apollo Server on the door's schema. It reports nothing to anyone, and handles no signals. */
 export async function createGraphqlServer(
   door: GraphqlDoor,
-  { onInternalError, sandbox, introspection }: GraphqlServerOptions,
+  { onInternalError, sandbox, introspection, documents }: GraphqlServerOptions,
 ): Promise<GraphqlServer> {
   const apollo = new ApolloServer<RequestContext>({
     schema: door.schema,
@@ -62,7 +66,7 @@ export async function createGraphqlServer(
   });
   await apollo.start();
   const frequentOperations = new FrequentOperations(door.schema);
-  return { apollo, door, frequentOperations, onInternalError, sandbox };
+  return { apollo, door, frequentOperations, onInternalError, sandbox, documents };
 }
 
 /** Cache control would have every field's resolver wrapped for hints that the schema does not give. */

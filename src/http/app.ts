@@ -1,5 +1,6 @@
 import express, { type Express, type Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
+import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
@@ -18,13 +19,16 @@ export interface AppOptions {
   readonly trustProxy: number | readonly string[];
   readonly log: Logger;
   readonly authenticate: Authenticate;
+  /** As `authenticate` counts them. */
+  readonly failures?: Penalties;
   readonly rest: RestHandler;
   /** Reads the body itself; who asks is the request's `viewer`. */
   readonly graphql: Handler;
 }
 
 /** Joins the stages of a request, in their order. */
-export function createApp({ basePath, trustProxy, log, authenticate, rest, graphql }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { basePath, trustProxy, log, authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -35,7 +39,7 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
   app.use(logRequests(log));
-  app.use(authenticateRequests(authenticate));
+  app.use(authenticateRequests(authenticate, failures));
   app.use(answerPages(basePath));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);

@@ -58,7 +58,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   };
 }
 
-const TEST_ENVIRONMENT = { PORT: '0', RATE_LIMIT_ANONYMOUS: '1000000', RATE_LIMIT_TOKEN: '1000000' };
+const TEST_ENVIRONMENT = {
+  PORT: '0',
+  RATE_LIMIT_ANONYMOUS: '1000000',
+  RATE_LIMIT_TOKEN: '1000000',
+  RATE_LIMIT_FAILURES: '1000000',
+  RATE_LIMIT_DOCUMENTS: '1000000',
+};
 
 let tokens = 0;
 

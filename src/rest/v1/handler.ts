@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { requireScope } from '../../auth/require-scope.js';
+import type { ExecutionResult } from 'graphql';
+import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlDoor } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
+import { setRateFields } from '../../rates/rate-fields.js';
 import { deprecationFields } from './deprecation.js';
 import { decodeDomain } from './domain-parameter.js';
 import type { DomainResult } from './presenters/domain-result.js';
@@ -41,9 +43,12 @@ export function createRestV1(door: GraphqlDoor, table: readonly Route[] = ROUTES
     if (route === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
     for (const [name, value] of route.notices) response.setHeader(name, value);
     requireReading(request, response);
+    requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
     const name = decodeDomain(segments[DOMAIN_SEGMENT] ?? '');
-    const domain = await findDomain(door, route.stored, name, viewer);
+    const result = await door.execute(route.stored, { name }, viewer);
+    setRateFields(response, viewer.rates);
+    const domain = domainOf(result, name);
     sendJson(response, JSON.stringify(route.present(domain)));
   };
 }
@@ -69,13 +74,7 @@ function matches(wanted: readonly string[], segments: readonly string[]): boolea
   return true;
 }
 
-async function findDomain(
-  door: GraphqlDoor,
-  operation: StoredOperation,
-  name: string,
-  viewer: Viewer,
-): Promise<DomainResult> {
-  const { data, errors } = await door.execute(operation, { name }, viewer);
+function domainOf({ data, errors }: ExecutionResult, name: string): DomainResult {
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const domain = data?.['domain'];
   if (isDomainResult(domain)) return domain;
