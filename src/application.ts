@@ -8,6 +8,7 @@ import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
+import type { TimeLimits } from './http/time-limits.js';
 import { recordSamples } from './importers/samples.js';
 import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
@@ -37,6 +38,8 @@ export interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
+  /** How long clients may take. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /**
@@ -58,7 +61,7 @@ export async function startApplication(
     await database.markFilled();
     const exampleDomain = await findExample(database);
     const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log);
+    const server = await serve(settings, database, log, parts.timeLimits);
     const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
     return {
       url: urlOf(settings, server.port),
@@ -78,7 +81,12 @@ export async function startApplication(
 }
 
 /** The parts that answer, from the database up. */
-async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
+async function serve(
+  settings: Settings,
+  database: Database,
+  log: Logger,
+  timeLimits: TimeLimits | undefined,
+): Promise<HttpServer> {
   const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
   const onInternalError = (error: unknown) =>
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
@@ -88,12 +96,13 @@ async function serve(settings: Settings, database: Database, log: Logger): Promi
   const app = createApp({
     basePath,
     trustProxy,
+    corsOrigins: settings.http.corsOrigins,
     log,
     authenticate: createAuthentication({ tokens, anonymousScopes }),
-    rest: createRestV1(door),
+    rest: createRestV1(door, settings.http),
     graphql: graphqlMiddleware(graphql, (request) => request.viewer),
   });
-  const server = await startHttpServer(app, { host, port, log });
+  const server = await startHttpServer(app, { host, port, log, timeLimits });
   return {
     ...server,
     async close() {

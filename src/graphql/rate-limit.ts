@@ -20,7 +20,8 @@ export function limitRates(schema: GraphQLSchema, limits: RateLimits): GraphQLSc
 function limitKind(schema: GraphQLSchema, kind: Viewer['kind'], limit: number): GraphQLSchema {
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
     limiterClass: limiterWithDefault(limit),
-    pointsCalculator: (_directive, _source, _args, { viewer }) => (viewer.kind === kind ? 1 : 0),
+    pointsCalculator: (_directive, _source, _args, { viewer, counted }) =>
+      viewer.kind === kind && counted !== true ? 1 : 0,
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     onLimit: ({ msBeforeNext }) => {

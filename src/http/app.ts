@@ -4,9 +4,13 @@ import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
 import { authenticateRequests } from './authenticate-requests.js';
+import { compressResponses } from './compress-responses.js';
+import { allowOrigins } from './cross-origin.js';
+import { defaultFields } from './default-fields.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
+import { checkHead } from './request-head.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -15,6 +19,8 @@ export interface AppOptions {
   readonly basePath: string;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
+  /** Of which sites pages may read answers: all, or these. */
+  readonly corsOrigins: '*' | readonly string[];
   readonly log: Logger;
   readonly authenticate: Authenticate;
   readonly rest: RestHandler;
@@ -23,7 +29,8 @@ export interface AppOptions {
 }
 
 /** Joins the stages of a request, in their order. */
-export function createApp({ basePath, trustProxy, log, authenticate, rest, graphql }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { basePath, trustProxy, corsOrigins, log, authenticate, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -34,6 +41,10 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
   app.use(logRequests(log));
+  app.use(defaultFields({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
+  app.use(compressResponses);
+  app.use(checkHead);
   app.use(authenticateRequests(authenticate));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
