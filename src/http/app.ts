@@ -4,13 +4,11 @@ import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
 import { authenticateRequests } from './authenticate-requests.js';
-import { compressResponses } from './compress-responses.js';
+import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
-import { defaultFields } from './default-fields.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
-import { checkHead } from './request-head.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -41,10 +39,8 @@ export function createApp(options: AppOptions): Express {
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
   app.use(logRequests(log));
-  app.use(defaultFields({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
+  app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
-  app.use(compressResponses);
-  app.use(checkHead);
   app.use(authenticateRequests(authenticate));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);

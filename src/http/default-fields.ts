@@ -1,4 +1,4 @@
-import type { Handler } from 'express';
+import type { Response } from 'express';
 import { DATA_POLICY } from './content-security-policy.js';
 
 /**
@@ -20,14 +20,13 @@ export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
 const VARY = 'Accept-Encoding, Authorization';
 
 /**
- * Sets the fields that every answer has.
+ * Makes the function that sets the fields that every answer has.
  *
  * @param variesByOrigin Whether the answer is another for another site's page.
  */
-export function defaultFields({ variesByOrigin }: { readonly variesByOrigin: boolean }): Handler {
+export function defaultFields(variesByOrigin: boolean): (response: Response) => void {
   const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
-  return (_request, response, next) => {
+  return (response) => {
     for (const [name, value] of fields) response.setHeader(name, value);
-    next();
   };
 }

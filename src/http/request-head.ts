@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Handler, Request } from 'express';
+import type { Request } from 'express';
 import { PublicError } from '../model/errors.js';
 
 /**
@@ -14,24 +14,23 @@ export function readTarget(request: IncomingMessage): void {
 }
 
 /**
- * Refuses a request that does not say once which host it is for (RFC 9112, section 3.2), and answers the
- * question what the server as a whole can do (RFC 9110, section 9.3.7).
+ * Refuses a request that does not say once which host it is for (RFC 9112, section 3.2).
  *
  * @throws PublicError INVALID_PARAMETER.
  */
-export const checkHead: Handler = (request, response, next) => {
+export function requireHost(request: Request): void {
   const hosts = countHosts(request);
-  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
-    throw new PublicError(
-      'INVALID_PARAMETER',
-      'The request must have one header field Host (RFC 9112, section 3.2).',
-    );
-  }
-  if (request.method === 'OPTIONS' && request.url === '*') {
-    response.writeHead(204, { allow: 'GET, HEAD, POST' });
-    response.end();
-  } else next();
-};
+  if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) return;
+  throw new PublicError(
+    'INVALID_PARAMETER',
+    'The request must have one header field Host (RFC 9112, section 3.2).',
+  );
+}
+
+/** Whether the question is what the server as a whole can do (RFC 9110, section 9.3.7). */
+export function asksForMethods({ method, url }: Request): boolean {
+  return method === 'OPTIONS' && url === '*';
+}
 
 /** Node.js keeps the first of several fields only. */
 function countHosts({ rawHeaders }: Request): number {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { formatHttpDate } from '../../model/http-date.js';
-import { parseInstant } from '../../model/instant.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
-const MICROSECONDS_PER_SECOND = 1_000_000n;
+
+/** Where the fraction begins in YYYY-MM-DDTHH:MM:SS.ffffffZ. */
+const FRACTION = 19;
 
 /** What a domain's recorded state is known by: as the stored operations select it. */
 export interface RecordedState {
@@ -39,8 +40,9 @@ export function tagOfOperation(text: string): string {
  * The time is that of the recording, rounded up to a whole second.
  */
 export function validatorsOf({ version, recordedAt }: RecordedState, operationTag: string): Validators {
-  const seconds = (parseInstant(recordedAt) + MICROSECONDS_PER_SECOND - 1n) / MICROSECONDS_PER_SECOND;
-  return { etag: `W/"${version}-${operationTag}"`, lastModified: Number(seconds) };
+  const whole = Date.parse(`${recordedAt.slice(0, FRACTION)}Z`) / 1000;
+  const lastModified = recordedAt.endsWith('.000000Z') ? whole : whole + 1;
+  return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Handler, Response } from 'express';
+import type { Request, Response } from 'express';
 
 /** Below this many bytes a body goes into one packet anyway. */
 const WORTH_IT = 1_024;
@@ -24,19 +24,17 @@ const CODINGS = {
 type Coding = keyof typeof CODINGS;
 
 /**
- * Sends bodies in the content coding that the client likes best (RFC 9110, section 12.5.3). A request
+ * Sends the body in the content coding that the client likes best (RFC 9110, section 12.5.3). A request
  * without Accept-Encoding passes untouched.
  *
  * Answers are whole when they are sent, and so each is compressed as a whole: HEAD then has the same
  * Content-Length as GET (RFC 9110, section 8.6).
  */
-export const compressResponses: Handler = (request, response, next) => {
-  if (request.headers['accept-encoding'] !== undefined) {
-    const coding = request.acceptsEncodings('br', 'gzip', 'identity');
-    if (coding === 'br' || coding === 'gzip') compressWhole(response, coding);
-  }
-  next();
-};
+export function compressResponse(request: Request, response: Response): void {
+  if (request.headers['accept-encoding'] === undefined) return;
+  const coding = request.acceptsEncodings('br', 'gzip', 'identity');
+  if (coding === 'br' || coding === 'gzip') compressWhole(response, coding);
+}
 
 function compressWhole(response: Response, coding: Coding): void {
   const { write, writeHead, end } = response;
