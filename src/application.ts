@@ -11,6 +11,7 @@ import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
+import type { TimeLimits } from './http/time-limits.js';
 import { recordSamples } from './importers/samples.js';
 import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
@@ -45,6 +46,8 @@ export interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
+  /** How long clients may take. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /**
@@ -67,7 +70,7 @@ export async function startApplication(
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log);
+    const server = await serve(settings, database, log, parts.timeLimits);
     const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
     return {
       url: urlOf(settings, server.port),
@@ -88,7 +91,12 @@ export async function startApplication(
 }
 
 /** The parts that answer, from the database up. */
-async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
+async function serve(
+  settings: Settings,
+  database: Database,
+  log: Logger,
+  timeLimits: TimeLimits | undefined,
+): Promise<HttpServer> {
   const { basePath, trustProxy, rateLimits, penaltyLimits, host, port } = settings;
   const redis = settings.redisUrl === undefined ? undefined : await openRedisStore(settings.redisUrl, log);
   const limiters = createLimiters(redis);
@@ -102,17 +110,19 @@ async function serve(settings: Settings, database: Database, log: Logger): Promi
   const app = createApp({
     basePath,
     trustProxy,
+    corsOrigins: settings.http.corsOrigins,
     log,
     authenticate: createAuthentication({ ...authenticationOf(settings, database, log), failures }),
     failures,
-    rest: createRestV1(door),
+    rest: createRestV1(door, settings.http),
     graphql: graphqlMiddleware(graphql, (request) => request.viewer),
   });
   const giveBack = async () => {
     await graphql.apollo.stop();
     redis?.close();
   };
-  const server = await startHttpServer(app, { host, port, log }).catch(async (error: unknown) => {
+  const listening = startHttpServer(app, { host, port, log, timeLimits });
+  const server = await listening.catch(async (error: unknown) => {
     await giveBack();
     throw error;
   });

@@ -10,6 +10,7 @@ import {
   parseTrustProxy,
 } from './parse.js';
 import { parseIdentityProvider, parseRedisUrl } from './parse-auth.js';
+import { parseCorsOrigins } from './parse-http.js';
 import {
   parseDnsServers,
   parseFieldValue,
@@ -35,6 +36,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const USER_AGENT =
   'domain-metadata-service (self-hosted; looks at the response headers of / and reads no page)';
 
+/** A year, in seconds: longer than any cache keeps an answer. */
+const LONGEST_MAX_AGE = 31_536_000;
 const HIGHEST_RATE_LIMIT = 1_000_000_000;
 
 /**
@@ -69,6 +72,10 @@ export function readSettings(environment: Environment = process.env): Settings {
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
     observe: readObserveSettings(read),
+    http: {
+      maxAge: read('HTTP_MAX_AGE', '0', (name, value) => parseInteger(name, value, 0, LONGEST_MAX_AGE)),
+      corsOrigins: read('CORS_ORIGINS', '', parseCorsOrigins),
+    },
   };
 }
 

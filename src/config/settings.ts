@@ -40,6 +40,15 @@ export interface Settings {
    */
   readonly trustProxy: number | readonly string[];
   readonly observe: ObserveSettings;
+  readonly http: HttpSettings;
+}
+
+/** What HTTP clients are told besides the data. */
+export interface HttpSettings {
+  /** For how many seconds an answer of REST may be used before it is revalidated. */
+  readonly maxAge: number;
+  /** The origins whose pages may read answers in a browser: all, or these. */
+  readonly corsOrigins: '*' | readonly string[];
 }
 
 /** Who is let in. */

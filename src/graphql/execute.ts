@@ -26,11 +26,13 @@ export interface GraphqlDoor {
    * Runs an operation. What was thrown on the way is in the result's errors, as `originalError`.
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
+   * @param counted Whether the same request has run an operation on the same domain already: it counts once.
    */
   execute(
     operation: StoredOperation,
     variables: Readonly<Record<string, unknown>>,
     viewer: Viewer,
+    counted?: boolean,
   ): Promise<ExecutionResult>;
 }
 
@@ -49,6 +51,7 @@ export function createGraphqlDoor({ loaders, rateLimits, limiters }: GraphqlDoor
     schema,
     contextFor: (viewer) => ({ viewer, loaders }),
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run }, variables, viewer) => run(undefined, { viewer, loaders }, variables),
+    execute: async ({ run }, variables, viewer, counted = false) =>
+      run(undefined, { viewer, loaders, counted }, variables),
   };
 }

@@ -29,7 +29,8 @@ function limitKind(
   const policy = ratePolicy(kind, limits[kind]);
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
     limiterClass: limiters.classFor(policy),
-    pointsCalculator: (_directive, _source, _args, { viewer }) => (viewer.kind === kind ? 1 : 0),
+    pointsCalculator: (_directive, _source, _args, { viewer, counted }) =>
+      viewer.kind === kind && counted !== true ? 1 : 0,
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     setState: (

@@ -5,6 +5,8 @@ import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
 import { authenticateRequests } from './authenticate-requests.js';
+import { beginResponses } from './begin-responses.js';
+import { allowOrigins } from './cross-origin.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
@@ -17,6 +19,8 @@ export interface AppOptions {
   readonly basePath: string;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
+  /** Of which sites pages may read answers: all, or these. */
+  readonly corsOrigins: '*' | readonly string[];
   readonly log: Logger;
   readonly authenticate: Authenticate;
   /** As `authenticate` counts them. */
@@ -28,7 +32,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, trustProxy, log, authenticate, failures, rest, graphql } = options;
+  const { basePath, trustProxy, corsOrigins, log, authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -39,6 +43,8 @@ export function createApp(options: AppOptions): Express {
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
   app.use(logRequests(log));
+  app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));
   app.use(answerPages(basePath));
   app.use(`${basePath}/api/v1`, restHandler(rest));

@@ -1,15 +1,19 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import { answerClientErrors } from './client-errors.js';
+import { readTarget } from './request-head.js';
+import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
 /** Where to listen. Port 0 takes a free one. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
+  /** Absent: TIME_LIMITS. */
+  readonly timeLimits?: TimeLimits | undefined;
 }
 
 /** A server that answers. */
@@ -30,15 +34,33 @@ const SWEEP_EVERY = 50;
  */
 export async function startHttpServer(
   listener: RequestListener,
-  { host, port, log }: ListenOptions,
+  { host, port, log, timeLimits = TIME_LIMITS }: ListenOptions,
 ): Promise<HttpServer> {
-  const server = createServer(listener);
+  const answer: RequestListener = (request, response) => {
+    readTarget(request);
+    listener(request, response);
+  };
+  const server = createServer(optionsOf(timeLimits), answer);
+  server.setTimeout(timeLimits.silence);
+  // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', answer);
   answerClientErrors(server, log);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port), { cause: error });
   });
   return { port: portOf(server), close: () => close(server) };
+}
+
+function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
+  return {
+    headersTimeout: header,
+    requestTimeout: request,
+    keepAliveTimeout: idle,
+    connectionsCheckingInterval: checkEvery,
+    // Whoever answers refuses it, in the shape that all refusals have.
+    requireHostHeader: false,
+  };
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number): string {

@@ -1,6 +1,7 @@
 import type { Handler } from 'express';
 import { requireReading } from '../rest/v1/require-reading.js';
 import { ROUTES } from '../rest/v1/routes.js';
+import { pagePolicy } from './content-security-policy.js';
 
 /**
  * The page at the root: where to find what. It loads nothing.
@@ -14,8 +15,7 @@ export function startPage(basePath: string): Handler {
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-length': page.length,
-      'content-security-policy':
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      'content-security-policy': pagePolicy(),
     });
     response.end(page);
   };

@@ -5,4 +5,6 @@ import type { Loaders } from '../loaders/create-loaders.js';
 export interface RequestContext {
   readonly viewer: Viewer;
   readonly loaders: Loaders;
+  /** Whether the request's domain was counted against the rate limit by an operation before. */
+  readonly counted?: boolean;
 }

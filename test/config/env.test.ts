@@ -37,6 +37,7 @@ test('without any setting, the defaults hold', () => {
       connectionsPerAddress: 4,
       lease: 120_000,
     },
+    http: { maxAge: 0, corsOrigins: [] },
   });
 });
 
@@ -76,6 +77,8 @@ test('each setting is read', () => {
     OBSERVE_QUESTIONS_PER_RESOLVER: '100',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
     OBSERVE_LEASE: '30s',
+    HTTP_MAX_AGE: '300',
+    CORS_ORIGINS: 'https://app.example',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -121,6 +124,7 @@ test('each setting is read', () => {
       connectionsPerAddress: 1,
       lease: 30_000,
     },
+    http: { maxAge: 300, corsOrigins: ['https://app.example'] },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
 });

@@ -4,6 +4,7 @@ import { SCOPES, type Scope } from '../../src/auth/viewer.js';
 import { readSettings } from '../../src/config/env.js';
 import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
+import type { TimeLimits } from '../../src/http/time-limits.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
 import { requireDocumentedAnswers } from './documented-fetch.js';
@@ -12,6 +13,8 @@ import { requireDocumentedAnswers } from './documented-fetch.js';
 export interface TestServiceOptions extends Partial<Settings> {
   /** An open, migrated database, which stays open; absent: one of the service's own. */
   readonly database?: Database;
+  /** How long clients may take; absent: as long as always. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /** What a token for a test is to be; by default it has a name of its own, all scopes, and no end. */
@@ -38,12 +41,16 @@ export interface TestService {
  * must be documented: documented-fetch.ts.
  */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { database: given, ...overrides } = options;
+  const { database: given, timeLimits, ...overrides } = options;
   const database = given ?? (await openTestDatabase());
   const logged: Record<string, unknown>[] = [];
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
-  const { url, port, stop } = await startApplication(settings, { database, log });
+  const { url, port, stop } = await startApplication(settings, {
+    database,
+    log,
+    ...(timeLimits && { timeLimits }),
+  });
   requireDocumentedAnswers(url);
   return {
     url,

@@ -31,7 +31,7 @@ function fileHandler(name: string, mediaType: string): Handler {
   return (request, response, next) => {
     requireReading(request, response);
     const compressed = request.acceptsEncodings('gzip', 'identity') === 'gzip';
-    response.set({ 'content-type': mediaType, 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    response.set({ 'content-type': mediaType, 'cache-control': 'no-cache' });
     if (compressed) response.setHeader('content-encoding', 'gzip');
     const options = { root: FOLDER, cacheControl: false, acceptRanges: false };
     response.sendFile(compressed ? `${name}.gz` : name, options, (error?: Error) => {

@@ -10,7 +10,7 @@ export function docsPage(assets: string): FixedAnswer {
     elementId: 'swagger-ui',
     start: START,
     // Pictures in the styles.
-    sources: { 'img-src': "'self' data:" },
+    sources: { 'img-src': ["'self'", 'data:'] },
   });
 }
 

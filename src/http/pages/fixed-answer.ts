@@ -16,12 +16,13 @@ export interface FixedAnswer {
  */
 export function fixedAnswer({ mediaType, body, headers = {} }: FixedAnswer): Handler {
   const bytes = Buffer.from(body);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-  const fields = { 'cache-control': 'no-cache', etag, ...headers };
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
+  const fields = { 'cache-control': 'no-cache', etag: `W/${tag}`, ...headers };
   return (request, response) => {
     requireReading(request, response);
     response.set(fields);
-    if (names(request.headers['if-none-match'], etag)) {
+    if (names(request.headers['if-none-match'], tag)) {
       response.writeHead(304).end();
       return;
     }
@@ -33,7 +34,7 @@ export function fixedAnswer({ mediaType, body, headers = {} }: FixedAnswer): Han
  * Whether an If-None-Match field names a validator (RFC 9110, section 13.1.2). Express' own look at it takes
  * the `Cache-Control: no-cache` of a request, which fetch() adds, for the wish to have the body again.
  */
-function names(field: string | undefined, etag: string): boolean {
+function names(field: string | undefined, tag: string): boolean {
   if (field === undefined) return false;
-  return field.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  return field.split(',').some((named) => named.trim() === '*' || named.trim().replace(/^W\//, '') === tag);
 }

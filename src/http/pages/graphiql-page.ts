@@ -13,7 +13,7 @@ export function graphiqlPage(assets: string): FixedAnswer {
     elementId: 'graphiql',
     start: startOf(assets),
     // Fonts and pictures are in the styles.
-    sources: { 'worker-src': "'self'", 'font-src': 'data:', 'img-src': "'self' data:" },
+    sources: { 'worker-src': ["'self'"], 'font-src': ['data:'], 'img-src': ["'self'", 'data:'] },
   });
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type PolicySources, pagePolicy } from '../content-security-policy.js';
 import type { FixedAnswer } from './fixed-answer.js';
 
 /** What a page is made of. */
@@ -12,7 +13,7 @@ export interface HtmlPage {
   /** What runs when the scripts are loaded. */
   readonly start: string;
   /** Sources of the Content-Security-Policy beyond the scripts and styles, by directive. */
-  readonly sources: Readonly<Record<string, string>>;
+  readonly sources: PolicySources;
 }
 
 /**
@@ -45,20 +46,13 @@ export function htmlPage({ title, styles, scripts, elementId, start, sources }: 
   };
 }
 
-function policyOf(start: string, sources: HtmlPage['sources']): string {
+function policyOf(start: string, sources: PolicySources): string {
   const digest = createHash('sha256').update(start).digest('base64');
-  const directives: Readonly<Record<string, string>> = {
-    'default-src': "'none'",
-    'script-src': `'self' 'sha256-${digest}'`,
+  return pagePolicy({
+    'script-src': ["'self'", `'sha256-${digest}'`],
     // Both pages' libraries write styles into elements; what could be injected so is how they look.
-    'style-src': "'self' 'unsafe-inline'",
-    'connect-src': "'self'",
+    'style-src': ["'self'", "'unsafe-inline'"],
+    'connect-src': ["'self'"],
     ...sources,
-    'base-uri': "'none'",
-    'form-action': "'none'",
-    'frame-ancestors': "'none'",
-  };
-  return Object.entries(directives)
-    .map(([directive, list]) => `${directive} ${list}`)
-    .join('; ');
+  });
 }

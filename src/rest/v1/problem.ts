@@ -69,7 +69,7 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
     ...problem.headers,
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(text),
-    vary: 'Accept',
+    vary: ['Accept', response.getHeader('vary') ?? []].flat().join(', '),
   });
   response.end(text);
 }

@@ -31,7 +31,7 @@ let url: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
-  const rest = createRestV1(openDoor(database), TABLE);
+  const rest = createRestV1(openDoor(database), { maxAge: 0 }, TABLE);
   server = createServer((request, response) => {
     rest(request, response, request.url ?? '', anonymous()).catch((error) =>
       sendProblem(

@@ -19,27 +19,33 @@ export const HEADER_FIELDS = {
   ETag: {
     description: 'The validator of the body, for `If-None-Match` (RFC 9110, section 8.8.3).',
     schema: { type: 'string', pattern: '^(W/)?"[^"]*"$' },
+    required: true,
   },
   'Last-Modified': {
     description:
       'When something was last recorded of the domain, for `If-Modified-Since` (RFC 9110, section 8.8.2).',
     schema: TEXT,
+    required: true,
   },
   'Cache-Control': {
     description: 'Who may keep the answer, and for how long without asking again (RFC 9111, section 5.2).',
     schema: TEXT,
+    required: true,
   },
   Vary: {
     description: 'The header fields of the request that the answer depends on (RFC 9110, section 12.5.5).',
     schema: TEXT,
+    required: true,
   },
   RateLimit: {
     description: 'What is left of the budget of requests (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
+    required: true,
   },
   'RateLimit-Policy': {
     description: 'The budget of requests (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
+    required: true,
   },
   'Retry-After': {
     description: 'After how many seconds to try again (RFC 9110, section 10.2.3).',

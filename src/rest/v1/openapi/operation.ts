@@ -73,7 +73,6 @@ function responsesOf(route: Route): Readonly<Record<string, object>> {
   ];
   const cached: readonly HeaderFieldName[] = [
     'ETag',
-    'Last-Modified',
     'Cache-Control',
     'Vary',
     'RateLimit',
@@ -82,7 +81,7 @@ function responsesOf(route: Route): Readonly<Record<string, object>> {
   return {
     200: {
       description: 'What is recorded.',
-      headers: headersOf([...always, ...cached]),
+      headers: headersOf([...always, 'Last-Modified', ...cached]),
       content: {
         'application/json': {
           schema: schemaReference(route.body),

@@ -53,7 +53,7 @@ export function problemResponse(
   const content = { schema: schemaOf(status), examples: examplesOf(examples) };
   return {
     description: MEANING_OF_STATUS[status],
-    headers: headersOf([...always, 'Vary', ...FIELDS_OF_STATUS[status]]),
+    headers: headersOf([...always, 'Vary', 'Cache-Control', ...FIELDS_OF_STATUS[status]]),
     content: { 'application/json': content, 'application/problem+json': content },
   };
 }
