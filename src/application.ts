@@ -1,5 +1,6 @@
 import { createAuthentication } from './auth/authenticate.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
+import { type KnownOperations, readPersistedOnly } from './config/known-operations.js';
 import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
@@ -42,12 +43,14 @@ export interface ApplicationParts {
 /**
  * Builds the parts of the service, joins them, and listens.
  *
- * @throws OperationError, one line, where the database cannot be opened or the address not be taken.
+ * @throws OperationError, one line, where the database cannot be opened, the address not be taken, or a
+ * known operation not be answered; UsageError where the file of known operations is not in order.
  */
 export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
+  const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const making = settings.samples ? 'unfilled' : 'empty';
   const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
@@ -58,7 +61,7 @@ export async function startApplication(
     await database.markFilled();
     const exampleDomain = await findExample(database);
     const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log);
+    const server = await serve(settings, database, log, knownOperations);
     const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
     return {
       url: urlOf(settings, server.port),
@@ -78,12 +81,23 @@ export async function startApplication(
 }
 
 /** The parts that answer, from the database up. */
-async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
+async function serve(
+  settings: Settings,
+  database: Database,
+  log: Logger,
+  knownOperations: KnownOperations | undefined,
+): Promise<HttpServer> {
   const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
   const onInternalError = (error: unknown) =>
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
   const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
-  const graphql = await createGraphqlServer(door, { onInternalError, sandbox: true, introspection: true });
+  const graphql = await createGraphqlServer(door, {
+    onInternalError,
+    sandbox: knownOperations === undefined,
+    introspection: settings.graphql.introspection,
+    maxCost: settings.graphql.maxCost,
+    knownOperations,
+  });
   const tokens = createTokenVerifier(database.prisma, now);
   const app = createApp({
     basePath,

@@ -18,7 +18,7 @@ import {
   parseSource,
   parseTimeout,
 } from './parse-observe.js';
-import { LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
+import { type GraphqlSettings, LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -55,6 +55,7 @@ export function readSettings(environment: Environment = process.env): Settings {
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
     observe: readObserveSettings(read),
+    graphql: readGraphqlSettings(read),
   };
 }
 
@@ -84,6 +85,17 @@ function readObserveSettings(read: Read): ObserveSettings {
     questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
     connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
     lease: read('OBSERVE_LEASE', '2m', parseLease),
+  };
+}
+
+const HIGHEST_COST = 1_000_000_000;
+
+function readGraphqlSettings(read: Read): GraphqlSettings {
+  return {
+    maxCost: read('GRAPHQL_MAX_COST', '100000', (name, value) => parseInteger(name, value, 1, HIGHEST_COST)),
+    introspection:
+      read('GRAPHQL_INTROSPECTION', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
+    persistedOnly: read('PERSISTED_ONLY', '', (_name, value) => (value === '' ? undefined : resolve(value))),
   };
 }
 

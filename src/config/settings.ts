@@ -35,6 +35,17 @@ export interface Settings {
    */
   readonly trustProxy: number | readonly string[];
   readonly observe: ObserveSettings;
+  readonly graphql: GraphqlSettings;
+}
+
+/** What GraphQL answers. */
+export interface GraphqlSettings {
+  /** What one request may cost. */
+  readonly maxCost: number;
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean;
+  /** The file of the operations that alone are answered; undefined: any operation is. */
+  readonly persistedOnly: string | undefined;
 }
 
 /** How domains are observed. Durations are milliseconds. */

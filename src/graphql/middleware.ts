@@ -4,6 +4,7 @@ import { answerByApollo } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
+import { refusalOfUnlisted } from './persisted/unlisted-refusal.js';
 import { refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
 import type { GraphqlServer } from './server.js';
@@ -40,7 +41,10 @@ async function answer(
   response: Response,
   viewer: Viewer,
 ): Promise<void> {
-  const quick = refusalOfNothing(request, server.sandbox) ?? (await answerFrequent(server, request, viewer));
+  const quick =
+    refusalOfNothing(request, server.sandbox) ??
+    refusalOfUnlisted(request, server.persisted) ??
+    (await answerFrequent(server, request, viewer));
   send(response, quick ?? (await answerByApollo(server, request, viewer)));
 }
 

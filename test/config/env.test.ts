@@ -34,6 +34,7 @@ test('without any setting, the defaults hold', () => {
       connectionsPerAddress: 4,
       lease: 120_000,
     },
+    graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
 });
 
@@ -66,6 +67,9 @@ test('each setting is read', () => {
     OBSERVE_QUESTIONS_PER_RESOLVER: '100',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
     OBSERVE_LEASE: '30s',
+    GRAPHQL_MAX_COST: '5000',
+    GRAPHQL_INTROSPECTION: 'off',
+    PERSISTED_ONLY: 'operations.json',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -101,6 +105,7 @@ test('each setting is read', () => {
       connectionsPerAddress: 1,
       lease: 30_000,
     },
+    graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
 });
@@ -108,9 +113,10 @@ test('each setting is read', () => {
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
   const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
+  const graphql = ['GRAPHQL_MAX_COST', 'GRAPHQL_INTROSPECTION', 'PERSISTED_ONLY'];
   const observe = ['DNS_TYPES', 'DNS_TIMEOUT', 'HTTP_PORT', 'IGNORED_HEADERS', 'PRIVATE', 'CONCURRENCY'];
   const observing = observe.map((name) => `OBSERVE_${name}`);
-  const empty = Object.fromEntries([...names, ...more, ...observing].map((name) => [name, '']));
+  const empty = Object.fromEntries([...names, ...more, ...graphql, ...observing].map((name) => [name, '']));
   expect(readSettings(empty)).toEqual(readSettings({}));
   expect(readSettings({ ANONYMOUS_SCOPES: '' }).anonymousScopes).toEqual(new Set());
 });
@@ -143,6 +149,8 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['BASE_PATH', '/a?b', 'write a path of letters'],
     ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
     ['ROLE', 'worker', 'write all or api'],
+    ['GRAPHQL_MAX_COST', '0', 'write a whole number from 1 to'],
+    ['GRAPHQL_INTROSPECTION', 'yes', 'write on or off'],
     ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
     ['RATE_LIMIT_TOKEN', '1.5', 'write a whole number from 1 to'],
     ['ANONYMOUS_SCOPES', 'dns', 'dns is no scope; write some of dns:read, headers:read'],
