@@ -37,7 +37,7 @@ export function examine(schema: GraphQLSchema, text: string): Examination {
 
 function parseIfPossible(text: string): DocumentNode | undefined {
   try {
-    return parse(text, { maxTokens: MOST_TOKENS });
+    return parse(text, { maxTokens: MOST_TOKENS, noLocation: true });
   } catch {
     return undefined;
   }

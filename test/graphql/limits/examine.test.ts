@@ -64,6 +64,12 @@ describe('at its limit a document passes, and beyond it is refused', () => {
     ['20 levels of fields', deep(20), deep(21), /fields more than 20 levels deep/],
     ['500 aliases', aliases(500), aliases(501), /more than 500 aliases/],
     [
+      '500 aliases in operations and fragments together',
+      `query A { b { ${times(250, (index) => `a${index}: a`)} } } fragment F on Domain { ${times(250, (index) => `a${index}: a`)} }`,
+      `query A { b { ${times(250, (index) => `a${index}: a`)} } } fragment F on Domain { ${times(251, (index) => `a${index}: a`)} }`,
+      /more than 500 aliases/,
+    ],
+    [
       '500 aliases by fragments',
       `{ b { ...A } c { ...A } } fragment A on Domain { ${times(250, (index) => `a${index}: a`)} }`,
       `{ b { ...A } x: c { ...A } } fragment A on Domain { ${times(250, (index) => `a${index}: a`)} }`,
@@ -134,6 +140,12 @@ describe('a document is refused, however its size is hidden', () => {
   ])('%s', (_case, text) => {
     expect(() => examine(schema, text)).toThrow(QueryTooComplexError);
   });
+});
+
+test('the colons of arguments, variables and their objects are no aliases', () => {
+  const values = times(600, (index) => `v${index}: {w: [{x: $y}]}`);
+  const text = `query ($y: Int, ${times(600, (index) => `$v${index}: Int`)}) { domain(${values}) @d(${values}) { name } }`;
+  expect(() => examine(schema, text)).not.toThrow();
 });
 
 describe('normal requests are within the limits', () => {
