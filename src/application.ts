@@ -25,6 +25,8 @@ export interface Application {
   readonly port: number;
   /** Where the database is, for people: one phrase, without user and password. */
   readonly databasePlace: string;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser. */
+  readonly sandbox: boolean;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
   /** A domain that something is recorded of; null: there is none. */
@@ -67,6 +69,7 @@ export async function startApplication(
       url: urlOf(settings, server.port),
       port: server.port,
       databasePlace: database.place,
+      sandbox: knownOperations === undefined,
       sampleDomains,
       exampleDomain,
       async stop() {

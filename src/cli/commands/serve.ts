@@ -23,7 +23,7 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Application): string {
+function welcome({ url, databasePlace, sandbox, sampleDomains, exampleDomain }: Application): string {
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -34,7 +34,7 @@ function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Applicati
   return [
     ...samples,
     `Serving at ${url}/`,
-    `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
+    `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
     `REST:     ${rest}`,
     `Database: ${databasePlace}`,
     ...example,
