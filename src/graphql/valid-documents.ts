@@ -3,6 +3,8 @@ import { SizedCache } from '../model/sized-cache.js';
 
 /** Characters. A document takes 70 times as much memory as its text: 28 MB at most. */
 const MOST_CHARACTERS = 400_000;
+/** What the smallest document takes besides. */
+const CHARACTERS_BESIDES = 100;
 
 /** For Apollo Server: the valid documents that came last, parsed. */
 export class ValidDocuments {
@@ -13,7 +15,7 @@ export class ValidDocuments {
   }
 
   async set(key: string, document: DocumentNode): Promise<void> {
-    this.#documents.set(key, document, document.loc?.end ?? MOST_CHARACTERS);
+    this.#documents.set(key, document, (document.loc?.end ?? MOST_CHARACTERS) + CHARACTERS_BESIDES);
   }
 
   async delete(key: string): Promise<boolean> {

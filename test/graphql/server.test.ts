@@ -273,10 +273,21 @@ describe('what is wrong with a request is said with a code', () => {
     expect(logged).toEqual([]);
   });
 
-  test('but nothing of the schema is given away by it', async () => {
-    const { app } = await serve({ introspection: false });
-    const response = await post(app, '{ domain(name: "a.example") { nam } }');
-    expect(response.text).not.toContain('Did you mean');
+  test.each([
+    '{ domain(name: "a.example") { nam } }',
+    '{ domai }',
+    '{ domain(nam: "a.example") { name } }',
+    '{ domain(name: "a.example") { ... on Domai { name } } }',
+    '{ domain(name: "a.example") @skp(if: true) { name } }',
+    '{ domain(name: "a.example") { dnsRecords { host } } }',
+    'query ($n: Strin!) { domain(name: $n) { name } }',
+  ])('but nothing of the schema is given away by it: %s', async (query) => {
+    for (const introspection of [true, false]) {
+      const { app } = await serve({ introspection });
+      const response = await post(app, query);
+      expect(response.status).toBe(400);
+      expect(response.text).not.toContain('Did you mean');
+    }
   });
 });
 
@@ -306,11 +317,25 @@ describe('the schema', () => {
     expect(response.body.data.__schema.queryType).toMatchObject({ name: 'Query' });
   });
 
-  test('cannot be asked for where that is switched off', async () => {
+  test.each([
+    getIntrospectionQuery(),
+    '{ __type(name: "Domain") { name } }',
+    'query { ...F } fragment F on Query { s: __schema { queryType { name } } }',
+  ])('cannot be asked for where that is switched off: %.40s', async (query) => {
     const { app } = await serve({ introspection: false });
-    const response = await post(app, getIntrospectionQuery());
+    const response = await post(app, query);
     expect(response.status).toBe(400);
     expect(response.body.data).toBeUndefined();
+    expect(response.body.errors[0]).toMatchObject({
+      message: 'This service does not show its schema: __schema and __type are off.',
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  });
+
+  test('has its __typename all the same', async () => {
+    const { app } = await serve({ introspection: false });
+    const response = await post(app, '{ __typename domain(name: "a.example") { __typename } }');
+    expect(response.body.data).toEqual({ __typename: 'Query', domain: { __typename: 'Domain' } });
   });
 });
 

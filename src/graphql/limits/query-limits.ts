@@ -12,8 +12,9 @@ export interface AskedOperation {
   readonly variables: Variables;
 }
 
-/** The characters of the documents whose examination is remembered. */
-const REMEMBERED = 1_000_000;
+/** The characters of the documents whose examination is remembered, and what one takes besides, likewise. */
+const REMEMBERED = 2_000_000;
+const REMEMBERED_BESIDES = 500;
 
 /** The limits on what one request may ask for. */
 export class QueryLimits {
@@ -45,7 +46,9 @@ export class QueryLimits {
   examined(source: string): Examination {
     const known = this.#examined.get(source);
     const examination = known ?? examineOrRefuse(this.#schema, source);
-    if (known === undefined) this.#examined.set(source, examination, source.length);
+    if (known === undefined) {
+      this.#examined.set(source, examination, source.length + REMEMBERED_BESIDES);
+    }
     if (examination instanceof QueryTooComplexError) throw examination;
     return examination;
   }
