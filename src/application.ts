@@ -3,6 +3,7 @@ import { type AuthenticationOptions, createAuthentication } from './auth/authent
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
+import { type KnownOperations, readPersistedOnly } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
@@ -31,6 +32,8 @@ export interface Application {
   readonly port: number;
   /** Where the database is, for people: one phrase, without user and password. */
   readonly databasePlace: string;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser. */
+  readonly sandbox: boolean;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
   /** How many domains are watched; null: this process does not observe them. */
@@ -53,12 +56,14 @@ export interface ApplicationParts {
 /**
  * Builds the parts of the service, joins them, and listens.
  *
- * @throws OperationError, one line, where the database cannot be opened or the address not be taken.
+ * @throws OperationError, one line, where the database cannot be opened, the address not be taken, or a
+ * known operation not be answered; UsageError where the file of known operations is not in order.
  */
 export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
+  const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const making = settings.samples ? 'unfilled' : 'empty';
   const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
@@ -70,12 +75,13 @@ export async function startApplication(
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log, parts.timeLimits);
+    const server = await serve({ settings, database, log, knownOperations, timeLimits: parts.timeLimits });
     const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
     return {
       url: urlOf(settings, server.port),
       port: server.port,
       databasePlace: database.place,
+      sandbox: knownOperations === undefined,
       sampleDomains,
       watchedDomains,
       exampleDomain,
@@ -90,23 +96,32 @@ export async function startApplication(
   }
 }
 
+interface ServingParts {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly knownOperations: KnownOperations | undefined;
+  readonly timeLimits: TimeLimits | undefined;
+}
+
 /** The parts that answer, from the database up. */
-async function serve(
-  settings: Settings,
-  database: Database,
-  log: Logger,
-  timeLimits: TimeLimits | undefined,
-): Promise<HttpServer> {
+async function serve(parts: ServingParts): Promise<HttpServer> {
+  const { settings, database, log, knownOperations, timeLimits } = parts;
   const { basePath, trustProxy, rateLimits, penaltyLimits, host, port } = settings;
   const redis = settings.redisUrl === undefined ? undefined : await openRedisStore(settings.redisUrl, log);
   const limiters = createLimiters(redis);
   const failures = limiters.penalties('failures', penaltyLimits.failures);
-  const documents = limiters.penalties('documents', penaltyLimits.documents);
   const onInternalError = (error: unknown) =>
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
   const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits, limiters });
-  const options = { onInternalError, sandbox: true, introspection: true, documents };
-  const graphql = await createGraphqlServer(door, options);
+  const graphql = await createGraphqlServer(door, {
+    onInternalError,
+    sandbox: knownOperations === undefined,
+    introspection: settings.graphql.introspection,
+    maxCost: settings.graphql.maxCost,
+    knownOperations,
+    documents: limiters.penalties('documents', penaltyLimits.documents),
+  });
   const app = createApp({
     basePath,
     trustProxy,

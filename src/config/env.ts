@@ -23,6 +23,7 @@ import {
 import {
   AUTH_REQUIREMENTS,
   type AuthSettings,
+  type GraphqlSettings,
   LOG_LEVELS,
   type ObserveSettings,
   ROLES,
@@ -76,6 +77,7 @@ export function readSettings(environment: Environment = process.env): Settings {
       maxAge: read('HTTP_MAX_AGE', '0', (name, value) => parseInteger(name, value, 0, LONGEST_MAX_AGE)),
       corsOrigins: read('CORS_ORIGINS', '', parseCorsOrigins),
     },
+    graphql: readGraphqlSettings(read),
   };
 }
 
@@ -117,6 +119,17 @@ function readObserveSettings(read: Read): ObserveSettings {
     questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
     connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
     lease: read('OBSERVE_LEASE', '2m', parseLease),
+  };
+}
+
+const HIGHEST_COST = 1_000_000_000;
+
+function readGraphqlSettings(read: Read): GraphqlSettings {
+  return {
+    maxCost: read('GRAPHQL_MAX_COST', '100000', (name, value) => parseInteger(name, value, 1, HIGHEST_COST)),
+    introspection:
+      read('GRAPHQL_INTROSPECTION', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
+    persistedOnly: read('PERSISTED_ONLY', '', (_name, value) => (value === '' ? undefined : resolve(value))),
   };
 }
 

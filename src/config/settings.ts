@@ -41,6 +41,7 @@ export interface Settings {
   readonly trustProxy: number | readonly string[];
   readonly observe: ObserveSettings;
   readonly http: HttpSettings;
+  readonly graphql: GraphqlSettings;
 }
 
 /** What HTTP clients are told besides the data. */
@@ -69,6 +70,16 @@ export interface IdentityProviderSettings {
   /** What a token's claims `iss` and `aud` must say. */
   readonly issuer: string;
   readonly audience: string;
+}
+
+/** What GraphQL answers. */
+export interface GraphqlSettings {
+  /** What one request may cost. */
+  readonly maxCost: number;
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean;
+  /** The file of the operations that alone are answered; undefined: any operation is. */
+  readonly persistedOnly: string | undefined;
 }
 
 /** How domains are observed. Durations are milliseconds. */

@@ -7,6 +7,7 @@ import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
 import { limitDocuments } from './limit-documents.js';
+import { refusalOfUnlisted } from './persisted/unlisted-refusal.js';
 import { getsPage, refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
 import type { GraphqlServer } from './server.js';
@@ -55,7 +56,10 @@ async function answer(
 async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer): Promise<HttpAnswer> {
   if (getsPage(request, server.sandbox)) return answerByApollo(server, request, viewer);
   requireToken(viewer);
-  const quick = refusalOfNothing(request, server.sandbox) ?? (await answerFrequent(server, request, viewer));
+  const quick =
+    refusalOfNothing(request, server.sandbox) ??
+    refusalOfUnlisted(request, server.persisted) ??
+    (await answerFrequent(server, request, viewer));
   if (quick !== undefined) return quick;
   return limitDocuments(server.documents, viewer, () => answerByApollo(server, request, viewer));
 }

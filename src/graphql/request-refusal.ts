@@ -43,7 +43,7 @@ export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer
     if (!isEmpty(request.body)) return undefined;
     return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
   }
-  if (request.query['query'] || getsPage(request, sandbox)) return undefined;
+  if (request.query['query'] || request.query['extensions'] || getsPage(request, sandbox)) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
   return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
 }

@@ -38,6 +38,7 @@ test('without any setting, the defaults hold', () => {
       lease: 120_000,
     },
     http: { maxAge: 0, corsOrigins: [] },
+    graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
 });
 
@@ -79,6 +80,9 @@ test('each setting is read', () => {
     OBSERVE_LEASE: '30s',
     HTTP_MAX_AGE: '300',
     CORS_ORIGINS: 'https://app.example',
+    GRAPHQL_MAX_COST: '5000',
+    GRAPHQL_INTROSPECTION: 'off',
+    PERSISTED_ONLY: 'operations.json',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -125,6 +129,7 @@ test('each setting is read', () => {
       lease: 30_000,
     },
     http: { maxAge: 300, corsOrigins: ['https://app.example'] },
+    graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
 });
@@ -132,9 +137,10 @@ test('each setting is read', () => {
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
   const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
+  const graphql = ['GRAPHQL_MAX_COST', 'GRAPHQL_INTROSPECTION', 'PERSISTED_ONLY'];
   const observe = ['DNS_TYPES', 'DNS_TIMEOUT', 'HTTP_PORT', 'IGNORED_HEADERS', 'PRIVATE', 'CONCURRENCY'];
   const observing = observe.map((name) => `OBSERVE_${name}`);
-  const empty = Object.fromEntries([...names, ...more, ...observing].map((name) => [name, '']));
+  const empty = Object.fromEntries([...names, ...more, ...graphql, ...observing].map((name) => [name, '']));
   expect(readSettings(empty)).toEqual(readSettings({}));
   expect(readSettings({ ANONYMOUS_SCOPES: '' }).anonymousScopes).toEqual(new Set());
 });
@@ -167,6 +173,8 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['BASE_PATH', '/a?b', 'write a path of letters'],
     ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
     ['ROLE', 'worker', 'write all or api'],
+    ['GRAPHQL_MAX_COST', '0', 'write a whole number from 1 to'],
+    ['GRAPHQL_INTROSPECTION', 'yes', 'write on or off'],
     ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
     ['RATE_LIMIT_TOKEN', '1.5', 'write a whole number from 1 to'],
     ['RATE_LIMIT_FAILURES', '0', 'write a whole number from 1 to'],

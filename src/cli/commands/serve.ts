@@ -25,7 +25,8 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, databasePlace, sampleDomains, exampleDomain, watchedDomains }: Application): string {
+function welcome(application: Application): string {
+  const { url, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } = application;
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -36,7 +37,7 @@ function welcome({ url, databasePlace, sampleDomains, exampleDomain, watchedDoma
   return [
     ...samples,
     `Serving at ${url}/`,
-    `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
+    `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
     `          ${url}/graphiql (GraphiQL, which needs no internet)`,
     `REST:     ${rest}`,
     `          ${url}/api/v1/docs (documentation)`,
