@@ -1,34 +1,43 @@
+import type { RequestListener } from 'node:http';
 import { createAuthentication } from './auth/authenticate.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
 import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
+import { isDatabaseFailure } from './database/database-failure.js';
 import { migrate } from './database/migrate.js';
 import { createGraphqlDoor } from './graphql/execute.js';
 import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
-import { type HttpServer, startHttpServer } from './http/server.js';
+import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
-import { createLoaders } from './loaders/create-loaders.js';
+import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import { startObserving } from './observing.js';
+import { type Operating, startOperating } from './operating.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createRestV1 } from './rest/v1/handler.js';
+import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metrics.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
+import { createRefusalMetrics } from './telemetry/refusal-metrics.js';
 import { currentRequestId } from './telemetry/request-id.js';
+import { createRequestMetrics } from './telemetry/request-metrics.js';
+import type { Tracing } from './telemetry/tracing.js';
 
 /** The running service. */
 export interface Application {
   /** Of the root, with the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  readonly metricsUrl: string | null;
   /** Where the database is, for people: one phrase, without user and password. */
   readonly databasePlace: string;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
   /** A domain that something is recorded of; null: there is none. */
   readonly exampleDomain: string | null;
-  /** Answers the requests under way, for ten seconds at most, and gives everything back. */
+  /** Answers the requests under way, for as long as the settings say, and gives everything back. */
   stop(): Promise<void>;
 }
 
@@ -57,17 +66,15 @@ export async function startApplication(
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();
     const exampleDomain = await findExample(database);
-    const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log);
-    const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
+    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
+    const running = await run(settings, database, log);
     return {
-      url: urlOf(settings, server.port),
-      port: server.port,
+      ...running,
       databasePlace: database.place,
       sampleDomains,
       exampleDomain,
       async stop() {
-        await Promise.all([server.close(), observing?.stop()]);
+        await running.stop();
         await giveBack();
       },
     };
@@ -77,23 +84,62 @@ export async function startApplication(
   }
 }
 
+/** What runs on an open database. */
+type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
+
+async function run(settings: Settings, database: Database, log: Logger): Promise<Running> {
+  const operating = await startOperating(settings, database, 'answering', log);
+  try {
+    const server = await serve(settings, database, log, operating);
+    const observes = settings.role === 'all';
+    const observing = observes ? startObserving(settings, database, log, now, operating) : null;
+    return {
+      url: urlOf(settings.host, server.port) + settings.basePath,
+      port: server.port,
+      metricsUrl: operating.metricsUrl,
+      async stop() {
+        operating.stopping();
+        await Promise.all([server.close(), observing?.stop()]);
+        await operating.stop();
+      },
+    };
+  } catch (error) {
+    await operating.stop();
+    throw error;
+  }
+}
+
 /** The parts that answer, from the database up. */
-async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
+async function serve(
+  settings: Settings,
+  database: Database,
+  log: Logger,
+  { registry, tracing, endpoint }: Operating,
+): Promise<HttpServer> {
   const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
-  const onInternalError = (error: unknown) =>
+  const refusals = createRefusalMetrics(registry);
+  const onInternalError = (error: unknown) => {
+    refusals.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
     log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
+  };
+  const loaders = createLoaders(database.prisma, aroundBatches(createLoaderMetrics(registry), tracing));
+  const door = createGraphqlDoor({ loaders, rateLimits, onRateLimited: refusals.rateLimited });
   const graphql = await createGraphqlServer(door, { onInternalError, sandbox: true, introspection: true });
   const tokens = createTokenVerifier(database.prisma, now);
   const app = createApp({
     basePath,
     trustProxy,
     log,
+    metrics: createRequestMetrics(registry),
+    tracing,
     authenticate: createAuthentication({ tokens, anonymousScopes }),
     rest: createRestV1(door),
     graphql: graphqlMiddleware(graphql, (request) => request.viewer),
   });
-  const server = await startHttpServer(app, { host, port, log });
+  const listener: RequestListener = (request, response) => {
+    if (!endpoint(request, response)) app(request, response);
+  };
+  const server = await startHttpServer(listener, { host, port, log, lastRequests: settings.shutdownTimeout });
   return {
     ...server,
     async close() {
@@ -118,8 +164,19 @@ async function findExample({ prisma }: Database): Promise<string | null> {
   return found?.name ?? null;
 }
 
-/** An address that a client on this machine can open. */
-function urlOf({ host, basePath }: Settings, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${basePath}`;
+/** Measures each batch, and traces it where traces are sent: what is asked for is in neither. */
+function aroundBatches(metrics: LoaderMetrics, tracing: Tracing | null): AroundBatch {
+  const measured: AroundBatch = async (loader, size, load) => {
+    const began = performance.now();
+    try {
+      return await load();
+    } finally {
+      metrics.loaded(loader, size, (performance.now() - began) / 1000);
+    }
+  };
+  if (tracing === null) return measured;
+  return (loader, size, load) => {
+    const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': size };
+    return tracing.trace(`load ${loader}`, 'client', attributes, () => measured(loader, size, load));
+  };
 }

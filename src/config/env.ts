@@ -18,7 +18,15 @@ import {
   parseSource,
   parseTimeout,
 } from './parse-observe.js';
-import { LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
+import { parseOptionalPort, parseShutdownTimeout, wantsTraces } from './parse-telemetry.js';
+import { secretsIn } from './secrets.js';
+import {
+  LOG_LEVELS,
+  type ObserveSettings,
+  ROLES,
+  type Settings,
+  type TelemetrySettings,
+} from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,7 +62,10 @@ export function readSettings(environment: Environment = process.env): Settings {
     anonymousScopes: parseScopes('ANONYMOUS_SCOPES', environment['ANONYMOUS_SCOPES'] ?? 'search:read'),
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', parseShutdownTimeout),
     observe: readObserveSettings(read),
+    telemetry: readTelemetrySettings(read),
+    secrets: secretsIn(environment),
   };
 }
 
@@ -84,6 +95,20 @@ function readObserveSettings(read: Read): ObserveSettings {
     questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
     connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
     lease: read('OBSERVE_LEASE', '2m', parseLease),
+  };
+}
+
+function readTelemetrySettings(read: Read): TelemetrySettings {
+  const text = (name: string) => read(name, '', (_name, value) => value);
+  return {
+    metricsPort: read('METRICS_PORT', '', parseOptionalPort),
+    metricsHost: read('METRICS_HOST', '127.0.0.1', (_name, value) => value),
+    traces: wantsTraces({
+      disabled: text('OTEL_SDK_DISABLED'),
+      exporter: text('OTEL_TRACES_EXPORTER'),
+      protocol: text('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || text('OTEL_EXPORTER_OTLP_PROTOCOL'),
+      endpoint: text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || text('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { limitRates, type RateLimits } from './rate-limit.js';
+import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
@@ -37,11 +37,12 @@ export interface GraphqlDoor {
 export interface GraphqlDoorOptions {
   readonly loaders: Loaders;
   readonly rateLimits: RateLimits;
+  readonly onRateLimited?: OnRateLimited | undefined;
 }
 
 /** Opens the door: one for a process, since it counts what each client asks for. */
-export function createGraphqlDoor({ loaders, rateLimits }: GraphqlDoorOptions): GraphqlDoor {
-  const schema = limitRates(createSchema(), rateLimits);
+export function createGraphqlDoor({ loaders, rateLimits, onRateLimited }: GraphqlDoorOptions): GraphqlDoor {
+  const schema = limitRates(createSchema(), rateLimits, onRateLimited);
   return {
     schema,
     contextFor: (viewer) => ({ viewer, loaders }),

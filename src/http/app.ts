@@ -3,10 +3,13 @@ import type { Authenticate } from '../auth/authenticate.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
+import type { RequestMetrics } from '../telemetry/request-metrics.js';
+import type { Tracing } from '../telemetry/tracing.js';
 import { authenticateRequests } from './authenticate-requests.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
+import { requestKinds } from './request-kind.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -16,6 +19,9 @@ export interface AppOptions {
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
   readonly authenticate: Authenticate;
   readonly rest: RestHandler;
   /** Reads the body itself; who asks is the request's `viewer`. */
@@ -23,7 +29,8 @@ export interface AppOptions {
 }
 
 /** Joins the stages of a request, in their order. */
-export function createApp({ basePath, trustProxy, log, authenticate, rest, graphql }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { basePath, trustProxy, log, metrics, tracing, authenticate, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -33,7 +40,7 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
 
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
-  app.use(logRequests(log));
+  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing }));
   app.use(authenticateRequests(authenticate));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);

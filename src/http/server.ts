@@ -77,3 +77,9 @@ function portOf(server: Server): number {
 function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
   return typeof address === 'object' && address !== null;
 }
+
+/** The address of a server's root, without a slash at the end, that a client on this machine can open. */
+export function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

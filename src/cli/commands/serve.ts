@@ -23,7 +23,7 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Application): string {
+function welcome({ url, metricsUrl, databasePlace, sampleDomains, exampleDomain }: Application): string {
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -37,6 +37,7 @@ function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Applicati
     `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
     `REST:     ${rest}`,
     `Database: ${databasePlace}`,
+    ...(metricsUrl === null ? [] : [`Metrics:  ${metricsUrl}/metrics`]),
     ...example,
     'Stop with Ctrl-C.',
     '',
