@@ -28,6 +28,7 @@ export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers):
       spanNameOf(request, kind),
       attributesOf(request, path, kind),
     );
+    metrics.began();
     response.once('close', () => {
       const duration = performance.now() - began;
       const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;

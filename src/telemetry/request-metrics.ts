@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 /** What a request asks for, in as few words as there are routes: never in a client's own. */
 export interface RequestKind {
@@ -9,6 +9,8 @@ export interface RequestKind {
 
 /** Counts the requests that are answered. */
 export interface RequestMetrics {
+  /** A request has come, which answered() will be called for. */
+  began(): void;
   /**
    * @param kind one object for each kind there is: what is counted is found by it.
    * @param status 0: the client went before there was one.
@@ -28,11 +30,23 @@ interface Tally {
 /**
  * Makes the counters of requests in a registry (once for each registry):
  *
+ * - `dms_http_requests_in_flight`
  * - `dms_http_requests_total{door, operation, status}`
  * - `dms_http_request_duration_seconds{door, operation}`
  */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const tallies = new Map<RequestKind, Tally>();
+  let inFlight = 0;
+  registry.registerMetric(
+    new Gauge({
+      name: 'dms_http_requests_in_flight',
+      help: 'HTTP requests that have come and are not answered yet.',
+      registers: [],
+      collect() {
+        this.set(inFlight);
+      },
+    }),
+  );
   registry.registerMetric(
     new Counter({
       name: 'dms_http_requests_total',
@@ -60,7 +74,11 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     return tally;
   };
   return {
+    began() {
+      inFlight += 1;
+    },
     answered(kind, status, seconds) {
+      inFlight -= 1;
       const { statuses, durations } = tallies.get(kind) ?? tallyOf(kind);
       const counted = statuses.get(status);
       if (counted === undefined) statuses.set(status, { count: 1 });
