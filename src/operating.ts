@@ -6,6 +6,8 @@ import { type Endpoint, nothingHere } from './http/endpoint.js';
 import { createHealth, type Unreadiness } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
 import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
+import { readImportCounts } from './recorder/import-counts.js';
+import { createImportMetrics } from './telemetry/import-metrics.js';
 import type { Logger } from './telemetry/logging.js';
 import { createPoolMetrics } from './telemetry/pool-metrics.js';
 import { processMetrics } from './telemetry/process-metrics.js';
@@ -55,6 +57,7 @@ export async function startOperating(
   const health = createHealth(async () => REASONS[await check()], log);
   const registry = new Registry();
   createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
+  createImportMetrics(registry, () => readImportCounts(pool));
   const exposition = expositionOf(registry);
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
   const tracing = settings.telemetry.traces ? await startTracing(log) : null;

@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['rest', 'graphql', 'auth', 'telemetry', 'model'],
   config: ['auth', 'model'],
   observing: ['config', 'observer', 'recorder', 'database', 'telemetry', 'model'],
-  operating: ['config', 'http', 'database', 'telemetry', 'model'],
+  operating: ['config', 'http', 'recorder', 'database', 'telemetry', 'model'],
   application: [
     ...['observing', 'operating', 'http', 'rest', 'graphql', 'resolvers', 'loaders', 'auth', 'config'],
     ...['observer', 'importers', 'exporters', 'recorder', 'history', 'database', 'telemetry', 'model'],

@@ -1,7 +1,10 @@
 import { request } from 'node:http';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -124,6 +127,25 @@ test('GraphQL’s failures are counted, whatever the status of the response', as
   await failing.stop();
   expect(metrics).toMatch(/^dms_graphql_failures_total\{code="INTERNAL"\} 1$/m);
   expect(metrics).toMatch(/^dms_graphql_failures_total\{code="UNAVAILABLE"\} 0$/m);
+});
+
+test('lines that other processes have imported are counted by outcome, from one import to the next', async () => {
+  const lines = [
+    { at: 1, records: ['192.0.2.1'] },
+    { at: 2, records: ['192.0.2.1'] },
+  ].map(observationLine);
+  const importLines = () =>
+    runDms(['import', '-'], database.environment, Readable.from(`${lines.join('\n')}\nno observation\n`));
+  expect(await importLines()).toMatchObject({ code: 1 });
+  await importLines();
+  const imported = [...(await series())].filter(([name]) => name.startsWith('dms_import'));
+  expect(Object.fromEntries(imported)).toEqual({
+    'dms_import_lines_total{outcome="changed"}': 1,
+    'dms_import_lines_total{outcome="unchanged"}': 1,
+    'dms_import_lines_total{outcome="repeated"}': 1,
+    'dms_import_lines_total{outcome="stale"}': 1,
+    'dms_import_lines_total{outcome="refused"}': 2,
+  });
 });
 
 describe('without a port of their own', () => {

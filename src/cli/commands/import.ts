@@ -5,6 +5,7 @@ import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { RejectsFile } from '../../importers/rejects.js';
+import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
@@ -42,23 +43,31 @@ async function runImport(
   const signal = stopSignal(context);
   const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
+  const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool, { now: context.now });
-    await importFiles(context, { ...options, files, recorder, rejects, signal });
+    await importFiles(context, { ...options, files, recorder, summary, rejects, signal });
   } finally {
+    // What an operator reads of it is no reason to call an import failed that is not.
+    if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
     await database.close();
   }
+}
+
+function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportSummary): ImportCounts {
+  return { changed, unchanged, repeated, stale, refused: linesRefused };
 }
 
 interface ImportRun extends Pick<ImportOptions, 'sort' | 'strict'> {
   readonly files: readonly string[];
   readonly recorder: Recorder;
+  readonly summary: ImportSummary;
   readonly rejects: KeptRefusals | null;
   readonly signal: AbortSignal;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const summary = new ImportSummary();
+  const { summary } = run;
   const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
@@ -73,7 +82,6 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     const end = await importInputs(progress.inputs(run.files, context.stdin), {
       ...run,
       parse: (text) => [parseDmsLine(text, context.now())],
-      summary,
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));
