@@ -1,35 +1,25 @@
-import type { JWTVerifyGetKey } from 'jose';
-import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
-import { createJwtVerifier } from './auth/jwt-verifier.js';
-import { createKeySet } from './auth/key-set.js';
-import { createTokenVerifier } from './auth/token-verifier.js';
-import { type KnownOperations, readPersistedOnly } from './config/known-operations.js';
-import type { IdentityProviderSettings, Settings } from './config/settings.js';
+import { type AnsweringParts, startAnswering } from './answering.js';
+import { readPersistedOnly } from './config/known-operations.js';
+import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
-import { createGraphqlDoor } from './graphql/execute.js';
-import { graphqlMiddleware } from './graphql/middleware.js';
-import { createGraphqlServer } from './graphql/server.js';
-import { createApp } from './http/app.js';
-import { type HttpServer, startHttpServer } from './http/server.js';
+import { urlOf } from './http/server.js';
 import type { TimeLimits } from './http/time-limits.js';
 import { recordSamples } from './importers/samples.js';
-import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
-import { createLimiters } from './rates/limiters.js';
-import { openRedisStore } from './rates/redis-store.js';
+import { startOperating } from './operating.js';
 import { createRecorder } from './recorder/recorder.js';
-import { createRestV1 } from './rest/v1/handler.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
-import { currentRequestId } from './telemetry/request-id.js';
 
 /** The running service. */
 export interface Application {
   /** Of the root, with the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  readonly metricsUrl: string | null;
   /** Where the database is, for people: one phrase, without user and password. */
   readonly databasePlace: string;
   /** Whether `/graphql` opens Apollo Sandbox in a browser. */
@@ -40,7 +30,7 @@ export interface Application {
   readonly watchedDomains: number | null;
   /** A domain that something is recorded of; null: there is none. */
   readonly exampleDomain: string | null;
-  /** Answers the requests under way, for ten seconds at most, and gives everything back. */
+  /** Answers the requests under way, for as long as the settings say, and gives everything back. */
   stop(): Promise<void>;
 }
 
@@ -74,19 +64,18 @@ export async function startApplication(
     await database.markFilled();
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
-    const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve({ settings, database, log, knownOperations, timeLimits: parts.timeLimits });
-    const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
+    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
+    const { timeLimits } = parts;
+    const running = await run({ settings, database, log, knownOperations, timeLimits, now });
     return {
-      url: urlOf(settings, server.port),
-      port: server.port,
+      ...running,
       databasePlace: database.place,
       sandbox: knownOperations === undefined,
       sampleDomains,
       watchedDomains,
       exampleDomain,
       async stop() {
-        await Promise.all([server.close(), observing?.stop()]);
+        await running.stop();
         await giveBack();
       },
     };
@@ -96,76 +85,30 @@ export async function startApplication(
   }
 }
 
-interface ServingParts {
-  readonly settings: Settings;
-  readonly database: Database;
-  readonly log: Logger;
-  readonly knownOperations: KnownOperations | undefined;
-  readonly timeLimits: TimeLimits | undefined;
-}
+/** What runs on an open database. */
+type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
 
-/** The parts that answer, from the database up. */
-async function serve(parts: ServingParts): Promise<HttpServer> {
-  const { settings, database, log, knownOperations, timeLimits } = parts;
-  const { basePath, trustProxy, rateLimits, penaltyLimits, host, port } = settings;
-  const redis = settings.redisUrl === undefined ? undefined : await openRedisStore(settings.redisUrl, log);
-  const limiters = createLimiters(redis);
-  const failures = limiters.penalties('failures', penaltyLimits.failures);
-  const onInternalError = (error: unknown) =>
-    log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  const door = createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits, limiters });
-  const graphql = await createGraphqlServer(door, {
-    onInternalError,
-    sandbox: knownOperations === undefined,
-    introspection: settings.graphql.introspection,
-    maxCost: settings.graphql.maxCost,
-    knownOperations,
-    documents: limiters.penalties('documents', penaltyLimits.documents),
-  });
-  const app = createApp({
-    basePath,
-    trustProxy,
-    corsOrigins: settings.http.corsOrigins,
-    log,
-    authenticate: createAuthentication({ ...authenticationOf(settings, database, log), failures }),
-    failures,
-    rest: createRestV1(door, settings.http),
-    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
-  });
-  const giveBack = async () => {
-    await graphql.apollo.stop();
-    redis?.close();
-  };
-  const listening = startHttpServer(app, { host, port, log, timeLimits });
-  const server = await listening.catch(async (error: unknown) => {
-    await giveBack();
+async function run(parts: Omit<AnsweringParts, 'operating'>): Promise<Running> {
+  const { settings, database, log } = parts;
+  const operating = await startOperating(settings, database, 'answering', log);
+  try {
+    const server = await startAnswering({ ...parts, operating });
+    const observes = settings.role === 'all';
+    const observing = observes ? startObserving(settings, database, log, now, operating) : null;
+    return {
+      url: urlOf(settings.host, server.port) + settings.basePath,
+      port: server.port,
+      metricsUrl: operating.metricsUrl,
+      async stop() {
+        operating.stopping();
+        await Promise.all([server.close(), observing?.stop()]);
+        await operating.stop();
+      },
+    };
+  } catch (error) {
+    await operating.stop();
     throw error;
-  });
-  return {
-    ...server,
-    async close() {
-      await server.close();
-      await giveBack();
-    },
-  };
-}
-
-/** Who is let in: with the service's own tokens, and with those of an identity provider. */
-function authenticationOf(settings: Settings, { prisma }: Database, log: Logger): AuthenticationOptions {
-  const { provider, required } = settings.auth;
-  return {
-    tokens: createTokenVerifier(prisma, now),
-    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
-    anonymousScopes: settings.anonymousScopes,
-    tokenRequired: required === 'all',
-  };
-}
-
-function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {
-  return createKeySet(jwksUrl, {
-    away: (reason) => log.warn({ reason }, "the identity provider's keys cannot be fetched"),
-    back: () => log.info("the identity provider's keys are fetched again"),
-  });
+  }
 }
 
 function now(): Instant {
@@ -181,10 +124,4 @@ async function findExample({ prisma }: Database): Promise<string | null> {
   const sample = await prisma.domain.findUnique({ where: { name: 'example.com' }, select: { name: true } });
   const found = sample ?? (await prisma.domain.findFirst({ select: { name: true } }));
   return found?.name ?? null;
-}
-
-/** An address that a client on this machine can open. */
-function urlOf({ host, basePath }: Settings, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${basePath}`;
 }

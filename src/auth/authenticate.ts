@@ -1,7 +1,6 @@
-import { RateLimitedError, UnauthenticatedError } from '../model/errors.js';
+import { UnauthenticatedError } from '../model/errors.js';
 import { clientKey } from '../rates/client-key.js';
 import type { Penalties } from '../rates/penalties.js';
-import { secondsUntilReset } from '../rates/rate-policy.js';
 import { isJwt } from './jwt-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
@@ -62,8 +61,8 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     const token = BEARER.exec(authorization)?.[1];
     const verifier = token !== undefined && jwts !== undefined && isJwt(token) ? jwts : tokens;
     const usedUp = failures?.usedUp(client);
-    if (usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
-      throw new RateLimitedError(secondsUntilReset(usedUp));
+    if (failures !== undefined && usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
+      throw failures.refusal(usedUp);
     }
     if (token === undefined) return refuse(client, NO_BEARER);
     const viewer = await verifier.verify(token);

@@ -20,6 +20,8 @@ import {
   parseSource,
   parseTimeout,
 } from './parse-observe.js';
+import { parseOptionalPort, parseShutdownTimeout, wantsTraces } from './parse-telemetry.js';
+import { secretsIn } from './secrets.js';
 import {
   AUTH_REQUIREMENTS,
   type AuthSettings,
@@ -28,6 +30,7 @@ import {
   type ObserveSettings,
   ROLES,
   type Settings,
+  type TelemetrySettings,
 } from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
@@ -72,12 +75,15 @@ export function readSettings(environment: Environment = process.env): Settings {
     anonymousScopes: parseScopes('ANONYMOUS_SCOPES', environment['ANONYMOUS_SCOPES'] ?? 'search:read'),
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', parseShutdownTimeout),
     observe: readObserveSettings(read),
     http: {
       maxAge: read('HTTP_MAX_AGE', '0', (name, value) => parseInteger(name, value, 0, LONGEST_MAX_AGE)),
       corsOrigins: read('CORS_ORIGINS', '', parseCorsOrigins),
     },
     graphql: readGraphqlSettings(read),
+    telemetry: readTelemetrySettings(read),
+    secrets: secretsIn(environment),
   };
 }
 
@@ -130,6 +136,20 @@ function readGraphqlSettings(read: Read): GraphqlSettings {
     introspection:
       read('GRAPHQL_INTROSPECTION', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     persistedOnly: read('PERSISTED_ONLY', '', (_name, value) => (value === '' ? undefined : resolve(value))),
+  };
+}
+
+function readTelemetrySettings(read: Read): TelemetrySettings {
+  const text = (name: string) => read(name, '', (_name, value) => value);
+  return {
+    metricsPort: read('METRICS_PORT', '', parseOptionalPort),
+    metricsHost: read('METRICS_HOST', '127.0.0.1', (_name, value) => value),
+    traces: wantsTraces({
+      disabled: text('OTEL_SDK_DISABLED'),
+      exporter: text('OTEL_TRACES_EXPORTER'),
+      protocol: text('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || text('OTEL_EXPORTER_OTLP_PROTOCOL'),
+      endpoint: text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || text('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    }),
   };
 }
 

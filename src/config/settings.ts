@@ -39,9 +39,14 @@ export interface Settings {
    * of these addresses and subnets. Zero hops: none.
    */
   readonly trustProxy: number | readonly string[];
+  /** How long, in milliseconds, requests and observations under way may take once the service stops. */
+  readonly shutdownTimeout: number;
   readonly observe: ObserveSettings;
   readonly http: HttpSettings;
   readonly graphql: GraphqlSettings;
+  readonly telemetry: TelemetrySettings;
+  /** What must not be read in any log: the passwords in other settings. */
+  readonly secrets: readonly string[];
 }
 
 /** What HTTP clients are told besides the data. */
@@ -80,6 +85,15 @@ export interface GraphqlSettings {
   readonly introspection: boolean;
   /** The file of the operations that alone are answered; undefined: any operation is. */
   readonly persistedOnly: string | undefined;
+}
+
+/** What a process tells of itself beside its log. */
+export interface TelemetrySettings {
+  /** Where metrics have an address of their own; 0 takes a free port; absent: they have none. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  /** Whether traces are sent; where to and how is said by OpenTelemetry's own variables. */
+  readonly traces: boolean;
 }
 
 /** How domains are observed. Durations are milliseconds. */

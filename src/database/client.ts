@@ -17,6 +17,8 @@ const ANSWER_LIMIT = 10_000;
 export interface Database {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
+  /** The connections that answers have to themselves, which Prisma uses: a query that takes too long fails. */
+  readonly answeringPool: pg.Pool;
   /** Prisma, for answers: a query that takes too long fails. */
   readonly prisma: PrismaClient;
   readonly home: 'embedded' | 'server';
@@ -71,6 +73,7 @@ function assemble(pools: Pools, membership: EmbeddedMembership | null, place: st
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
+    answeringPool: pools.answering,
     prisma,
     home: membership === null ? 'server' : 'embedded',
     place,

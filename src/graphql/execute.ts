@@ -3,7 +3,7 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { limitRates, type RateLimits } from './rate-limit.js';
+import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
@@ -42,11 +42,13 @@ export interface GraphqlDoorOptions {
   readonly rateLimits: RateLimits;
   /** Where requests are counted; absent: in this process' memory. */
   readonly limiters?: Limiters;
+  readonly onRateLimited?: OnRateLimited | undefined;
 }
 
 /** Opens the door: one for a process, since it counts what each client asks for. */
-export function createGraphqlDoor({ loaders, rateLimits, limiters }: GraphqlDoorOptions): GraphqlDoor {
-  const schema = limitRates(createSchema(), rateLimits, limiters ?? createLimiters());
+export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
+  const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
+  const schema = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   return {
     schema,
     contextFor: (viewer) => ({ viewer, loaders }),

@@ -1,7 +1,5 @@
 import type { Viewer } from '../auth/viewer.js';
-import { RateLimitedError } from '../model/errors.js';
 import type { Penalties } from '../rates/penalties.js';
-import { secondsUntilReset } from '../rates/rate-policy.js';
 import type { HttpAnswer } from './http-answer.js';
 
 /**
@@ -17,12 +15,13 @@ export async function limitDocuments(
   viewer: Viewer,
   answer: () => Promise<HttpAnswer>,
 ): Promise<HttpAnswer> {
-  const usedUp = documents?.usedUp(viewer.rateLimitKey);
+  if (documents === undefined) return answer();
+  const usedUp = documents.usedUp(viewer.rateLimitKey);
   if (usedUp !== undefined) {
     viewer.rates = usedUp;
-    throw new RateLimitedError(secondsUntilReset(usedUp));
+    throw documents.refusal(usedUp);
   }
   const answered = await answer();
-  if (viewer.rates === undefined) viewer.rates = await documents?.add(viewer.rateLimitKey);
+  viewer.rates ??= await documents.add(viewer.rateLimitKey);
   return answered;
 }

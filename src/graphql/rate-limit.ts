@@ -10,21 +10,30 @@ import type { RequestContext } from '../resolvers/context.js';
 /** How often a viewer of each kind may ask for a limited field: occurrences in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
+/** Told of each occurrence of a limited field that is refused. */
+export type OnRateLimited = (viewer: Viewer['kind']) => void;
+
 /**
  * The schema with the limits that its `@rateLimit` names, and with the given ones where it names none.
  * Every occurrence of a field counts. A limiter has one limit for all its clients, so that each kind of
  * viewer has a limiter of its own, in which the other kind's requests cost nothing. What a viewer has left
  * is in its `rates` afterwards.
  */
-export function limitRates(schema: GraphQLSchema, limits: RateLimits, limiters: Limiters): GraphQLSchema {
-  return limitKind(limitKind(schema, 'token', limits, limiters), 'anonymous', limits, limiters);
+export function limitRates(schema: GraphQLSchema, options: RateLimiting): GraphQLSchema {
+  return limitKind(limitKind(schema, 'token', options), 'anonymous', options);
+}
+
+/** The limits, and where requests are counted. */
+export interface RateLimiting {
+  readonly limits: RateLimits;
+  readonly limiters: Limiters;
+  readonly onRateLimited?: OnRateLimited | undefined;
 }
 
 function limitKind(
   schema: GraphQLSchema,
   kind: Viewer['kind'],
-  limits: RateLimits,
-  limiters: Limiters,
+  { limits, limiters, onRateLimited }: RateLimiting,
 ): GraphQLSchema {
   const policy = ratePolicy(kind, limits[kind]);
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
@@ -43,6 +52,7 @@ function limitKind(
       context.viewer.rates = { policy, remaining, resetAfter };
     },
     onLimit: ({ msBeforeNext: resetAfter }) => {
+      onRateLimited?.(kind);
       throw new RateLimitedError(secondsUntilReset({ resetAfter }));
     },
   });

@@ -4,6 +4,8 @@ import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
+import type { RequestMetrics } from '../telemetry/request-metrics.js';
+import type { Tracing } from '../telemetry/tracing.js';
 import { authenticateRequests } from './authenticate-requests.js';
 import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
@@ -11,6 +13,7 @@ import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
+import { requestKinds } from './request-kind.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -22,6 +25,9 @@ export interface AppOptions {
   /** Of which sites pages may read answers: all, or these. */
   readonly corsOrigins: '*' | readonly string[];
   readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
   readonly authenticate: Authenticate;
   /** As `authenticate` counts them. */
   readonly failures?: Penalties;
@@ -32,7 +38,8 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, trustProxy, corsOrigins, log, authenticate, failures, rest, graphql } = options;
+  const { basePath, trustProxy, corsOrigins, log, metrics, tracing } = options;
+  const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -42,7 +49,7 @@ export function createApp(options: AppOptions): Express {
 
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
-  app.use(logRequests(log));
+  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing }));
   app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));

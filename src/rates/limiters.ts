@@ -9,7 +9,7 @@ export interface Limiters {
   /** A class of limiters with the policy's limit, unless its options have another. */
   classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => RateLimiterMemory;
   /** A count of what a client should not do more than so often a minute. */
-  penalties(name: string, limit: number): Penalties;
+  penalties(name: string, limit: number, onRefused?: () => void): Penalties;
 }
 
 /**
@@ -21,9 +21,9 @@ export function createLimiters(store?: RedisStore): Limiters {
   const classFor = store === undefined ? countingAlone : (policy: RatePolicy) => countingIn(store, policy);
   return {
     classFor,
-    penalties(name, limit) {
+    penalties(name, limit, onRefused) {
       const policy = ratePolicy(name, limit);
-      return new Penalties(new (classFor(policy))({}), policy);
+      return new Penalties(new (classFor(policy))({}), policy, onRefused);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { BoundedCache } from '../model/bounded-cache.js';
-import type { RatePolicy, RateState } from './rate-policy.js';
+import { RateLimitedError } from '../model/errors.js';
+import { type RatePolicy, type RateState, secondsUntilReset } from './rate-policy.js';
 
 const MOST_REMEMBERED = 10_000;
 
@@ -11,12 +12,21 @@ const MOST_REMEMBERED = 10_000;
 export class Penalties {
   readonly #limiter: RateLimiterAbstract;
   readonly #policy: RatePolicy;
+  readonly #onRefused: () => void;
   /** Until when budgets are used up, by the monotonic clock. */
   readonly #usedUp = new BoundedCache<string, number>(MOST_REMEMBERED);
 
-  constructor(limiter: RateLimiterAbstract, policy: RatePolicy) {
+  /** @param onRefused Told of each refusal. */
+  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, onRefused: () => void = () => {}) {
     this.#limiter = limiter;
     this.#policy = policy;
+    this.#onRefused = onRefused;
+  }
+
+  /** What refuses a client whose budget is used up. It counts as one refusal. */
+  refusal(state: RateState): RateLimitedError {
+    this.#onRefused();
+    return new RateLimitedError(secondsUntilReset(state));
   }
 
   /** The state of a client whose budget is used up; undefined for any other. */

@@ -20,6 +20,9 @@ test('without any setting, the defaults hold', () => {
     anonymousScopes: new Set(['search:read']),
     samples: true,
     trustProxy: 0,
+    shutdownTimeout: 10_000,
+    telemetry: { metricsPort: undefined, metricsHost: '127.0.0.1', traces: false },
+    secrets: [],
     observe: {
       dnsServers: [],
       dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'],
@@ -83,6 +86,10 @@ test('each setting is read', () => {
     GRAPHQL_MAX_COST: '5000',
     GRAPHQL_INTROSPECTION: 'off',
     PERSISTED_ONLY: 'operations.json',
+    SHUTDOWN_TIMEOUT: '500ms',
+    METRICS_PORT: '9464',
+    METRICS_HOST: '0.0.0.0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -106,6 +113,9 @@ test('each setting is read', () => {
     anonymousScopes: new Set(['dns:read', 'headers:read']),
     samples: false,
     trustProxy: 1,
+    shutdownTimeout: 500,
+    telemetry: { metricsPort: 9464, metricsHost: '0.0.0.0', traces: true },
+    secrets: ['p'],
     observe: {
       dnsServers: [
         { address: '192.0.2.53', port: 53 },
@@ -162,6 +172,16 @@ test.each([
   expect(readSettings({ TRUST_PROXY: value }).trustProxy).toEqual(trustProxy);
 });
 
+test.each([
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4318/v1/traces' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, false],
+  [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, false],
+  [{ OTEL_SERVICE_NAME: 'dms' }, false],
+])('with %j it is %s that traces are sent', (environment, traces) => {
+  expect(readSettings(environment).telemetry.traces).toBe(traces);
+});
+
 describe('a bad setting stops the program with one line that names it, shows it, and says what to write', () => {
   test.each([
     ['PORT', 'http', 'write a whole number from 0 to 65535'],
@@ -207,11 +227,28 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['OBSERVE_QUESTIONS_PER_RESOLVER', 'many', 'write a whole number from 1 to'],
     ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
     ['OBSERVE_CONNECTIONS_PER_ADDRESS', '0', 'write a whole number from 1 to'],
+    ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to ten minutes, such as 10s'],
+    ['METRICS_PORT', '65536', 'write a port from 0 to 65535, or leave it unset'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
   ])('%s=%s', (name, value, advice) => {
     const read = () => readSettings({ [name]: value });
     expect(read).toThrow(UsageError);
     expect(read).toThrow(`${name} is "${value}": ${advice}`);
     expect(read).toThrow(/^[^\n]+\.$/);
+  });
+
+  test('OTEL_EXPORTER_OTLP_PROTOCOL, where traces are sent', () => {
+    const protocol = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    expect(() => readSettings({ ...protocol, OTEL_TRACES_EXPORTER: 'otlp' })).toThrow(
+      'OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": write http/protobuf, or leave it unset.',
+    );
+    expect(readSettings(protocol).telemetry.traces).toBe(false);
+  });
+
+  test('OTEL_EXPORTER_OTLP_ENDPOINT, but never its value, which may hold a password', () => {
+    const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'u:hunter2@collector' });
+    expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
+    expect(read).not.toThrow(/hunter2/);
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(

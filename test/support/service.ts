@@ -29,6 +29,8 @@ export interface TestService {
   /** With the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  readonly metricsUrl: string | null;
   readonly database: Database;
   /** What was logged so far, an object a line. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
@@ -44,9 +46,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const { database: given, timeLimits, ...overrides } = options;
   const database = given ?? (await openTestDatabase());
   const logged: Record<string, unknown>[] = [];
-  const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
-  const { url, port, stop } = await startApplication(settings, {
+  const stream = { write: (line: string) => logged.push(JSON.parse(line)) };
+  const log = createLogger({ level: 'info', stream, secrets: settings.secrets });
+  const { url, port, metricsUrl, stop } = await startApplication(settings, {
     database,
     log,
     ...(timeLimits && { timeLimits }),
@@ -55,6 +58,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return {
     url,
     port,
+    metricsUrl,
     database,
     logged,
     createToken: (token = {}) => createTestToken(database, token),

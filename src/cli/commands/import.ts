@@ -5,6 +5,7 @@ import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { RejectsFile } from '../../importers/rejects.js';
+import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
@@ -49,24 +50,32 @@ async function runImport(
   const { ignoredHeaders } = context.settings().observe;
   const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
+  const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool, { now: context.now });
-    await importFiles(context, { ...options, files, ignoredHeaders, recorder, rejects, signal });
+    await importFiles(context, { ...options, files, ignoredHeaders, recorder, summary, rejects, signal });
   } finally {
+    // What an operator reads of it is no reason to call an import failed that is not.
+    if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
     await database.close();
   }
+}
+
+function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportSummary): ImportCounts {
+  return { changed, unchanged, repeated, stale, refused: linesRefused };
 }
 
 interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
   readonly files: readonly string[];
   readonly ignoredHeaders: ReadonlySet<string>;
   readonly recorder: Recorder;
+  readonly summary: ImportSummary;
   readonly rejects: KeptRefusals | null;
   readonly signal: AbortSignal;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const summary = new ImportSummary();
+  const { summary } = run;
   const detected = new Set<ImportFormat>();
   const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
@@ -83,7 +92,6 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
       ...run,
       createParser: () =>
         createParser(run.format, { ...run, now: context.now, onDetected: (format) => detected.add(format) }),
-      summary,
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));

@@ -80,6 +80,7 @@ async function openHistory(context: CommandContext, dryRun: boolean): Promise<Op
 
 /** On a terminal the log would stand among what a person reads. */
 function createTelemetry({ stderr, settings }: CommandContext): ObservationTelemetry {
-  const level = stderr.isTTY ? 'silent' : settings().logLevel;
-  return createObservationTelemetry(createLogger({ level, stream: stderr }), new Registry());
+  const { logLevel, secrets } = settings();
+  const level = stderr.isTTY ? 'silent' : logLevel;
+  return createObservationTelemetry(createLogger({ level, secrets, stream: stderr }), new Registry());
 }

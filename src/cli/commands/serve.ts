@@ -26,7 +26,8 @@ async function runServe(context: CommandContext): Promise<void> {
 }
 
 function welcome(application: Application): string {
-  const { url, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } = application;
+  const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
+    application;
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -43,6 +44,7 @@ function welcome(application: Application): string {
     `          ${url}/api/v1/docs (documentation)`,
     `Database: ${databasePlace}`,
     ...(watchedDomains === null ? [] : [`Observes: ${watchedText(watchedDomains)}`]),
+    ...(metricsUrl === null ? [] : [`Metrics:  ${metricsUrl}/metrics`]),
     ...example,
     'Stop with Ctrl-C.',
     '',

@@ -13,15 +13,18 @@ const HTML_TYPE = 'text/html';
  */
 export function apiCatalog(basePath: string): FixedAnswer {
   const rest = `${basePath}/api/v1`;
+  const status = [{ href: '/readyz', type: JSON_TYPE, title: 'Whether the service is ready' }];
   const linkset = [
     {
       anchor: rest,
       'service-desc': [{ href: `${rest}/openapi.json`, type: JSON_TYPE, title: 'REST API v1: OpenAPI 3.1' }],
       'service-doc': [{ href: `${rest}/docs`, type: HTML_TYPE, title: 'REST API v1' }],
+      status,
     },
     {
       anchor: `${basePath}/graphql`,
       'service-doc': [{ href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' }],
+      status,
     },
   ];
   return {

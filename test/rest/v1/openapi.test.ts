@@ -93,7 +93,16 @@ describe('the OpenAPI document', () => {
 
 describe('what the document says of a body', () => {
   function violations(body: string, path = '/domain/a.example'): readonly string[] {
-    const headers = new Headers({ 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'a' });
+    const headers = new Headers({
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'a',
+      etag: 'W/"1"',
+      'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT',
+      'cache-control': 'no-store',
+      vary: 'Accept',
+      ratelimit: '"anonymous";r=1;t=1',
+      'ratelimit-policy': '"anonymous";q=1;w=60',
+    });
     return violationsOf({ method: 'GET', path, status: 200, headers, body });
   }
 

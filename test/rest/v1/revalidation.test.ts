@@ -108,8 +108,10 @@ describe('If-None-Match (RFC 9110, section 13.1.2)', () => {
     const headers = { 'if-none-match': await tagOf() };
     const query = vi.spyOn(pg.Pool.prototype, 'query');
     expect((await get(headers)).status).toBe(304);
-    const statements = query.mock.calls.map(([statement]) => JSON.stringify(statement));
+    const issued = query.mock.calls.map(([statement]) => JSON.stringify(statement));
     query.mockRestore();
+    // A worker of the service looks for what is due meanwhile.
+    const statements = issued.filter((statement) => !statement.includes('watched_domain'));
     expect(statements).toHaveLength(1);
     expect(statements[0]).not.toMatch(/dns_record|header_change/);
   });
@@ -172,6 +174,8 @@ describe('HEAD (RFC 9110, section 9.3.2)', () => {
           date: _,
           connection: __,
           'keep-alive': ___,
+          // One less each time.
+          ratelimit: ____,
           ...fields
         } = Object.fromEntries(response.headers);
         return { status: response.status, ...fields };
