@@ -115,7 +115,10 @@ function doorOf(
   limiters: Limiters,
   refusals: RefusalMetrics,
 ): GraphqlDoor {
-  const loaders = createLoaders(database.prisma, aroundBatches(createLoaderMetrics(registry), tracing));
+  const loaders = createLoaders(database.prisma, {
+    statementsAtOnce: database.answersAtOnce,
+    aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
+  });
   return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });
 }
 

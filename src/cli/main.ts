@@ -1,3 +1,4 @@
+import { explainFailure } from '../database/explain-failure.js';
 import { UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { createCommandContext, type Process } from './command-context.js';
@@ -28,6 +29,8 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
 function describe(error: unknown, parent: Process): string {
   if (!(error instanceof Error)) return String(error);
   if (wantsStack(parent)) return error.stack ?? error.message;
+  const failure = explainFailure(error);
+  if (failure !== null) return failure;
   const line = error.message.replace(/\s*\n\s*/g, ' ').trim();
   return line === '' ? error.name : line;
 }

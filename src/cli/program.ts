@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { CommandContext } from './command-context.js';
+import { backupCommand } from './commands/backup.js';
 import { exportCommand } from './commands/export.js';
 import { forgetCommand } from './commands/forget.js';
 import { importCommand } from './commands/import.js';
 import { migrateCommand } from './commands/migrate.js';
 import { observeCommand } from './commands/observe.js';
+import { restoreCommand } from './commands/restore.js';
 import { serveCommand } from './commands/serve.js';
 import { tokenCommand } from './commands/token.js';
 import { verifyCommand } from './commands/verify.js';
@@ -22,6 +24,8 @@ const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
   exportCommand,
   forgetCommand,
   tokenCommand,
+  backupCommand,
+  restoreCommand,
   migrateCommand,
   verifyCommand,
 ];

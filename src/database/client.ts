@@ -5,13 +5,16 @@ import { type EmbeddedMembership, joinEmbedded } from './embedded/join.js';
 import { embeddedPools } from './embedded-pool.js';
 import { PrismaClient } from './generated/client.js';
 import { embeddedPlace, serverPlace } from './place.js';
-import { closePools, type Pools } from './pool.js';
+import { closePools, type PoolLimits, type Pools } from './pool.js';
 import { serverPools } from './server-pool.js';
 import { statementNames } from './statement-name.js';
+import { withinTime } from './within-time.js';
 
 const POOL_SIZE = 10;
 /** In milliseconds: an answer that takes longer is reported as unavailable. */
 const ANSWER_LIMIT = 10_000;
+/** In milliseconds. */
+const PING_LIMIT = 2000;
 
 /** An open database. Everything above this folder sees PostgreSQL and not where it is. */
 export interface Database {
@@ -28,8 +31,17 @@ export interface Database {
   readonly createdNow: boolean;
   /** Whether it is embedded, was made by an opening with `unfilled`, and nobody has said that it is filled. */
   readonly unfilled: boolean;
+  /** How many statements for answers are under way at most; more wait for their turn. */
+  readonly answersAtOnce: number;
   /** Says that it is filled, for good. */
   markFilled(): Promise<void>;
+  /**
+   * Settles when the database has answered a question.
+   *
+   * @param milliseconds how long it may take; 2000 if absent.
+   * @throws UnavailableError where it takes longer, or what the driver throws: isDatabaseFailure() knows it.
+   */
+  ping(milliseconds?: number): Promise<void>;
   /** Waits for the connections that are lent, closes all, and leaves the embedded database. */
   close(): Promise<void>;
 }
@@ -63,12 +75,22 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const limits = { size: options.poolSize ?? POOL_SIZE, answer: options.answerMilliseconds ?? ANSWER_LIMIT };
   if (databaseUrl === undefined) {
     const membership = await joinEmbedded({ ...options, making: options.making ?? 'empty' });
-    return assemble(embeddedPools(membership, limits), membership, embeddedPlace(options.dataDirectory));
+    return assemble(
+      embeddedPools(membership, limits),
+      membership,
+      embeddedPlace(options.dataDirectory),
+      limits,
+    );
   }
-  return assemble(await serverPools(databaseUrl, limits), null, serverPlace(databaseUrl));
+  return assemble(await serverPools(databaseUrl, limits), null, serverPlace(databaseUrl), limits);
 }
 
-function assemble(pools: Pools, membership: EmbeddedMembership | null, place: string): Database {
+function assemble(
+  pools: Pools,
+  membership: EmbeddedMembership | null,
+  place: string,
+  { size }: PoolLimits,
+): Database {
   const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, membership === null) });
   let closed: Promise<void> | undefined;
   return {
@@ -79,8 +101,12 @@ function assemble(pools: Pools, membership: EmbeddedMembership | null, place: st
     place,
     createdNow: membership?.createdNow ?? false,
     unfilled: membership?.unfilled ?? false,
+    answersAtOnce: size,
     async markFilled() {
       await membership?.markFilled();
+    },
+    async ping(milliseconds = PING_LIMIT) {
+      await withinTime(milliseconds, pools.answering.query('SELECT 1'));
     },
     close() {
       closed ??= close(pools, prisma, membership);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { limitAnswers } from './answer-limits.js';
 import { valueTypes } from './value-types.js';
 
 /** The two pools of a database, so that answers have a time limit and what is written has none. */
@@ -12,19 +13,36 @@ export interface Pools {
 export interface PoolLimits {
   /** The most connections of each pool. */
   readonly size: number;
-  /** How long a query of an answer may take, in milliseconds, and how long it may wait for a connection. */
+  /** How long a query of an answer may take in all, in milliseconds, the wait for a connection included. */
   readonly answer: number;
 }
 
 /** How long, in milliseconds, a pool that closes waits for a query that is under way. */
 const LAST_QUERY = 5000;
 
-/** Makes the two pools. They connect when they are first used. */
-export function createPools(config: pg.PoolConfig, { size, answer }: PoolLimits): Pools {
-  return {
+/**
+ * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that
+ * the server ends costs no connection.
+ */
+const SERVER_FIRST = 1000;
+
+/**
+ * Makes the two pools. They connect when they are first used.
+ *
+ * @param answering what only the connections for answers have.
+ */
+export function createPools(
+  config: pg.PoolConfig,
+  { size, answer }: PoolLimits,
+  answering: pg.PoolConfig = {},
+): Pools {
+  const limits = { query_timeout: answer + SERVER_FIRST, connectionTimeoutMillis: answer };
+  const pools = {
     writing: createPool({ ...config, max: size }),
-    answering: createPool({ ...config, max: size, query_timeout: answer, connectionTimeoutMillis: answer }),
+    answering: createPool({ ...config, ...answering, ...limits, max: size }),
   };
+  limitAnswers(pools.answering, answer);
+  return pools;
 }
 
 /** The connected clients of each pool. */

@@ -4,6 +4,8 @@ import { closePools, createPools, type PoolLimits, type Pools } from './pool.js'
 
 /** In milliseconds. A server that does not answer for as long is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
+/** In milliseconds: how long a connection is silent before the system asks whether the server is there. */
+const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
 /**
@@ -21,11 +23,15 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
       fallback_application_name: 'dms',
       connectionTimeoutMillis: CONNECTION_TIMEOUT,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     },
     limits,
+    // Without it, a statement that waits for a lock would stay at the server after we have given up on it.
+    { statement_timeout: limits.answer },
   );
   try {
     await requireUsable(pools.writing);
+    await requireUsable(pools.answering);
     return pools;
   } catch (error) {
     await closePools(pools);

@@ -24,7 +24,12 @@ export async function answerByApollo(
   const search = searchOf(request.url);
   const response = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: { method, headers: headersOf(request), search, body: request.body },
-    context: async () => ({ ...door.contextFor(viewer), cost, examined: asked !== undefined, mediaType }),
+    context: async () => ({
+      ...door.contextFor(viewer, request.res),
+      cost,
+      examined: asked !== undefined,
+      mediaType,
+    }),
   });
   const { status = 200, headers, body } = response;
   if (body.kind !== 'complete') throw new Error('Apollo Server answered in parts, which nothing asks for.');

@@ -28,7 +28,7 @@ export async function answerFrequent(
   if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
   const cost = costWith(operation.cost, plain.variables);
   if (cost > server.limits.maxCost) return undefined;
-  const result = await server.door.execute(operation, plain.variables, viewer);
+  const result = await server.door.execute(operation, plain.variables, viewer, request.res);
   // Without data it is the variables that do not fit: Apollo Server tells how.
   if (result.data === undefined) return undefined;
   return answerOf({ ...result, extensions: { cost } }, mediaType, server.onInternalError);

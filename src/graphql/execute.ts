@@ -1,6 +1,7 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { Recipient } from '../loaders/recipient.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
@@ -11,8 +12,12 @@ import { prepareOperation, type StoredOperation } from './stored-operation.js';
 export interface GraphqlDoor {
   readonly schema: GraphQLSchema;
 
-  /** What the schema's resolvers need to answer this viewer. */
-  contextFor(viewer: Viewer): RequestContext;
+  /**
+   * What the schema's resolvers need to answer this viewer.
+   *
+   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
+   */
+  contextFor(viewer: Viewer, recipient?: Recipient): RequestContext;
 
   /**
    * Compiles an operation of this program's own: a document with one operation, whose variables have no
@@ -26,12 +31,14 @@ export interface GraphqlDoor {
    * Runs an operation. What was thrown on the way is in the result's errors, as `originalError`.
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
+   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
    * @param counted Whether the same request has run an operation on the same domain already: it counts once.
    */
   execute(
     operation: StoredOperation,
     variables: Readonly<Record<string, unknown>>,
     viewer: Viewer,
+    recipient?: Recipient,
     counted?: boolean,
   ): Promise<ExecutionResult>;
 }
@@ -51,9 +58,9 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
   const schema = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   return {
     schema,
-    contextFor: (viewer) => ({ viewer, loaders }),
+    contextFor: (viewer, recipient) => ({ viewer, loaders, recipient }),
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run }, variables, viewer, counted = false) =>
-      run(undefined, { viewer, loaders, counted }, variables),
+    execute: async ({ run }, variables, viewer, recipient, counted = false) =>
+      run(undefined, { viewer, loaders, recipient, counted }, variables),
   };
 }

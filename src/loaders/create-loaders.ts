@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from './domain-history.js';
-import { BATCH_SIZE, loadDomainRows } from './domain-row.js';
+import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
@@ -10,6 +11,22 @@ export interface Loaders {
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
   };
 }
+
+/** How batches are loaded. */
+export interface LoadingOptions {
+  /** How many statements are under way at once; 10 if absent. */
+  readonly statementsAtOnce?: number | undefined;
+  /** Tells of each batch; nobody is told if absent. */
+  readonly aroundBatch?: AroundBatch | undefined;
+}
+
+const justLoad: AroundBatch = (_loader, _size, load) => load();
+
+const STATEMENTS_AT_ONCE = 10;
+/** Batches that wait for their turn: half a second's work of a database that answers. */
+const MOST_WAITING = 500;
+/** In milliseconds, from the question to the answer. */
+const ANSWER_LIMIT = 10_000;
 
 /**
  * Does the loading of a batch, and tells of it.
@@ -25,27 +42,36 @@ export type AroundBatch = <Result>(
 /**
  * Makes the loaders of a process. They hold nothing between calls, so that all requests can share them:
  * what is asked in one turn of the event loop, by whatever request, goes into the same statements.
+ *
+ * They throw UnavailableError where the database is so slow that too much waits, or waits for too long.
  */
 export function createLoaders(
   prisma: PrismaClient,
-  aroundBatch: AroundBatch = (_loader, _size, load) => load(),
+  { statementsAtOnce = STATEMENTS_AT_ONCE, aroundBatch = justLoad }: LoadingOptions = {},
 ): Loaders {
   const options = {
     cache: false,
     maxBatchSize: BATCH_SIZE,
     batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
   };
-  const loadHistories = (keys: readonly DomainHistoryKey[]) =>
-    aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys));
-  const loadRows = (names: readonly string[]) =>
-    aroundBatch('domainRow', names.length, () => loadDomainRows(prisma, names));
+  const turns = new Turns({
+    atOnce: statementsAtOnce,
+    mostWaiting: MOST_WAITING,
+    milliseconds: ANSWER_LIMIT,
+  });
+  const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
+    aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
+  );
+  const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
+    aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
+  );
   const histories = new DataLoader(loadHistories, options);
   const rows = new DataLoader(loadRows, options);
   return {
     domainHistory: {
       async load(key) {
         if (key.dnsRecords || key.httpHeaders || key.counts) return histories.load(key);
-        const row = await rows.load(key.name);
+        const row = await rows.load(key);
         return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
       },
     },

@@ -3,6 +3,7 @@ import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.j
 import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, parseDomainRow } from './domain-row.js';
 import { HEADER_ENTRIES_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
 import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
+import type { Requested } from './recipient.js';
 
 /** The parts of a domain's history that cost a look into further tables. */
 export interface HistoryParts {
@@ -11,8 +12,8 @@ export interface HistoryParts {
   readonly counts: boolean;
 }
 
-/** A domain by its canonical name, and the parts of its history that are needed. */
-export interface DomainHistoryKey extends HistoryParts {
+/** A domain by its canonical name, the parts of its history that are needed, and who for. */
+export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
 }
 

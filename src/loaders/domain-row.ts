@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitInstants } from './columns.js';
+import type { Requested } from './recipient.js';
 
 /** What the row of a domain tells: all that is known of it without a look into its history. */
 export interface DomainRow {
@@ -12,6 +13,11 @@ export interface DomainRow {
   readonly recordedAt: Instant;
   /** Grows with every recorded observation and is never used twice. */
   readonly version: bigint;
+}
+
+/** A domain by its canonical name, and who for. */
+export interface DomainRowKey extends Requested {
+  readonly name: string;
 }
 
 /** Domains in one statement: see loadDomainHistories. */
@@ -29,18 +35,18 @@ const ROWS_SQL = `
 /**
  * Loads what the rows of up to BATCH_SIZE domains tell by one SQL statement, which reads no other table.
  *
- * @returns For each name in its place the row, or null where nothing is recorded of the domain.
+ * @returns For each key in its place the row, or null where nothing is recorded of the domain.
  */
 export async function loadDomainRows(
   prisma: PrismaClient,
-  names: readonly string[],
+  keys: readonly DomainRowKey[],
 ): Promise<(DomainRow | null)[]> {
   const found = await prisma.$queryRawUnsafe<{ name: string; numbers: string }[]>(
     ROWS_SQL,
-    ...fillBatch(names),
+    ...fillBatch(keys.map(({ name }) => name)),
   );
   const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
-  return names.map((name) => rows.get(name) ?? null);
+  return keys.map(({ name }) => rows.get(name) ?? null);
 }
 
 /** The row from what DOMAIN_ROW_SQL gives. */

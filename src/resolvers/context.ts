@@ -1,5 +1,6 @@
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { Recipient } from '../loaders/recipient.js';
 
 /** What every resolver of a request shares. */
 export interface RequestContext {
@@ -7,4 +8,6 @@ export interface RequestContext {
   readonly loaders: Loaders;
   /** Whether the request's domain was counted against the rate limit by an operation before. */
   readonly counted?: boolean;
+  /** Who gets the answer: what is loaded for a client that has gone is dropped. */
+  readonly recipient?: Recipient | undefined;
 }

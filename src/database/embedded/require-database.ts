@@ -26,7 +26,8 @@ export async function requireDatabase(dataDirectory: string): Promise<void> {
   );
 }
 
-async function hasOwner(dataDirectory: string): Promise<boolean> {
+/** Whether a process has the database of a data folder open, or is about to make one. */
+export async function hasOwner(dataDirectory: string): Promise<boolean> {
   const runDirectory = join(dataDirectory, 'run');
   if (!(await readdir(dataDirectory)).includes('run')) return false;
   const latest = await highestClaim(runDirectory);

@@ -2,5 +2,9 @@ import { parseDomainName } from '../../model/domain-name.js';
 import { neededParts } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
 
-export const domain: NonNullable<QueryResolvers['domain']> = (_query, { name }, { loaders }, info) =>
-  loaders.domainHistory.load({ name: parseDomainName(name), ...neededParts(info) });
+export const domain: NonNullable<QueryResolvers['domain']> = (
+  _query,
+  { name },
+  { loaders, recipient },
+  info,
+) => loaders.domainHistory.load({ name: parseDomainName(name), ...neededParts(info), recipient });

@@ -118,7 +118,7 @@ async function findDomain(
   { name, viewer }: DomainRequest,
   counted = false,
 ): Promise<DomainResult> {
-  const { data, errors } = await door.execute(operation, { name }, viewer, counted);
+  const { data, errors } = await door.execute(operation, { name }, viewer, response, counted);
   if (!counted) setRateFields(response, viewer.rates);
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const domain = data?.['domain'];

@@ -1,0 +1,84 @@
+import { withinTime } from '../database/within-time.js';
+import { PublicError, UnavailableError } from '../model/errors.js';
+import { isWanted, type Requested } from './recipient.js';
+
+/** Loads something for each key, or says why not, in the keys' order. */
+export type LoadBatch<Key, Value> = (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
+
+export interface TurnsOptions {
+  /** How many batches are loaded at once. */
+  readonly atOnce: number;
+  /** How many more may wait. */
+  readonly mostWaiting: number;
+  /** How long, in milliseconds, a batch may wait and be loaded in all. */
+  readonly milliseconds: number;
+}
+
+/**
+ * Lets batches be loaded in turn, so many at once, whatever loader they are of. What nobody waits for any
+ * more when its turn comes is dropped: nothing is sent to the database for a client that has gone.
+ */
+export class Turns {
+  readonly #options: TurnsOptions;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes a batch function wait for its turn.
+   *
+   * What it makes throws UnavailableError where too many wait already, or where the batch takes too long.
+   */
+  inTurn<Key extends Requested, Value>(load: LoadBatch<Key, Value>): LoadBatch<Key, Value> {
+    const { atOnce, mostWaiting, milliseconds } = this.#options;
+    return async (keys) => {
+      if (this.#running < atOnce) {
+        this.#running += 1;
+        return withinTime(milliseconds, this.#run(load, keys));
+      }
+      if (this.#waiting.length >= mostWaiting) throw new UnavailableError();
+      const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      let late = false;
+      const loaded = turn.then(() => this.#run(load, late ? [] : keys));
+      return withinTime(milliseconds, loaded).catch((error: unknown) => {
+        late = true;
+        throw error;
+      });
+    };
+  }
+
+  async #run<Key extends Requested, Value>(
+    load: LoadBatch<Key, Value>,
+    keys: readonly Key[],
+  ): Promise<readonly (Value | Error)[]> {
+    try {
+      return await loadWanted(load, keys);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+}
+
+async function loadWanted<Key extends Requested, Value>(
+  load: LoadBatch<Key, Value>,
+  keys: readonly Key[],
+): Promise<readonly (Value | Error)[]> {
+  if (keys.every(isWanted)) return keys.length === 0 ? [] : load(keys);
+  const wanted = keys.filter(isWanted);
+  const found = wanted.length === 0 ? [] : await load(wanted);
+  const values = new Map<Key, Value | Error | undefined>(wanted.map((key, place) => [key, found[place]]));
+  return keys.map((key) => {
+    const value = values.get(key);
+    return value === undefined ? abandoned() : value;
+  });
+}
+
+/** Nobody sees it: it settles what the client's query is still waiting for. */
+function abandoned(): Error {
+  return new PublicError('UNAVAILABLE', 'The client has gone.');
+}

@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { changingDomains, randomNumbers } from '../journeys/changing-domains.js';
+import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js';
+import { answersOf, differences, serve } from '../journeys/serving.js';
+import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
+import { TEST_SERVER } from '../support/database.js';
+import { copyTemplate } from '../support/template.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
+const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
+
+let folder: string;
+/** Of the service. */
+let dataDirectory: string;
+/** Made new for each test. */
+let emptyDirectory: string;
+/** A backup of the service's data, whole. */
+let backup: string;
+
+const dms = (args: readonly string[], directory = dataDirectory, input?: Readable): Promise<CommandResult> =>
+  runDms(args, { DATA_DIR: directory }, input);
+
+function lines(rounds: number): Readable {
+  const made = changingDomains({ domains: DOMAINS.length, rounds, random: randomNumbers(1) });
+  return Readable.from([...made].map((line) => `${line}\n`));
+}
+
+async function removeDirectories(): Promise<void> {
+  await removeDataDirectory(dataDirectory);
+  await rm(folder, { recursive: true });
+}
+
+/** What restoring a file says, and what it leaves in the data folder beside the folder of sockets. */
+async function restore(file: string): Promise<{ code: number | null; said: string; left: string[] }> {
+  const { code, stderr } = await dms(['restore', file], emptyDirectory);
+  const left = (await readdir(emptyDirectory)).filter((name) => name !== 'run');
+  return { code, said: stderr, left };
+}
+
+describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dms-backup-test-'));
+    dataDirectory = await newDataDirectory();
+    await copyTemplate(dataDirectory);
+    expect(await dms(['import', '-'], dataDirectory, lines(4))).toMatchObject({ code: 0 });
+    backup = join(folder, 'whole.tar');
+    expect(await dms(['backup', backup])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  beforeEach(async () => {
+    emptyDirectory = join(folder, `empty-${Math.random().toString(36).slice(2)}`);
+    await mkdir(emptyDirectory);
+  });
+
+  afterAll(removeDirectories);
+
+  test('made while the service runs, and restored elsewhere, gives every answer byte for byte, and its tokens', async () => {
+    const file = join(folder, 'served.tar');
+    await dms(['token', 'create', '--name', 'kept']);
+    const serving = await serve({ DATA_DIR: dataDirectory });
+    const [made, expected] = await Promise.all([dms(['backup', file]), answersOf(serving.url, DOMAINS)]);
+    await serving.close();
+    expect(made).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Backed up to .+ \(\d+\.\d MB\)\.\n$/),
+    });
+
+    expect(await restore(file)).toMatchObject({ code: 0, left: ['postgresql-18'] });
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
+    expect((await dms(['token', 'list'], emptyDirectory)).stdout).toContain('kept');
+    const restored = await serve({ DATA_DIR: emptyDirectory });
+    const found = await answersOf(restored.url, DOMAINS);
+    await restored.close();
+    expect(differences(expected, found)).toEqual([]);
+  });
+
+  test('made in the middle of an import holds what was recorded by then and nothing by half', async () => {
+    const file = join(folder, 'importing.tar');
+    const importing = startDms(['import', '-'], { DATA_DIR: dataDirectory }, lines(400));
+    expect(await dms(['backup', file])).toMatchObject({ code: 0 });
+    expect(await importing.result).toMatchObject({ code: 0 });
+
+    expect(await restore(file)).toMatchObject({ code: 0 });
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
+    expect(await dms(['import', '-'], emptyDirectory, lines(400))).toMatchObject({ code: 0 });
+    const [one, other] = await Promise.all([dms(['export']), dms(['export'], emptyDirectory)]);
+    expect(other.stdout).toBe(one.stdout);
+  });
+
+  test('can be read by its owner only, and goes through a pipe as well', async () => {
+    expect((await stat(backup)).mode & 0o777).toBe(0o600);
+    const environment = { ...process.env, DATA_DIR: dataDirectory };
+    const options = { env: environment, cwd: folder, encoding: 'buffer', maxBuffer: 1e9 } as const;
+    const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'backup', '-'], options);
+    const restored = await dms(['restore', '-'], emptyDirectory, Readable.from([stdout]));
+    expect(restored).toMatchObject({ code: 0 });
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
+  });
+
+  test('never takes the place of a file without --force', async () => {
+    const file = join(folder, 'there.tar');
+    await writeFile(file, 'mine');
+    const { code, stderr } = await dms(['backup', file]);
+    expect([code, stderr]).toEqual([
+      1,
+      `dms: There is a file ${file}: choose another name, or replace it with --force.\n`,
+    ]);
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    expect(await dms(['backup', '--force', file])).toMatchObject({ code: 0 });
+    expect((await stat(file)).size).toBeGreaterThan(1_000_000);
+    expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
+  });
+
+  test('is not restored over a database, and the line says what to do', async () => {
+    const { code, stderr } = await dms(['restore', backup]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^dms: There is a database in .+, and nothing is restored over one: set DATA_DIR to a new folder, or .+\n$/,
+    );
+    expect(await dms(['verify'])).toMatchObject({ code: 0 });
+  });
+
+  test('that is damaged is refused in one line, and nothing is left', async () => {
+    const file = join(folder, 'cut.tar');
+    await writeFile(file, (await readFile(backup)).subarray(0, 1_000_000));
+    const { code, said, left } = await restore(file);
+    expect([code, left]).toEqual([1, []]);
+    expect(said).toMatch(/^dms: The backup is damaged: .+\n$/);
+  });
+
+  test('that was killed while it was restored leaves no database, and can be restored again', async () => {
+    const whole = await readFile(backup);
+    const { child, result } = startDms(['restore', '-'], { DATA_DIR: emptyDirectory }, endless(whole));
+    await expect
+      .poll(() => readdir(emptyDirectory), { timeout: 20_000 })
+      .toContainEqual(expect.stringMatching(/^restoring-/));
+    child.kill('SIGKILL');
+    await result;
+    expect(await readdir(emptyDirectory)).not.toContain('postgresql-18');
+    expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 1 });
+    expect(await restore(backup)).toMatchObject({ code: 0, left: ['postgresql-18'] });
+  });
+
+  /** The first half of a backup, and then nothing, for ever. */
+  function endless(whole: Buffer): Readable {
+    return new Readable({
+      read() {
+        if (this.readableDidRead) return;
+        this.push(whole.subarray(0, whole.length / 2));
+      },
+    });
+  }
+});
+
+describe('with DATABASE_URL', () => {
+  test.each([
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ])('dms %s names PostgreSQL’s own %s', async (command, tool) => {
+    const environment = { DATABASE_URL: 'postgresql://dms@127.0.0.1:1/none' };
+    const { code, stderr } = await runDms([command, '/tmp/dms-none.tar'], environment);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^dms: DATABASE_URL is set, .+ ${tool} .+\\n$`));
+  });
+});

@@ -1,0 +1,133 @@
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { isDatabaseFailure } from '../../src/database/database-failure.js';
+import { ownerOf } from '../support/data-directory.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { killAtOnce } from '../support/processes.js';
+
+let home: TestDatabase;
+let database: Database;
+let unlock = async () => {};
+
+beforeEach(async () => {
+  home = await openTestDatabase();
+  database = await openDatabase({ ...home.options, poolSize: 1, answerMilliseconds: 60_000 });
+  await database.ping();
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await unlock();
+  await database.close();
+  await home.close();
+});
+
+/** Keeps everybody from the table, until unlock(). */
+async function lockTable(): Promise<void> {
+  const client = await home.pool.connect();
+  unlock = async () => {
+    unlock = async () => {};
+    // The database may have been started again meanwhile.
+    const broken = await client.query('ROLLBACK').then(
+      () => false,
+      () => true,
+    );
+    client.release(broken);
+  };
+  await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
+}
+
+/** Counts the questions that have come to the pool. */
+function countQuestions(): () => number {
+  const asked = vi.spyOn(pg.Pool.prototype, 'query');
+  return () => asked.mock.calls.length;
+}
+
+/** Ends the connection of a statement that waits for the lock, as a restart of the database does. */
+async function loseConnection(): Promise<void> {
+  if (TEST_SERVER === undefined) {
+    const owner = await ownerOf(home.options.dataDirectory);
+    if (owner !== null) await killAtOnce(owner);
+    return;
+  }
+  const ended = async () => {
+    const { rows } = await home.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
+  await expect.poll(ended).toBe(1);
+}
+
+describe('an answer whose connection is lost', () => {
+  test('is read once more, on another connection: a restart of the database is no failure yet', async () => {
+    await lockTable();
+    const questions = countQuestions();
+    const answer = database.prisma.domain.findMany().then((rows) => rows);
+    await expect.poll(questions).toBe(1);
+    await loseConnection();
+    await unlock();
+    expect(await answer).toEqual([]);
+  });
+
+  test('is not repeated where it writes', async () => {
+    await lockTable();
+    const questions = countQuestions();
+    const settled = database.prisma.domain.deleteMany().catch((error: unknown) => error);
+    await expect.poll(questions).toBe(1);
+    await loseConnection();
+    await unlock();
+    expect(await settled).toSatisfy(isDatabaseFailure);
+  });
+});
+
+test('beyond 500 questions that wait for a connection, further ones are refused while those wait', async () => {
+  await lockTable();
+  const outcomes = { answered: 0, refused: 0 };
+  const asked = Array.from({ length: 600 }, () =>
+    database.prisma.$queryRaw`SELECT count(*) FROM domain`.then(
+      () => {
+        outcomes.answered += 1;
+      },
+      (error: unknown) => {
+        expect(error).toMatchObject({ code: 'UNAVAILABLE' });
+        outcomes.refused += 1;
+      },
+    ),
+  );
+  await expect.poll(() => outcomes.refused).toBeGreaterThan(90);
+  expect(outcomes.answered).toBe(0);
+  await unlock();
+  await Promise.all(asked);
+  expect(outcomes.answered).toBeGreaterThanOrEqual(500);
+  await database.ping();
+});
+
+test('a question that is asked with a limit of its own fails when that is over', async () => {
+  await lockTable();
+  const questions = countQuestions();
+  const held = database.prisma.$queryRaw`SELECT count(*) FROM domain`.then((rows) => rows);
+  await expect.poll(questions).toBe(1);
+  await expect(database.ping(50)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await unlock();
+  expect(await held).toHaveLength(1);
+  await database.ping();
+});
+
+test.skipIf(TEST_SERVER === undefined)('what we have given up on does not stay at the server', async () => {
+  const impatient = await openDatabase({ ...home.options, answerMilliseconds: 100 });
+  await lockTable();
+  const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));
+  const waiting = async () => {
+    const { rows } = await home.pool.query<{ count: bigint }>(
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    return rows[0]?.count;
+  };
+  await expect.poll(waiting).toBe(0n);
+  await unlock();
+  await impatient.close();
+});

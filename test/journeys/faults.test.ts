@@ -1,0 +1,198 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { TEST_SERVER } from '../support/database.js';
+import { NOW, observation } from '../support/observations.js';
+import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
+import { runDms } from './dms-command.js';
+
+const MOST_CONNECTIONS = 30;
+
+// On a server of its own, whichever home the other tests have: once is enough.
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose database fails', () => {
+  let cluster: PostgresqlCluster;
+  let database: Database;
+  let service: TestService;
+  /** A token that no request has come with yet: the database has to be asked about it. */
+  let token: string;
+
+  beforeAll(async () => {
+    cluster = await PostgresqlCluster.start({ fsync: 'off', max_connections: String(MOST_CONNECTIONS) });
+    database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
+    await migrate(database.pool);
+    await record(1);
+    service = await startTestService({ database, role: 'api' });
+  });
+
+  beforeEach(async () => {
+    token = await service.createToken();
+  });
+
+  afterEach(async () => {
+    await cluster.start();
+    await expect.poll(async () => (await ask(address(), token)).status, { timeout: 20_000 }).toBe(200);
+  });
+
+  afterAll(async () => {
+    await service?.stop();
+    await database?.close();
+    await cluster?.remove();
+  });
+
+  const address = (operation = '') => `${service.url}/api/v1/domain/example.com${operation}`;
+
+  function ask(url: string, credential?: string): Promise<Response> {
+    return fetch(url, { headers: credential === undefined ? {} : bearer(credential) });
+  }
+
+  function askGraphql(credential?: string): Promise<Response> {
+    return fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(credential === undefined ? {} : bearer(credential)),
+      },
+      body: '{"query":"{ domain(name: \\"example.com\\") { name } }"}',
+    });
+  }
+
+  async function record(at: number): Promise<void> {
+    const recorder = createRecorder(database.pool, { now: () => NOW });
+    await recorder.record([observation({ at, records: ['192.0.2.1'], headers: { server: `at ${at}` } })]);
+  }
+
+  async function expectUnavailable(response: Response): Promise<void> {
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    const text = await response.text();
+    expect(text).toContain('"UNAVAILABLE"');
+    expect(text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|prisma/i);
+  }
+
+  /** Both doors, open and with a token. */
+  async function expectEverythingUnavailable(): Promise<void> {
+    await expectUnavailable(await ask(address()));
+    await expectUnavailable(await ask(address('/dns'), token));
+    await expectUnavailable(await ask(address(), token));
+    await expectUnavailable(await askGraphql(token));
+    const open = await askGraphql();
+    expect(Number(open.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await open.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  }
+
+  test('answers 503 with Retry-After while it is gone, to tokens too, and answers again when it is back', async () => {
+    await cluster.stop();
+    await expectEverythingUnavailable();
+    await expect(database.ping()).rejects.toThrow();
+    await cluster.start();
+    expect((await ask(address('/dns'), token)).status).toBe(200);
+    expect((await askGraphql(token)).status).toBe(200);
+    await database.ping();
+  });
+
+  test('answers on when it was started again between two requests: nobody notices', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => ask(address())));
+    await cluster.stop();
+    await cluster.start();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(address())));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  test('answers 503 when it has no connection left, and again when it has', async () => {
+    const held: pg.Client[] = [];
+    await cluster.stop();
+    await cluster.start();
+    try {
+      // Those that are kept for administrators too: the user of the tests is one.
+      for (let full = false; !full; ) {
+        const client = new pg.Client({ connectionString: cluster.url });
+        client.on('error', () => {});
+        held.push(client);
+        full = await client.connect().then(
+          () => false,
+          () => true,
+        );
+      }
+      await expectEverythingUnavailable();
+      await expect(record(50)).rejects.toMatchObject({ code: '53300' });
+    } finally {
+      await Promise.all(held.map((client) => client.end().catch(() => {})));
+    }
+  });
+
+  test('answers as always when it is read-only, tokens included, and says plainly that nothing can be recorded', async () => {
+    await cluster.run('ALTER DATABASE postgres SET default_transaction_read_only = on');
+    try {
+      await cluster.stop();
+      await cluster.start();
+      expect((await ask(address())).status).toBe(200);
+      expect((await ask(address('/dns'), token)).status).toBe(200);
+      expect((await askGraphql(token)).status).toBe(200);
+      await expect(record(51)).rejects.toMatchObject({ code: '25006' });
+      const created = await runDms(['token', 'create', '--name', 'x'], { DATABASE_URL: cluster.url });
+      expect(created.code).toBe(1);
+      expect(created.stderr).toMatch(
+        /^dms: The database is read-only, so nothing can be written to it now: .+\n$/,
+      );
+    } finally {
+      await cluster.run(
+        'SET default_transaction_read_only = off',
+        'ALTER DATABASE postgres RESET default_transaction_read_only',
+      );
+      await cluster.stop();
+    }
+  });
+
+  test('answers 503 when it has no room left to sort in, and says plainly what to do when it is full', async () => {
+    // A history that cannot be sorted in memory, and no room for it on the disk.
+    await cluster.run(
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
+         VALUES ('large.example', 1, 0, 0, 1, '{}')`,
+      `INSERT INTO header_change (domain, name, observed_at, present, value)
+         SELECT 'large.example', 'n' || number % 7, number, true, repeat(md5(number::text), 4)
+           FROM generate_series(1, 20000) AS number`,
+      'ALTER DATABASE postgres SET work_mem = 64',
+      'ALTER DATABASE postgres SET temp_file_limit = 0',
+      'ALTER DATABASE postgres SET enable_indexscan = off',
+      'ALTER DATABASE postgres SET enable_indexonlyscan = off',
+    );
+    // What a full disk makes PostgreSQL say, on every write.
+    await cluster.run(
+      `CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`,
+      'CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON domain EXECUTE FUNCTION disk_full()',
+    );
+    try {
+      await cluster.stop();
+      await cluster.start();
+      await expectUnavailable(await ask(`${service.url}/api/v1/domain/large.example`));
+      expect((await ask(address())).status).toBe(200);
+      await expect(record(52)).rejects.toMatchObject({ code: '53100' });
+    } finally {
+      await cluster.run('DROP FUNCTION disk_full CASCADE', 'ALTER DATABASE postgres RESET ALL');
+      await cluster.stop();
+    }
+    await cluster.start();
+    await record(53);
+    expect((await ask(`${service.url}/api/v1/domain/large.example`)).status).toBe(200);
+  });
+
+  test('goes through a thousand requests to a database that is gone without keeping anything of them', async () => {
+    await cluster.stop();
+    for (let round = 0; round < 20; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask(address())));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    }
+    await cluster.start();
+    await Promise.all(Array.from({ length: 100 }, () => ask(address())));
+    const [row] = await cluster.run(
+      "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'dms'",
+    );
+    expect(row?.['open']).toBeLessThanOrEqual(20);
+    const sockets = process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap');
+    expect(sockets.length).toBeLessThan(500);
+  });
+});

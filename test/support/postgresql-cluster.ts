@@ -1,0 +1,160 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+
+/** Where Debian and its kin keep each version's programs. */
+const VERSIONS = '/usr/lib/postgresql';
+
+const PROGRAMS = existsSync(VERSIONS)
+  ? readdirSync(VERSIONS)
+      .sort((one, other) => Number(other) - Number(one))
+      .map((version) => join(VERSIONS, version, 'bin'))
+      .find((folder) => existsSync(join(folder, 'initdb')))
+  : undefined;
+
+/** Whether the machine has the programs of a PostgreSQL server, and a user that may run them. */
+export const HAS_POSTGRESQL = PROGRAMS !== undefined && (process.getuid?.() !== 0 || hasPostgresUser());
+
+function hasPostgresUser(): boolean {
+  try {
+    return postgresUser().uid > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** PostgreSQL refuses to be run by root. */
+function postgresUser(): { uid: number; gid: number } {
+  const id = (option: string) =>
+    Number(execFileSync('id', [option, 'postgres'], { stdio: 'pipe' }).toString());
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Whom the server runs as; nobody named: whoever runs the tests. */
+interface UserIds {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A PostgreSQL server of a test's own, which may do with it what it likes. */
+export class PostgresqlCluster {
+  readonly url: string;
+  readonly #folder: string;
+  readonly #port: number;
+  readonly #user: UserIds;
+  readonly #settings: readonly string[];
+  #server: ChildProcess | null = null;
+
+  /**
+   * Makes a new server on a free port of loopback, and starts it.
+   *
+   * @param settings of PostgreSQL, such as `{ max_connections: '20' }`.
+   */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
+    const user: UserIds = process.getuid?.() === 0 ? postgresUser() : {};
+    if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
+    execFileSync(program('initdb'), ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
+      ...user,
+      cwd: folder,
+      stdio: 'pipe',
+    });
+    const cluster = new PostgresqlCluster(folder, await freePort(), user, settings);
+    await cluster.start();
+    return cluster;
+  }
+
+  private constructor(
+    folder: string,
+    port: number,
+    user: UserIds,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.#folder = folder;
+    this.#port = port;
+    this.#user = user;
+    this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    this.url = `postgresql://dms@127.0.0.1:${port}/postgres`;
+  }
+
+  /** Starts it again, and waits until it takes connections. */
+  async start(): Promise<void> {
+    while (!(await this.#answers())) {
+      // Where what a killed server has left is still in use, the next one ends at once.
+      if (this.#server === null || this.#server.exitCode !== null) this.#server = this.#launch();
+      await pause(50);
+    }
+  }
+
+  /** Ends it as pg_ctl's immediate stop does: connections are broken off, nothing is finished. */
+  stop(): Promise<void> {
+    return this.#end('SIGQUIT');
+  }
+
+  /** Ends its main process as a crash would; the others notice it by themselves. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  /** Ends it, and deletes everything. */
+  async remove(): Promise<void> {
+    await this.#end('SIGQUIT');
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+
+  /** Runs statements on a connection of its own. */
+  async run(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = new pg.Client({ connectionString: this.url, application_name: 'administrator' });
+    await client.connect();
+    try {
+      let rows: readonly Readonly<Record<string, unknown>>[] = [];
+      for (const statement of statements) rows = (await client.query(statement)).rows;
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const exit = once(server, 'exit');
+    server.kill(signal);
+    await exit;
+  }
+
+  #launch(): ChildProcess {
+    const listening = ['-p', String(this.#port), '-k', this.#folder, '-c', 'listen_addresses=127.0.0.1'];
+    const options = { ...this.#user, cwd: this.#folder, stdio: 'ignore' } as const;
+    return spawn(program('postgres'), ['-D', this.#folder, ...listening, ...this.#settings], options);
+  }
+
+  async #answers(): Promise<boolean> {
+    if (this.#server === null) return false;
+    return this.run('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+function program(name: string): string {
+  if (PROGRAMS === undefined) throw new Error('There is no PostgreSQL server on this machine.');
+  return join(PROGRAMS, name);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
