@@ -35,6 +35,13 @@ const STEPS = [
     output: 'dist/main.js',
     command: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   },
+  {
+    name: 'pages',
+    line: 'Gathering the scripts and styles of the pages',
+    inputs: ['scripts/pages.js', 'package-lock.json'],
+    output: 'dist/pages/LICENSES.txt',
+    command: ['scripts/pages.js'],
+  },
 ];
 
 /**

@@ -1,34 +1,36 @@
-import { createAuthentication } from './auth/authenticate.js';
-import { createTokenVerifier } from './auth/token-verifier.js';
+import { type AnsweringParts, startAnswering } from './answering.js';
+import { readPersistedOnly } from './config/known-operations.js';
 import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
-import { createGraphqlDoor } from './graphql/execute.js';
-import { graphqlMiddleware } from './graphql/middleware.js';
-import { createGraphqlServer } from './graphql/server.js';
-import { createApp } from './http/app.js';
-import { type HttpServer, startHttpServer } from './http/server.js';
+import { urlOf } from './http/server.js';
+import type { TimeLimits } from './http/time-limits.js';
 import { recordSamples } from './importers/samples.js';
-import { createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
+import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
+import { startOperating } from './operating.js';
 import { createRecorder } from './recorder/recorder.js';
-import { createRestV1 } from './rest/v1/handler.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
-import { currentRequestId } from './telemetry/request-id.js';
 
 /** The running service. */
 export interface Application {
   /** Of the root, with the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  readonly metricsUrl: string | null;
   /** Where the database is, for people: one phrase, without user and password. */
   readonly databasePlace: string;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser. */
+  readonly sandbox: boolean;
   /** How many sample domains were recorded, into a new embedded database; 0: none. */
   readonly sampleDomains: number;
+  /** How many domains are watched; null: this process does not observe them. */
+  readonly watchedDomains: number | null;
   /** A domain that something is recorded of; null: there is none. */
   readonly exampleDomain: string | null;
-  /** Answers the requests under way, for ten seconds at most, and gives everything back. */
+  /** Answers the requests under way, for as long as the settings say, and gives everything back. */
   stop(): Promise<void>;
 }
 
@@ -37,17 +39,21 @@ export interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
+  /** How long clients may take. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /**
  * Builds the parts of the service, joins them, and listens.
  *
- * @throws OperationError, one line, where the database cannot be opened or the address not be taken.
+ * @throws OperationError, one line, where the database cannot be opened, the address not be taken, or a
+ * known operation not be answered; UsageError where the file of known operations is not in order.
  */
 export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
+  const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const making = settings.samples ? 'unfilled' : 'empty';
   const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
@@ -57,17 +63,19 @@ export async function startApplication(
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();
     const exampleDomain = await findExample(database);
-    const log = parts.log ?? createLogger({ level: settings.logLevel });
-    const server = await serve(settings, database, log);
-    const observing = settings.role === 'all' ? startObserving(settings, database, log, now) : null;
+    const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
+    const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
+    const { timeLimits } = parts;
+    const running = await run({ settings, database, log, knownOperations, timeLimits, now });
     return {
-      url: urlOf(settings, server.port),
-      port: server.port,
+      ...running,
       databasePlace: database.place,
+      sandbox: knownOperations === undefined,
       sampleDomains,
+      watchedDomains,
       exampleDomain,
       async stop() {
-        await Promise.all([server.close(), observing?.stop()]);
+        await running.stop();
         await giveBack();
       },
     };
@@ -77,33 +85,30 @@ export async function startApplication(
   }
 }
 
-/** The parts that answer, from the database up. */
-async function serve(settings: Settings, database: Database, log: Logger): Promise<HttpServer> {
-  const { basePath, trustProxy, anonymousScopes, rateLimits, host, port } = settings;
-  const onInternalError = (error: unknown) =>
-    log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  const door = createGraphqlDoor({
-    loaders: createLoaders(database.prisma, { statementsAtOnce: database.answersAtOnce }),
-    rateLimits,
-  });
-  const graphql = await createGraphqlServer(door, { onInternalError, sandbox: true, introspection: true });
-  const tokens = createTokenVerifier(database.prisma, now);
-  const app = createApp({
-    basePath,
-    trustProxy,
-    log,
-    authenticate: createAuthentication({ tokens, anonymousScopes }),
-    rest: createRestV1(door),
-    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
-  });
-  const server = await startHttpServer(app, { host, port, log });
-  return {
-    ...server,
-    async close() {
-      await server.close();
-      await graphql.apollo.stop();
-    },
-  };
+/** What runs on an open database. */
+type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
+
+async function run(parts: Omit<AnsweringParts, 'operating'>): Promise<Running> {
+  const { settings, database, log } = parts;
+  const operating = await startOperating(settings, database, 'answering', log);
+  try {
+    const server = await startAnswering({ ...parts, operating });
+    const observes = settings.role === 'all';
+    const observing = observes ? startObserving(settings, database, log, now, operating) : null;
+    return {
+      url: urlOf(settings.host, server.port) + settings.basePath,
+      port: server.port,
+      metricsUrl: operating.metricsUrl,
+      async stop() {
+        operating.stopping();
+        await Promise.all([server.close(), observing?.stop()]);
+        await operating.stop();
+      },
+    };
+  } catch (error) {
+    await operating.stop();
+    throw error;
+  }
 }
 
 function now(): Instant {
@@ -119,10 +124,4 @@ async function findExample({ prisma }: Database): Promise<string | null> {
   const sample = await prisma.domain.findUnique({ where: { name: 'example.com' }, select: { name: true } });
   const found = sample ?? (await prisma.domain.findFirst({ select: { name: true } }));
   return found?.name ?? null;
-}
-
-/** An address that a client on this machine can open. */
-function urlOf({ host, basePath }: Settings, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${basePath}`;
 }

@@ -1,5 +1,5 @@
 import { getServers } from 'node:dns';
-import { Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { parseDnsServers } from './config/parse-observe.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
@@ -9,14 +9,13 @@ import { createDnsClient } from './observer/dns/client.js';
 import { createHttpClient } from './observer/http/client.js';
 import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
 import { startWorker } from './observer/worker.js';
-import { createRecorder } from './recorder/recorder.js';
+import { createRecorder, type Recorder } from './recorder/recorder.js';
 import type { Logger } from './telemetry/logging.js';
 import { createObservationTelemetry } from './telemetry/observations.js';
+import type { Tracing } from './telemetry/tracing.js';
 
 /** How often it asks, in milliseconds, whether more is due. */
 const IDLE = 1000;
-/** How long, in milliseconds, a worker that stops lets looks finish. */
-const LAST_LOOKS = 10_000;
 
 /** A running worker with all that it works with. */
 export interface Observing {
@@ -55,6 +54,13 @@ function systemResolvers(): { address: string; port: number }[] {
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
+/** What a worker tells of its work to, beside the log. */
+export interface ObservingTelemetry {
+  readonly registry: Registry;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
+}
+
 /**
  * Starts to observe what is due, until it is stopped.
  *
@@ -65,13 +71,15 @@ export function startObserving(
   database: Database,
   log: Logger,
   now: () => Instant,
+  { registry, tracing }: ObservingTelemetry,
 ): Observing {
   const observer = createObserver(settings, now);
+  const recorder = createRecorder(database.pool, { now });
   const worker = startWorker({
     pool: database.pool,
-    observer,
-    recorder: createRecorder(database.pool, { now }),
-    telemetry: createObservationTelemetry(log, new Registry()),
+    observer: tracing === null ? observer : tracedObserver(observer, tracing),
+    recorder: tracing === null ? recorder : tracedRecorder(recorder, tracing),
+    telemetry: createObservationTelemetry(log, registry),
     log,
     now,
     concurrency: settings.observe.concurrency,
@@ -80,8 +88,26 @@ export function startObserving(
   });
   return {
     async stop() {
-      await worker.stop(LAST_LOOKS);
+      await worker.stop(settings.shutdownTimeout);
       observer.close();
+    },
+  };
+}
+
+function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
+  return {
+    ...observer,
+    look: (domain, signal) =>
+      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, signal)),
+  };
+}
+
+function tracedRecorder(recorder: Recorder, tracing: Tracing): Recorder {
+  return {
+    ...recorder,
+    record: (observations) => {
+      const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': observations.length };
+      return tracing.trace('record', 'client', attributes, () => recorder.record(observations));
     },
   };
 }

@@ -1,4 +1,7 @@
 import { UnauthenticatedError } from '../model/errors.js';
+import { clientKey } from '../rates/client-key.js';
+import type { Penalties } from '../rates/penalties.js';
+import { isJwt } from './jwt-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
@@ -16,25 +19,53 @@ export type Authenticate = (authorization: string | undefined, address: string) 
 /** What authentication stands on. */
 export interface AuthenticationOptions {
   readonly tokens: TokenVerifier;
+  /** Verifies the tokens of an identity provider; absent: none are taken. */
+  readonly jwts?: TokenVerifier | undefined;
   /** What a client without a token may do. */
   readonly anonymousScopes: ReadonlySet<Scope>;
+  /** Whether a client without a token may ask nothing at all. */
+  readonly tokenRequired?: boolean;
+  /** Counts failed authentications by the client's address; absent: they are not limited. */
+  readonly failures?: Penalties;
 }
 
 /**
  * Makes the function that decides who asks. A credential that is not valid is never taken for none.
  *
- * The function throws UnauthenticatedError, the same for everything that is wrong with a token, and what
- * the database's driver throws where the database does not answer.
+ * Once an address has failed too often, only tokens that were valid when they came last are looked at, so
+ * that nobody guesses on, and those who share the address with a guesser go on.
+ *
+ * The function throws UnauthenticatedError, the same for everything that is wrong with a token;
+ * RateLimitedError after too many of them; ProviderUnavailableError; and what the database's driver throws
+ * where the database does not answer.
  */
-export function createAuthentication({ tokens, anonymousScopes }: AuthenticationOptions): Authenticate {
+export function createAuthentication(options: AuthenticationOptions): Authenticate {
+  const { tokens, jwts, anonymousScopes, tokenRequired: needsToken = false, failures } = options;
+
+  const refuse = async (client: string, message: string): Promise<never> => {
+    await failures?.add(client);
+    throw new UnauthenticatedError(message, true);
+  };
+
   return async (authorization, address) => {
+    const client = clientKey(address);
     if (authorization === undefined) {
-      return { kind: 'anonymous', rateLimitKey: address, scopes: anonymousScopes };
+      return {
+        kind: 'anonymous',
+        rateLimitKey: client,
+        scopes: anonymousScopes,
+        needsToken,
+        rates: undefined,
+      };
     }
     const token = BEARER.exec(authorization)?.[1];
-    if (token === undefined) throw new UnauthenticatedError(NO_BEARER, true);
-    const viewer = await tokens.verify(token);
-    if (viewer === null) throw new UnauthenticatedError(REFUSAL, true);
-    return viewer;
+    const verifier = token !== undefined && jwts !== undefined && isJwt(token) ? jwts : tokens;
+    const usedUp = failures?.usedUp(client);
+    if (failures !== undefined && usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
+      throw failures.refusal(usedUp);
+    }
+    if (token === undefined) return refuse(client, NO_BEARER);
+    const viewer = await verifier.verify(token);
+    return viewer === null ? refuse(client, REFUSAL) : { ...viewer, rates: undefined };
   };
 }

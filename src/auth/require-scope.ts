@@ -14,3 +14,16 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
     false,
   );
 }
+
+/**
+ * Lets every viewer pass where clients without a token may ask, and otherwise those with one.
+ *
+ * @throws UnauthenticatedError.
+ */
+export function requireToken({ needsToken }: Viewer): void {
+  if (needsToken !== true) return;
+  throw new UnauthenticatedError(
+    'This service answers nobody without an access token, in the header "Authorization: Bearer <token>".',
+    false,
+  );
+}

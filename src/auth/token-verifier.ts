@@ -11,6 +11,8 @@ export interface TokenVerifier {
    * @throws what the database's driver throws where the database does not answer.
    */
   verify(token: string): Promise<Viewer | null>;
+  /** Whether a token was valid when it was verified last; true of none that never was. */
+  knows(token: string): boolean;
 }
 
 /** How old, in milliseconds, what is known of a token may be: a revoked one works no longer than that. */
@@ -46,30 +48,41 @@ export function createTokenVerifier(prisma: PrismaClient, now: () => Instant): T
   };
 
   return {
+    knows: (text) => isAccessToken(text) && known.has(keyOf(digestOf(text))),
     async verify(text) {
       if (!isAccessToken(text)) return null;
       const digest = digestOf(text);
-      const key = Buffer.from(digest.buffer).toString('base64');
-      let token = known.get(key) ?? null;
-      if (token === null || performance.now() - token.askedAt > KNOWN_FOR_MILLISECONDS) {
-        token = await ask(key, digest);
-        if (token !== null) known.set(key, token);
-      }
-      return token !== null && !isPast(token.expiresAt, now()) ? token.viewer : null;
+      const key = keyOf(digest);
+      const remembered = known.get(key);
+      if (remembered !== undefined && isFresh(remembered, now())) return remembered.viewer;
+      const token = await ask(key, digest);
+      if (token === null) known.delete(key);
+      else known.set(key, token);
+      return token?.viewer ?? null;
     },
   };
 }
 
+function keyOf(digest: Uint8Array<ArrayBuffer>): string {
+  return Buffer.from(digest.buffer).toString('base64');
+}
+
+function isFresh({ askedAt, expiresAt }: KnownToken, now: Instant): boolean {
+  return performance.now() - askedAt <= KNOWN_FOR_MILLISECONDS && (expiresAt === null || expiresAt > now);
+}
+
+/** For a token that is expired or revoked the database does what it does for one that it never had. */
 async function findToken(
   prisma: PrismaClient,
   digest: Uint8Array<ArrayBuffer>,
   now: Instant,
 ): Promise<KnownToken | null> {
   const askedAt = performance.now();
-  const row = await prisma.accessToken.findUnique({ where: { digest } });
-  if (row === null || row.revokedAt !== null || isPast(row.expiresAt, now)) return null;
+  const unexpired = [{ expiresAt: null }, { expiresAt: { gt: now } }];
+  const row = await prisma.accessToken.findUnique({ where: { digest, revokedAt: null, OR: unexpired } });
+  if (row === null) return null;
   if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) noteUse(prisma, digest, now);
-  const rateLimitKey = Buffer.from(digest).toString('base64');
+  const rateLimitKey = keyOf(digest);
   const scopes = new Set<Scope>(SCOPES.filter((scope) => row.scopes.includes(scope)));
   return { viewer: { kind: 'token', rateLimitKey, scopes }, expiresAt: row.expiresAt, askedAt };
 }
@@ -80,8 +93,4 @@ function noteUse(prisma: PrismaClient, digest: Uint8Array<ArrayBuffer>, now: Ins
   prisma.accessToken
     .updateMany({ where: { digest, OR: due }, data: { lastUsed: now } })
     .catch(() => undefined);
-}
-
-function isPast(expiresAt: Instant | null, now: Instant): boolean {
-  return expiresAt !== null && expiresAt <= now;
 }

@@ -1,5 +1,6 @@
 import { explainFailure } from '../database/explain-failure.js';
 import { UsageError } from '../model/errors.js';
+import { redactSecrets } from '../telemetry/redact.js';
 import { createCommandContext, type Process } from './command-context.js';
 import { createProgram } from './program.js';
 import { isAnswered, throwUsageErrors } from './usage.js';
@@ -20,7 +21,7 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (isAnswered(error)) return;
-    parent.stderr.write(`dms: ${describe(error, parent)}\n`);
+    parent.stderr.write(`dms: ${redactSecrets(describe(error, parent))}\n`);
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : FAILURE);
   }
 }

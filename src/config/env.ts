@@ -9,6 +9,8 @@ import {
   parseScopes,
   parseTrustProxy,
 } from './parse.js';
+import { parseIdentityProvider, parseRedisUrl } from './parse-auth.js';
+import { parseCorsOrigins } from './parse-http.js';
 import {
   parseDnsServers,
   parseFieldValue,
@@ -18,7 +20,18 @@ import {
   parseSource,
   parseTimeout,
 } from './parse-observe.js';
-import { LOG_LEVELS, type ObserveSettings, ROLES, type Settings } from './settings.js';
+import { parseOptionalPort, parseShutdownTimeout, wantsTraces } from './parse-telemetry.js';
+import { secretsIn } from './secrets.js';
+import {
+  AUTH_REQUIREMENTS,
+  type AuthSettings,
+  type GraphqlSettings,
+  LOG_LEVELS,
+  type ObserveSettings,
+  ROLES,
+  type Settings,
+  type TelemetrySettings,
+} from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +40,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const USER_AGENT =
   'domain-metadata-service (self-hosted; looks at the response headers of / and reads no page)';
 
+/** A year, in seconds: longer than any cache keeps an answer. */
+const LONGEST_MAX_AGE = 31_536_000;
 const HIGHEST_RATE_LIMIT = 1_000_000_000;
 
 /**
@@ -51,15 +66,41 @@ export function readSettings(environment: Environment = process.env): Settings {
       anonymous: read('RATE_LIMIT_ANONYMOUS', '600', limit),
       token: read('RATE_LIMIT_TOKEN', '6000', limit),
     },
+    penaltyLimits: {
+      failures: read('RATE_LIMIT_FAILURES', '60', limit),
+      documents: read('RATE_LIMIT_DOCUMENTS', '300', limit),
+    },
+    redisUrl: environment['REDIS_URL'] ? read('REDIS_URL', '', parseRedisUrl) : undefined,
+    auth: readAuthSettings(environment, read),
     anonymousScopes: parseScopes('ANONYMOUS_SCOPES', environment['ANONYMOUS_SCOPES'] ?? 'search:read'),
     samples: read('SAMPLES', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', parseShutdownTimeout),
     observe: readObserveSettings(read),
+    http: {
+      maxAge: read('HTTP_MAX_AGE', '0', (name, value) => parseInteger(name, value, 0, LONGEST_MAX_AGE)),
+      corsOrigins: read('CORS_ORIGINS', '', parseCorsOrigins),
+    },
+    graphql: readGraphqlSettings(read),
+    telemetry: readTelemetrySettings(read),
+    secrets: secretsIn(environment),
   };
 }
 
 /** Reads one setting. */
 type Read = <Value>(name: string, fallback: string, parse: (name: string, value: string) => Value) => Value;
+
+function readAuthSettings(environment: Environment, read: Read): AuthSettings {
+  const text = (name: string) => environment[name]?.trim() || undefined;
+  return {
+    provider: parseIdentityProvider({
+      AUTH_JWKS_URL: text('AUTH_JWKS_URL'),
+      AUTH_ISSUER: text('AUTH_ISSUER'),
+      AUTH_AUDIENCE: text('AUTH_AUDIENCE'),
+    }),
+    required: read('AUTH_REQUIRED', 'scopes', (name, value) => parseChoice(name, value, AUTH_REQUIREMENTS)),
+  };
+}
 
 const MOST_AT_ONCE = 100_000;
 
@@ -84,6 +125,31 @@ function readObserveSettings(read: Read): ObserveSettings {
     questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
     connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
     lease: read('OBSERVE_LEASE', '2m', parseLease),
+  };
+}
+
+const HIGHEST_COST = 1_000_000_000;
+
+function readGraphqlSettings(read: Read): GraphqlSettings {
+  return {
+    maxCost: read('GRAPHQL_MAX_COST', '100000', (name, value) => parseInteger(name, value, 1, HIGHEST_COST)),
+    introspection:
+      read('GRAPHQL_INTROSPECTION', 'on', (name, value) => parseChoice(name, value, ['on', 'off'])) === 'on',
+    persistedOnly: read('PERSISTED_ONLY', '', (_name, value) => (value === '' ? undefined : resolve(value))),
+  };
+}
+
+function readTelemetrySettings(read: Read): TelemetrySettings {
+  const text = (name: string) => read(name, '', (_name, value) => value);
+  return {
+    metricsPort: read('METRICS_PORT', '', parseOptionalPort),
+    metricsHost: read('METRICS_HOST', '127.0.0.1', (_name, value) => value),
+    traces: wantsTraces({
+      disabled: text('OTEL_SDK_DISABLED'),
+      exporter: text('OTEL_TRACES_EXPORTER'),
+      protocol: text('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || text('OTEL_EXPORTER_OTLP_PROTOCOL'),
+      endpoint: text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || text('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    }),
   };
 }
 

@@ -25,6 +25,11 @@ export interface Settings {
   readonly role: Role;
   /** Domains asked for in a minute, by a client's address and by a token. */
   readonly rateLimits: { readonly anonymous: number; readonly token: number };
+  /** Failed authentications in a minute by a client's address, and GraphQL requests that ask for no domain. */
+  readonly penaltyLimits: { readonly failures: number; readonly documents: number };
+  /** Address of a Redis in which processes count together; absent: each counts alone. It may hold a password. */
+  readonly redisUrl: string | undefined;
+  readonly auth: AuthSettings;
   /** What a client without a token may do. */
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether a new embedded database is filled with the sample observations. */
@@ -34,7 +39,61 @@ export interface Settings {
    * of these addresses and subnets. Zero hops: none.
    */
   readonly trustProxy: number | readonly string[];
+  /** How long, in milliseconds, requests and observations under way may take once the service stops. */
+  readonly shutdownTimeout: number;
   readonly observe: ObserveSettings;
+  readonly http: HttpSettings;
+  readonly graphql: GraphqlSettings;
+  readonly telemetry: TelemetrySettings;
+  /** What must not be read in any log: the passwords in other settings. */
+  readonly secrets: readonly string[];
+}
+
+/** What HTTP clients are told besides the data. */
+export interface HttpSettings {
+  /** For how many seconds an answer of REST may be used before it is revalidated. */
+  readonly maxAge: number;
+  /** The origins whose pages may read answers in a browser: all, or these. */
+  readonly corsOrigins: '*' | readonly string[];
+}
+
+/** Who is let in. */
+export interface AuthSettings {
+  /** An identity provider, whose access tokens are taken beside the service's own; absent: there is none. */
+  readonly provider: IdentityProviderSettings | undefined;
+  /** What needs a token: operations with a scope, or everything. */
+  readonly required: (typeof AUTH_REQUIREMENTS)[number];
+}
+
+/** What needs a token. */
+export const AUTH_REQUIREMENTS = ['scopes', 'all'] as const;
+
+/** Whose JSON Web Tokens are taken. */
+export interface IdentityProviderSettings {
+  /** Where its public keys are (RFC 7517, section 5). */
+  readonly jwksUrl: URL;
+  /** What a token's claims `iss` and `aud` must say. */
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** What GraphQL answers. */
+export interface GraphqlSettings {
+  /** What one request may cost. */
+  readonly maxCost: number;
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean;
+  /** The file of the operations that alone are answered; undefined: any operation is. */
+  readonly persistedOnly: string | undefined;
+}
+
+/** What a process tells of itself beside its log. */
+export interface TelemetrySettings {
+  /** Where metrics have an address of their own; 0 takes a free port; absent: they have none. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  /** Whether traces are sent; where to and how is said by OpenTelemetry's own variables. */
+  readonly traces: boolean;
 }
 
 /** How domains are observed. Durations are milliseconds. */

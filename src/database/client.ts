@@ -20,6 +20,8 @@ const PING_LIMIT = 2000;
 export interface Database {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
+  /** The connections that answers have to themselves, which Prisma uses: a query that takes too long fails. */
+  readonly answeringPool: pg.Pool;
   /** Prisma, for answers: a query that takes too long fails. */
   readonly prisma: PrismaClient;
   readonly home: 'embedded' | 'server';
@@ -93,6 +95,7 @@ function assemble(
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
+    answeringPool: pools.answering,
     prisma,
     home: membership === null ? 'server' : 'embedded',
     place,

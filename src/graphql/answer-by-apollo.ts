@@ -1,30 +1,55 @@
 import { HeaderMap } from '@apollo/server';
 import type { Request } from 'express';
 import type { Viewer } from '../auth/viewer.js';
+import { askedOperation, searchOf } from './asked-operation.js';
 import type { HttpAnswer } from './http-answer.js';
-import { isNestedTooDeeply, MOST_LEVELS } from './limits.js';
+import type { AskedOperation, QueryLimits } from './limits/query-limits.js';
+import { QueryTooComplexError } from './limits/refuse.js';
+import { mediaTypeFor } from './media-type.js';
 import { refusal } from './refusal.js';
 import type { GraphqlServer } from './server.js';
 
 /** Answers any GraphQL request, right or wrong, and a browser's request for Apollo Sandbox. */
 export async function answerByApollo(
-  { apollo, door }: GraphqlServer,
+  { apollo, door, limits, persisted }: GraphqlServer,
   request: Request,
   viewer: Viewer,
 ): Promise<HttpAnswer> {
-  const search = /\?.*$/s.exec(request.url)?.[0] ?? '';
-  if (isNestedTooDeeply(queryOf(request, search))) {
-    return refusal(400, 'GRAPHQL_VALIDATION_FAILED', `The document has more than ${MOST_LEVELS} levels.`);
-  }
+  const mediaType = mediaTypeFor(request);
+  const asked = askedOperation(request, persisted);
+  const cost = asked === undefined ? undefined : costOrRefusal(limits, asked, mediaType);
+  if (typeof cost === 'object') return cost;
   // What HEAD has no body of is answered as GET is (RFC 9110, section 9.3.2), and Apollo Server knows no HEAD.
   const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const search = searchOf(request.url);
   const response = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: { method, headers: headersOf(request), search, body: request.body },
-    context: async () => door.contextFor(viewer, request.res),
+    context: async () => ({
+      ...door.contextFor(viewer, request.res),
+      cost,
+      examined: asked !== undefined,
+      mediaType,
+    }),
   });
   const { status = 200, headers, body } = response;
   if (body.kind !== 'complete') throw new Error('Apollo Server answered in parts, which nothing asks for.');
   return { status, headers, body: withCodeOf(status, body.string) };
+}
+
+/** What a request costs, or the refusal of one that asks for too much. */
+function costOrRefusal(
+  limits: QueryLimits,
+  asked: AskedOperation,
+  mediaType: string | undefined,
+): HttpAnswer | number | undefined {
+  try {
+    return limits.costOf(asked);
+  } catch (error) {
+    if (!(error instanceof QueryTooComplexError)) throw error;
+    const { message, cost } = error;
+    const extensions = cost === undefined ? undefined : { cost };
+    return refusal(400, 'QUERY_TOO_COMPLEX', message, { mediaType, extensions });
+  }
 }
 
 /** The codes of two refusals to which Apollo Server gives that of any bad request. */
@@ -36,12 +61,6 @@ const CODE_OF_STATUS: ReadonlyMap<number, string> = new Map([
 function withCodeOf(status: number, body: string): string {
   const code = CODE_OF_STATUS.get(status);
   return code === undefined ? body : body.replace('"code":"BAD_REQUEST"', `"code":"${code}"`);
-}
-
-/** The document of a request; empty where there is none. */
-function queryOf(request: Request, search: string): string {
-  const query: unknown = request.body?.query ?? new URLSearchParams(search).get('query');
-  return typeof query === 'string' ? query : '';
 }
 
 function headersOf(request: Request): HeaderMap {

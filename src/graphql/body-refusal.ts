@@ -23,7 +23,7 @@ export function refusalOfBody(error: unknown): HttpAnswer | undefined {
       return refusal(
         415,
         'UNSUPPORTED_MEDIA_TYPE',
-        'The body is not in an encoding that is read. Send it in UTF-8.',
+        'The body is not in an encoding that is read. Send it in UTF-8, as it is or in gzip, deflate or br.',
       );
     default:
       return undefined;

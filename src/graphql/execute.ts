@@ -2,8 +2,9 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { Recipient } from '../loaders/recipient.js';
+import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { limitRates, type RateLimits } from './rate-limit.js';
+import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
@@ -31,12 +32,14 @@ export interface GraphqlDoor {
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
    * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
+   * @param counted Whether the same request has run an operation on the same domain already: it counts once.
    */
   execute(
     operation: StoredOperation,
     variables: Readonly<Record<string, unknown>>,
     viewer: Viewer,
     recipient?: Recipient,
+    counted?: boolean,
   ): Promise<ExecutionResult>;
 }
 
@@ -44,16 +47,20 @@ export interface GraphqlDoor {
 export interface GraphqlDoorOptions {
   readonly loaders: Loaders;
   readonly rateLimits: RateLimits;
+  /** Where requests are counted; absent: in this process' memory. */
+  readonly limiters?: Limiters;
+  readonly onRateLimited?: OnRateLimited | undefined;
 }
 
 /** Opens the door: one for a process, since it counts what each client asks for. */
-export function createGraphqlDoor({ loaders, rateLimits }: GraphqlDoorOptions): GraphqlDoor {
-  const schema = limitRates(createSchema(), rateLimits);
+export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
+  const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
+  const schema = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   return {
     schema,
     contextFor: (viewer, recipient) => ({ viewer, loaders, recipient }),
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run }, variables, viewer, recipient) =>
-      run(undefined, { viewer, loaders, recipient }, variables),
+    execute: async ({ run }, variables, viewer, recipient, counted = false) =>
+      run(undefined, { viewer, loaders, recipient, counted }, variables),
   };
 }

@@ -1,6 +1,12 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { isDatabaseFailure } from '../database/database-failure.js';
-import { type ErrorCode, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
+import {
+  type ErrorCode,
+  ProviderUnavailableError,
+  PublicError,
+  RateLimitedError,
+  UnavailableError,
+} from '../model/errors.js';
 
 /** What a client is told of an error. */
 export interface MaskedError {
@@ -24,7 +30,9 @@ const UNAVAILABLE_RETRY_AFTER = 5;
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
-  if (thrown instanceof RateLimitedError) return { ...told(thrown), retryAfter: thrown.retryAfter };
+  if (thrown instanceof RateLimitedError || thrown instanceof ProviderUnavailableError) {
+    return { ...told(thrown), retryAfter: thrown.retryAfter };
+  }
   if (thrown instanceof PublicError) return told(thrown);
   onInternalError(thrown);
   if (!isDatabaseFailure(thrown)) {
@@ -50,6 +58,9 @@ export function formatError(
   onInternalError: OnInternalError,
 ): GraphQLFormattedError {
   const requestCode = codeOfRequestError(formatted, thrownError(error));
+  if (formatted.extensions?.['validationErrorCode'] === 'INTROSPECTION_DISABLED') {
+    return { ...formatted, message: 'This service does not show its schema: __schema and __type are off.' };
+  }
   if (requestCode !== null) {
     return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
   }
@@ -71,6 +82,7 @@ function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): 
   if (!(thrown instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
+  if (isBadRequest(thrown.extensions['http'])) return 'BAD_REQUEST';
   // Two that come up only in the execution, and to which Apollo Server gives no code.
   switch (thrown.nodes?.[0]?.kind) {
     case Kind.VARIABLE:
@@ -80,4 +92,9 @@ function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): 
     default:
       return null;
   }
+}
+
+/** What Apollo Server says of a persisted query that is not in order: a status, and no code. */
+function isBadRequest(http: unknown): boolean {
+  return typeof http === 'object' && http !== null && Reflect.get(http, 'status') === 400;
 }

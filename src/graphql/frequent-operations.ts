@@ -1,12 +1,14 @@
 import { type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode, visit } from 'graphql';
 import { BoundedCache } from '../model/bounded-cache.js';
-import { countSelections } from './selection-count.js';
+import type { Cost } from './limits/cost.js';
+import type { QueryLimits } from './limits/query-limits.js';
 import { compileOperation, parseValid, type StoredOperation } from './stored-operation.js';
 
 /** A client's operation that is compiled. */
 export interface FrequentOperation extends StoredOperation {
   /** The name that the document gives it, if any. */
   readonly name: string | undefined;
+  readonly cost: Cost;
 }
 
 // Compiling takes as long as about thirty executions without it: a client that sends new documents only
@@ -24,11 +26,14 @@ const MOST_COMPILED = 50;
  */
 export class FrequentOperations {
   readonly #schema: GraphQLSchema;
+  readonly #limits: QueryLimits;
   readonly #occurrences = new BoundedCache<string, number>(MOST_COUNTED);
   readonly #compiled = new BoundedCache<string, FrequentOperation>(MOST_COMPILED);
 
-  constructor(schema: GraphQLSchema) {
+  /** @param limits Where documents are examined before they are validated. */
+  constructor(schema: GraphQLSchema, limits: QueryLimits) {
     this.#schema = schema;
+    this.#limits = limits;
   }
 
   /** The operation of a document that has come often. For any other this occurrence is counted. */
@@ -41,19 +46,25 @@ export class FrequentOperations {
     this.#occurrences.set(source, occurrences);
     // With more it has been found unfit.
     if (occurrences !== OCCURRENCES_BEFORE_COMPILING) return undefined;
-    const operation = compileFit(this.#schema, source);
+    const operation = compileFit(this.#schema, this.#limits, source);
     if (operation !== undefined) this.#compiled.set(source, operation);
     return operation;
   }
 }
 
-function compileFit(schema: GraphQLSchema, source: string): FrequentOperation | undefined {
+function compileFit(
+  schema: GraphQLSchema,
+  limits: QueryLimits,
+  source: string,
+): FrequentOperation | undefined {
   try {
+    const { selections, costs } = limits.examined(source);
+    const [cost] = costs.values();
+    if (cost === undefined || selections > MOST_SELECTIONS) return undefined;
     const document = parseValid(schema, source);
     const query = onlyQuery(document);
     if (query === undefined || hasWhatIsNotCompiled(document)) return undefined;
-    if (countSelections(query, document) > MOST_SELECTIONS) return undefined;
-    return { ...compileOperation(schema, document), name: query.name?.value };
+    return { ...compileOperation(schema, document), name: query.name?.value, cost };
   } catch {
     // What is wrong with the document is told by the way that all other documents go.
     return undefined;

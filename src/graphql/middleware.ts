@@ -1,10 +1,14 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { requireToken } from '../auth/require-scope.js';
 import type { Viewer } from '../auth/viewer.js';
+import { setRateFields } from '../rates/rate-fields.js';
 import { answerByApollo } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
-import { refusalOfHead, refusalOfNothing } from './request-refusal.js';
+import { limitDocuments } from './limit-documents.js';
+import { refusalOfUnlisted } from './persisted/unlisted-refusal.js';
+import { getsPage, refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
 import type { GraphqlServer } from './server.js';
 
@@ -40,8 +44,24 @@ async function answer(
   response: Response,
   viewer: Viewer,
 ): Promise<void> {
-  const quick = refusalOfNothing(request, server.sandbox) ?? (await answerFrequent(server, request, viewer));
-  send(response, quick ?? (await answerByApollo(server, request, viewer)));
+  let answered: HttpAnswer;
+  try {
+    answered = await answerOf(server, request, viewer);
+  } finally {
+    setRateFields(response, viewer.rates);
+  }
+  send(response, answered);
+}
+
+async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer): Promise<HttpAnswer> {
+  if (getsPage(request, server.sandbox)) return answerByApollo(server, request, viewer);
+  requireToken(viewer);
+  const quick =
+    refusalOfNothing(request, server.sandbox) ??
+    refusalOfUnlisted(request, server.persisted) ??
+    (await answerFrequent(server, request, viewer));
+  if (quick !== undefined) return quick;
+  return limitDocuments(server.documents, viewer, () => answerByApollo(server, request, viewer));
 }
 
 function send(response: Response, { status, headers, body }: HttpAnswer): void {

@@ -43,7 +43,7 @@ export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer
     if (!isEmpty(request.body)) return undefined;
     return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
   }
-  if (request.query['query'] || (sandbox && wantsPage(request))) return undefined;
+  if (request.query['query'] || request.query['extensions'] || getsPage(request, sandbox)) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
   return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
 }
@@ -56,8 +56,13 @@ function isEmpty(body: unknown): boolean {
   return typeof body !== 'object' || body === null || Object.keys(body).length === 0;
 }
 
-/** As Apollo Server decides whether it answers with its page. */
-function wantsPage(request: Request): boolean {
+/**
+ * Whether a request is answered with the page: as Apollo Server decides it.
+ *
+ * @param sandbox Whether a browser gets Apollo Sandbox.
+ */
+export function getsPage(request: Request, sandbox: boolean): boolean {
+  if (!sandbox || request.method === 'POST') return false;
   const types = ['application/json', 'application/graphql-response+json', 'text/html'];
   return request.headers.accept !== undefined && request.accepts(types) === 'text/html';
 }

@@ -6,22 +6,31 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { RequestContext } from '../resolvers/context.js';
+import type { Penalties } from '../rates/penalties.js';
+import { costPlugin, type ExaminedContext } from './cost-plugin.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
 import { FrequentOperations } from './frequent-operations.js';
-import { MOST_SELECTIONS, MOST_TOKENS } from './limits.js';
+import { MOST_TOKENS } from './limits/limits.js';
+import { QueryLimits } from './limits/query-limits.js';
+import { ListedOperations, requireAnswerable } from './persisted/listed-operations.js';
+import type { PersistedOperations } from './persisted/persisted-operations.js';
+import { RegisteredOperations } from './persisted/registered-operations.js';
 import { retryAfterOf } from './retry-after.js';
 import { sandboxPlugin } from './sandbox.js';
+import { ValidDocuments } from './valid-documents.js';
 
 /** What GraphQL over HTTP is answered with. */
 export interface GraphqlServer {
-  readonly apollo: ApolloServer<RequestContext>;
+  readonly apollo: ApolloServer<ExaminedContext>;
   readonly door: GraphqlDoor;
+  readonly limits: QueryLimits;
+  readonly persisted: PersistedOperations;
   readonly frequentOperations: FrequentOperations;
   readonly onInternalError: OnInternalError;
   /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
+  readonly documents: Penalties | undefined;
 }
 
 export interface GraphqlServerOptions {
@@ -31,14 +40,28 @@ export interface GraphqlServerOptions {
   readonly sandbox: boolean;
   /** Whether clients may ask for the schema. */
   readonly introspection: boolean;
+  /** Counts the requests that ask for nothing that is limited by itself; absent: they are not limited. */
+  readonly documents?: Penalties;
+  /** What one request may cost. */
+  readonly maxCost: number;
+  /** The documents that alone are answered, by their ids; absent: any document is. */
+  readonly knownOperations?: ReadonlyMap<string, string> | undefined;
 }
 
-/** Starts Apollo Server on the door's schema. It reports nothing to anyone, and handles no signals. */
+/**
+ * Starts Apollo Server on the door's schema. It reports nothing to anyone, and handles no signals.
+ *
+ * @throws OperationError where one of the known operations cannot be answered.
+ */
 export async function createGraphqlServer(
   door: GraphqlDoor,
-  { onInternalError, sandbox, introspection }: GraphqlServerOptions,
+  { onInternalError, sandbox, introspection, maxCost, knownOperations, documents }: GraphqlServerOptions,
 ): Promise<GraphqlServer> {
-  const apollo = new ApolloServer<RequestContext>({
+  const limits = new QueryLimits(door.schema, maxCost);
+  if (knownOperations !== undefined) requireAnswerable(knownOperations, door.schema, limits);
+  const persisted =
+    knownOperations === undefined ? new RegisteredOperations() : new ListedOperations(knownOperations);
+  const apollo = new ApolloServer<ExaminedContext>({
     schema: door.schema,
     // Said here, so that the environment's NODE_ENV decides nothing.
     nodeEnv: 'production',
@@ -47,9 +70,9 @@ export async function createGraphqlServer(
     csrfPrevention: true,
     hideSchemaDetailsFromClientErrors: true,
     allowBatchedHttpRequests: false,
-    persistedQueries: false,
+    persistedQueries: { cache: persisted, ttl: null },
+    documentStore: new ValidDocuments(),
     parseOptions: { maxTokens: MOST_TOKENS },
-    maxRecursiveSelections: MOST_SELECTIONS,
     stopOnTerminationSignals: false,
     logger: SILENT,
     formatError: (formatted, error) => formatError(formatted, error, onInternalError),
@@ -58,11 +81,12 @@ export async function createGraphqlServer(
       sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
       logPlugin(onInternalError),
       retryAfterPlugin,
+      costPlugin,
     ],
   });
   await apollo.start();
-  const frequentOperations = new FrequentOperations(door.schema);
-  return { apollo, door, frequentOperations, onInternalError, sandbox };
+  const frequentOperations = new FrequentOperations(door.schema, limits);
+  return { apollo, door, limits, persisted, frequentOperations, onInternalError, sandbox, documents };
 }
 
 /** Cache control would have every field's resolver wrapped for hints that the schema does not give. */

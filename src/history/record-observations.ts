@@ -78,6 +78,10 @@ function recordOne({ state, holdings }: Known, observed: Observation): Step | nu
   const observation = holdings === null ? observed : completeHeaders(observed, holdings.headers);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
+  // What it left out may be all that differs from the same observation as it is recorded.
+  if (holdings === null && contradicts && observed.ignoredHeaders !== undefined) {
+    return null;
+  }
   if (!actsOnAny(acting)) {
     const kind = acting.stale ? 'stale' : 'repeated';
     return { state, holdings, changes: NO_CHANGES, outcome: { kind, contradicts } };

@@ -1,12 +1,19 @@
 import express, { type Express, type Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
+import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
+import type { RequestMetrics } from '../telemetry/request-metrics.js';
+import type { Tracing } from '../telemetry/tracing.js';
 import { authenticateRequests } from './authenticate-requests.js';
+import { beginResponses } from './begin-responses.js';
+import { allowOrigins } from './cross-origin.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { logRequests } from './log-requests.js';
+import { answerPages } from './pages/pages.js';
+import { requestKinds } from './request-kind.js';
 import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
@@ -15,15 +22,24 @@ export interface AppOptions {
   readonly basePath: string;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
+  /** Of which sites pages may read answers: all, or these. */
+  readonly corsOrigins: '*' | readonly string[];
   readonly log: Logger;
+  readonly metrics: RequestMetrics;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
   readonly authenticate: Authenticate;
+  /** As `authenticate` counts them. */
+  readonly failures?: Penalties;
   readonly rest: RestHandler;
   /** Reads the body itself; who asks is the request's `viewer`. */
   readonly graphql: Handler;
 }
 
 /** Joins the stages of a request, in their order. */
-export function createApp({ basePath, trustProxy, log, authenticate, rest, graphql }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { basePath, trustProxy, corsOrigins, log, metrics, tracing } = options;
+  const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -33,8 +49,11 @@ export function createApp({ basePath, trustProxy, log, authenticate, rest, graph
 
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
-  app.use(logRequests(log));
-  app.use(authenticateRequests(authenticate));
+  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing }));
+  app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
+  app.use(authenticateRequests(authenticate, failures));
+  app.use(answerPages(basePath));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));

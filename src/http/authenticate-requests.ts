@@ -1,10 +1,24 @@
 import type { Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
+import { RateLimitedError } from '../model/errors.js';
+import { clientKey } from '../rates/client-key.js';
+import type { Penalties } from '../rates/penalties.js';
+import { setRateFields } from '../rates/rate-fields.js';
 
-/** Decides who asks, before anything else is looked at: a credential that is not valid goes no further. */
-export function authenticateRequests(authenticate: Authenticate): Handler {
-  return async (request, _response, next) => {
-    request.viewer = await authenticate(request.headers.authorization, request.ip ?? '');
+/**
+ * Decides who asks, before anything else is looked at: a credential that is not valid goes no further.
+ *
+ * @param failures As `authenticate` counts them, for what a client is told that has failed too often.
+ */
+export function authenticateRequests(authenticate: Authenticate, failures?: Penalties): Handler {
+  return async (request, response, next) => {
+    const address = request.ip ?? '';
+    try {
+      request.viewer = await authenticate(request.headers.authorization, address);
+    } catch (error) {
+      if (error instanceof RateLimitedError) setRateFields(response, failures?.usedUp(clientKey(address)));
+      throw error;
+    }
     next();
   };
 }

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import { REQUEST_ID_FIELD } from './identify-requests.js';
+import { DEFAULT_FIELDS } from './default-fields.js';
+import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
 
 /** How long, in milliseconds, a client may take to read why it was refused. */
 const FAREWELL = 2_000;
@@ -12,6 +13,7 @@ const FAREWELL = 2_000;
 interface Refusal {
   readonly status: number;
   readonly body: string;
+  readonly fields?: readonly string[];
 }
 
 /**
@@ -39,6 +41,12 @@ export function answerClientErrors(server: Server, log: Logger): void {
     log.info({ requestId, status: refusal.status, reason: error.code }, 'request refused');
     sayFarewell(socket, textOf(refusal, requestId));
   });
+  // Node.js would close the connection without a word.
+  server.on('connect', (request: IncomingMessage, socket) => {
+    const requestId = requestIdOf(request.headers);
+    log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
+    sayFarewell(socket, textOf(NO_PROXY, requestId));
+  });
 }
 
 function refusalOf(code: string | undefined): Refusal {
@@ -54,16 +62,23 @@ function refusalOf(code: string | undefined): Refusal {
   }
 }
 
+const NO_PROXY: Refusal = {
+  ...refusal('METHOD_NOT_ALLOWED', 'This is no proxy: use GET, HEAD or POST.'),
+  fields: ['allow: GET, HEAD, POST'],
+};
+
 function refusal(code: ErrorCode, detail: string): Refusal {
   const { body } = problemOf(new PublicError(code, detail), () => {});
   return { status: body.status, body: JSON.stringify(body) };
 }
 
-function textOf({ status, body }: Refusal, requestId: string): string {
+function textOf({ status, body, fields: further = [] }: Refusal, requestId: string): string {
   const fields = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'connection: close',
     `${REQUEST_ID_FIELD}: ${requestId}`,
+    ...Object.entries(DEFAULT_FIELDS).map(([name, value]) => `${name}: ${value}`),
+    ...further,
     ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
     `content-length: ${Buffer.byteLength(body)}`,
   ];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Handler } from 'express';
 import type { Viewer } from '../auth/viewer.js';
 
@@ -18,11 +19,16 @@ export const REQUEST_ID_FIELD = 'x-request-id';
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Gives each request its id: the client's own, if it is one that a log can hold, or a new one. */
+/** Gives each request its id, and says it in the answer. */
 export const identifyRequests: Handler = (request, response, next) => {
-  const sent = request.headers[REQUEST_ID_FIELD];
-  const requestId = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  const requestId = requestIdOf(request.headers);
   request.requestId = requestId;
   response.setHeader(REQUEST_ID_FIELD, requestId);
   next();
 };
+
+/** The client's own id, if it is one that a log can hold, or a new one. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const sent = headers[REQUEST_ID_FIELD];
+  return typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+}

@@ -1,6 +1,7 @@
 import type { Handler } from 'express';
 import { requireReading } from '../rest/v1/require-reading.js';
 import { ROUTES } from '../rest/v1/routes.js';
+import { pagePolicy } from './content-security-policy.js';
 
 /**
  * The page at the root: where to find what. It loads nothing.
@@ -14,8 +15,7 @@ export function startPage(basePath: string): Handler {
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-length': page.length,
-      'content-security-policy':
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      'content-security-policy': pagePolicy(),
     });
     response.end(page);
   };
@@ -36,8 +36,10 @@ function pageOf(basePath: string): string {
 <h1>Domain Metadata Service</h1>
 <p>DNS records and HTTP response headers of domains over time. Two doors to the same history:
 <ul>
-<li><a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries
-<li>REST, for example <a href="${example}">${example}</a>
+<li><a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
+<a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host
+<li>REST, for example <a href="${example}">${example}</a>; all of it: <a href="${api}/docs">documentation</a>,
+<a href="${api}/openapi.json">OpenAPI</a>
 </ul>
 <table>
 <tr><th>Operation<th>Address<th>Token's scope<th>Maturity

@@ -1,6 +1,5 @@
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
-import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-object.js';
 import type { Observation } from '../model/observation.js';
 import { readAt } from '../model/refusal.js';
@@ -8,6 +7,8 @@ import { requireText } from '../model/required.js';
 import { unknownKey } from '../model/unknown-key.js';
 import { parseDmsBody } from './dms-body.js';
 import { LatestLines } from './dms-latest.js';
+import { parseJsonLine } from './json-line.js';
+import { parseObservedAt } from './observed-at.js';
 
 const KEYS: ReadonlySet<string> = new Set([
   'domain',
@@ -17,12 +18,6 @@ const KEYS: ReadonlySet<string> = new Set([
   'httpHeaders',
   'source',
 ]);
-
-/** How far an observer's clock may be ahead: five minutes, in microseconds. */
-const CLOCK_TOLERANCE = 300_000_000n;
-
-/** What those who have a pretty-printed, a binary or a cut file need to hear. */
-const ONE_OBJECT = 'each line must be one whole JSON object.';
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
@@ -47,7 +42,7 @@ export function parseDmsLine(line: string, now: Instant): Observation {
 /** Null for a line that parseWhole must judge: it is not JSON, or names its domain or time again. */
 function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null {
   const [{ length }, name = '', time = ''] = head;
-  const observedAt = parseTime(time, now);
+  const observedAt = parseObservedAt('observedAt', time, now);
   const text = head.input.slice(length);
   const latest = latestLines.get(name, text);
   if (latest !== undefined) return { domain: latest.domain, observedAt, ...latest.body };
@@ -61,12 +56,10 @@ function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null
 }
 
 function parseWhole(line: string, now: Instant): Observation {
-  const object = parseJson(line);
-  if (!isJsonObject(object))
-    throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
+  const object = parseJsonLine(line);
   refuseUnknownKeys(object);
   const domain = parseName(object['domain']);
-  const observedAt = parseTime(object['observedAt'], now);
+  const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
   return { domain, observedAt, ...parseDmsBody(object) };
 }
 
@@ -74,30 +67,9 @@ function parseName(value: unknown): string {
   return readAt('domain', () => parseDomainName(requireText(value)));
 }
 
-function parseTime(value: unknown, now: Instant): Instant {
-  return readAt('observedAt', () => {
-    const observedAt = parseInstant(requireText(value));
-    if (observedAt <= now + CLOCK_TOLERANCE) return observedAt;
-    throw new InvalidObservationError(
-      `${formatInstant(observedAt)} is more than five minutes in the future.`,
-    );
-  });
-}
-
 function refuseUnknownKeys(object: Readonly<Record<string, unknown>>): void {
   for (const key in object) {
     if (!KEYS.has(key)) throw unknownKey(key, KEYS);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // What JSON.parse says may quote the text, which may be long.
-    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-    const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
-    throw new InvalidObservationError(`the line is not valid JSON${place}: ${ONE_OBJECT}`);
   }
 }
 

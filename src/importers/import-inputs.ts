@@ -7,7 +7,8 @@ import type { Input } from './open-input.js';
 import { sortLines } from './sort-lines.js';
 
 export interface InputOptions {
-  readonly parse: ParseLine;
+  /** Makes what parses the lines of one input; it is given them from the input's first one on. */
+  readonly createParser: () => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   /** Told of each line that is refused, of which input it is, and why. */
@@ -46,10 +47,12 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
 }
 
 function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { parse, sort, signal } = options;
+  const { sort, signal } = options;
+  const parse = options.createParser();
   const lines = untilAborted(readLines(input.bytes), signal);
   return importLines(sort ? sortLines(lines, { timeOf: timeOf(parse), signal }) : lines, {
     ...options,
+    parse,
     onRefused: (line, reason) => options.onRefused(input, line, reason),
   });
 }

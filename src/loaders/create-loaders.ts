@@ -1,24 +1,26 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
-import {
-  BATCH_SIZE,
-  type DomainHistory,
-  type DomainHistoryKey,
-  loadDomainHistories,
-} from './domain-history.js';
+import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from './domain-history.js';
+import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import { Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
-  /** Null: nothing is recorded of the domain. */
-  readonly domainHistory: DataLoader<DomainHistoryKey, DomainHistory | null>;
+  readonly domainHistory: {
+    /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
+    load(key: DomainHistoryKey): Promise<DomainHistory | null>;
+  };
 }
 
-/** How much is asked of the database at once. */
-export interface LoadingLimits {
-  /** Statements; 10 if absent. */
+/** How batches are loaded. */
+export interface LoadingOptions {
+  /** How many statements are under way at once; 10 if absent. */
   readonly statementsAtOnce?: number | undefined;
+  /** Tells of each batch; nobody is told if absent. */
+  readonly aroundBatch?: AroundBatch | undefined;
 }
+
+const justLoad: AroundBatch = (_loader, _size, load) => load();
 
 const STATEMENTS_AT_ONCE = 10;
 /** Batches that wait for their turn: half a second's work of a database that answers. */
@@ -27,23 +29,51 @@ const MOST_WAITING = 500;
 const ANSWER_LIMIT = 10_000;
 
 /**
+ * Does the loading of a batch, and tells of it.
+ *
+ * @param loader What is loaded: domains with parts of their history, or nothing but their rows.
+ */
+export type AroundBatch = <Result>(
+  loader: 'domainHistory' | 'domainRow',
+  size: number,
+  load: () => Promise<Result>,
+) => Promise<Result>;
+
+/**
  * Makes the loaders of a process. They hold nothing between calls, so that all requests can share them:
  * what is asked in one turn of the event loop, by whatever request, goes into the same statements.
  *
  * They throw UnavailableError where the database is so slow that too much waits, or waits for too long.
  */
-export function createLoaders(prisma: PrismaClient, { statementsAtOnce }: LoadingLimits = {}): Loaders {
+export function createLoaders(
+  prisma: PrismaClient,
+  { statementsAtOnce = STATEMENTS_AT_ONCE, aroundBatch = justLoad }: LoadingOptions = {},
+): Loaders {
+  const options = {
+    cache: false,
+    maxBatchSize: BATCH_SIZE,
+    batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
+  };
   const turns = new Turns({
-    atOnce: statementsAtOnce ?? STATEMENTS_AT_ONCE,
+    atOnce: statementsAtOnce,
     mostWaiting: MOST_WAITING,
     milliseconds: ANSWER_LIMIT,
   });
-  const histories = turns.inTurn((keys: readonly DomainHistoryKey[]) => loadDomainHistories(prisma, keys));
+  const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
+    aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
+  );
+  const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
+    aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
+  );
+  const histories = new DataLoader(loadHistories, options);
+  const rows = new DataLoader(loadRows, options);
   return {
-    domainHistory: new DataLoader(histories, {
-      cache: false,
-      maxBatchSize: BATCH_SIZE,
-      batchScheduleFn: (dispatch) => setImmediate(dispatch),
-    }),
+    domainHistory: {
+      async load(key) {
+        if (key.dnsRecords || key.httpHeaders || key.counts) return histories.load(key);
+        const row = await rows.load(key);
+        return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
+      },
+    },
   };
 }

@@ -1,7 +1,6 @@
 import type { PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
-import { cell, splitInstants } from './columns.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, parseDomainRow } from './domain-row.js';
 import { HEADER_ENTRIES_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
 import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
 import type { Requested } from './recipient.js';
@@ -19,29 +18,20 @@ export interface DomainHistoryKey extends HistoryParts, Requested {
 }
 
 /** What is recorded of a domain. A part that nobody asked for is null. */
-export interface DomainHistory {
-  readonly name: string;
-  readonly created: Instant;
-  readonly lastUpdate: Instant;
-  readonly lastChange: Instant;
+export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
 }
 
-/**
- * Domains in one statement. Small batches let PostgreSQL work on one while this process works on another;
- * with 64 the two wait for each other.
- */
-export const BATCH_SIZE = 8;
-
-// One text for every batch, so that it is prepared once. Eight names, where an array would do, since
+// Small batches let PostgreSQL work on one while this process works on another; with 64 the two wait for
+// each other. One text for every batch, so that it is prepared once. Eight names, where an array would do, since
 // PostgreSQL takes a plan that fits every batch only if it costs no more than one made for the batch at
 // hand; an array of unknown length is taken for one of ten, and each batch would be planned anew. Rows are
 // joined by the domain's name only, so that it runs where domains are spread over several servers.
 const HISTORIES_SQL = `
   SELECT name,
-         created || ',' || last_update || ',' || coalesce(last_change, created) AS times,
+         ${DOMAIN_ROW_SQL} AS numbers,
          CASE WHEN name = ANY (string_to_array($9, ',')) THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
          CASE WHEN name = ANY (string_to_array($10, ',')) THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
          CASE WHEN name = ANY (string_to_array($11, ',')) THEN (${HISTORY_COUNTS_SQL}) END AS counts
@@ -50,7 +40,7 @@ const HISTORIES_SQL = `
 
 interface HistoryRow {
   readonly name: string;
-  readonly times: string;
+  readonly numbers: string;
   readonly dnsRecords: string | null;
   readonly httpHeaders: string | null;
   readonly counts: string | null;
@@ -73,7 +63,7 @@ export async function loadDomainHistories(
   };
   const rows = await prisma.$queryRawUnsafe<HistoryRow[]>(
     HISTORIES_SQL,
-    ...eightNames(keys),
+    ...fillBatch(keys.map(({ name }) => name)),
     [...wanted.dnsRecords].join(','),
     [...wanted.httpHeaders].join(','),
     [...wanted.counts].join(','),
@@ -88,19 +78,9 @@ function namesWanting(part: keyof HistoryParts, keys: readonly DomainHistoryKey[
   return new Set(keys.filter((key) => key[part]).map(({ name }) => name));
 }
 
-/** The names of the keys, and the last again in the places that are left. */
-function eightNames(keys: readonly DomainHistoryKey[]): readonly (string | undefined)[] {
-  const last = keys.length - 1;
-  return Array.from({ length: BATCH_SIZE }, (_, place) => keys[Math.min(place, last)]?.name);
-}
-
 function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
-  const times = splitInstants(row.times);
   return {
-    name: row.name,
-    created: cell(times, 0),
-    lastUpdate: cell(times, 1),
-    lastChange: cell(times, 2),
+    ...parseDomainRow(row.name, row.numbers),
     dnsRecords: wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
     httpHeaders: wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
     counts: row.counts === null ? null : parseHistoryCounts(row.counts),

@@ -15,6 +15,14 @@ export class BoundedCache<Key, Value> {
     return this.#entries.get(key);
   }
 
+  has(key: Key): boolean {
+    return this.#entries.has(key);
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+
   set(key: Key, value: Value): void {
     if (this.#entries.size >= this.#limit) this.#entries.clear();
     this.#entries.set(key, value);

@@ -74,6 +74,17 @@ export class UnavailableError extends PublicError {
   }
 }
 
+/** The identity provider does not give the keys by which a token could be verified. */
+export class ProviderUnavailableError extends PublicError {
+  /** Whole seconds, at least 1, until asking it again makes sense. */
+  readonly retryAfter: number;
+
+  constructor(retryAfter: number, options?: ErrorOptions) {
+    super('UNAVAILABLE', 'The identity provider does not answer. Try again shortly.', options);
+    this.retryAfter = retryAfter;
+  }
+}
+
 /** A line, a record or a value of an observation that cannot be taken. The message is the reason. */
 export class InvalidObservationError extends Error {
   override readonly name = 'InvalidObservationError';
@@ -86,5 +97,10 @@ export class UsageError extends Error {
 
 /** A state of the machine or the database in which the program cannot go on. One line for its user. */
 export class OperationError extends Error {
-  override readonly name = 'OperationError';
+  override readonly name: string = 'OperationError';
+}
+
+/** There is no database, and none may be made. */
+export class NoDatabaseError extends OperationError {
+  override readonly name = 'NoDatabaseError';
 }

@@ -8,6 +8,8 @@ export interface LookOutcome {
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Failure>>;
+    /** False: the answers say that there is no such name (NXDOMAIN). */
+    readonly nameExists: boolean;
   };
   readonly http:
     | { readonly scheme: 'https' | 'http'; readonly status: number; readonly address: string }
@@ -22,9 +24,16 @@ export function outcomeOf(dns: ReadonlyMap<string, DnsAnswer>, http: HttpAnswer)
     if (answer.kind === 'answered') answered.push(type);
     else failures[type] = answer.failure;
   }
-  if (http.kind === 'failed') return { dns: { answered, failures }, http: { failure: http.failure } };
+  const names = { answered, failures, nameExists: !saysNoSuchName(dns) };
+  if (http.kind === 'failed') return { dns: names, http: { failure: http.failure } };
   const { scheme, status, address } = http;
-  return { dns: { answered, failures }, http: { scheme, status, address } };
+  return { dns: names, http: { scheme, status, address } };
+}
+
+/** Whether what was answered says that there is no such name: mostly it is misspelt, or given up. */
+export function saysNoSuchName(dns: ReadonlyMap<string, DnsAnswer>): boolean {
+  const answers = [...dns.values()].filter((answer) => answer.kind === 'answered');
+  return answers.length > 0 && answers.every(({ nameExists }) => !nameExists);
 }
 
 /** Whether nothing at all was observed: such a domain is observed again after a longer time. */
@@ -40,7 +49,8 @@ export function isOutage({ dns }: LookOutcome): boolean {
 
 /** The outcome in one line for a person, such as `DNS ok; HTTPS 200`. */
 export function outcomeText({ dns, http }: LookOutcome): string {
-  const failures = Object.entries(dns.failures).map(([type, { message }]) => `${type}: ${message}`);
+  if (dns.nameExists === false) return 'no such name';
+  const failures = [...typesByReason(dns.failures)].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
   const names =
     failures.length === 0
       ? 'DNS ok'
@@ -48,4 +58,13 @@ export function outcomeText({ dns, http }: LookOutcome): string {
   const web =
     'failure' in http ? `HTTP: ${http.failure.message}` : `${http.scheme.toUpperCase()} ${http.status}`;
   return `${names}; ${web}`;
+}
+
+/** A resolver that fails mostly does so for all types alike. */
+function typesByReason(failures: Readonly<Record<string, Failure>>): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const [type, { message }] of Object.entries(failures)) {
+    found.set(message, [...(found.get(message) ?? []), type]);
+  }
+  return found;
 }

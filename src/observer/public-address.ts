@@ -11,6 +11,9 @@ const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly
   { prefix: ipaddr.IPv6.parseCIDR('2002::/16'), octet: 2 },
 ];
 
+/** The address space of the 6bone, given back (RFC 3701). */
+const SIXBONE = ipaddr.IPv6.parseCIDR('3ffe::/16');
+
 /** All that IANA has given out for global unicast (RFC 4291, section 2.4, and its registry of the space). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
@@ -33,7 +36,9 @@ function isPublicIpv4(address: ipaddr.IPv4): boolean {
 
 function isPublicIpv6(address: ipaddr.IPv6): boolean {
   const embedding = EMBEDDED_IPV4.find(({ prefix }) => address.match(prefix));
-  if (embedding === undefined) return address.range() === 'unicast' && address.match(GLOBAL_UNICAST);
+  if (embedding === undefined) {
+    return address.range() === 'unicast' && address.match(GLOBAL_UNICAST) && !address.match(SIXBONE);
+  }
   const { octet } = embedding;
   return isPublicIpv4(new ipaddr.IPv4(address.toByteArray().slice(octet, octet + 4)));
 }

@@ -1,7 +1,7 @@
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import type { Recorder } from '../recorder/recorder.js';
+import type { Recording } from '../recorder/recorder.js';
 import type { ObservationChanges, ObservationEvent } from '../telemetry/observations.js';
 import type { Look } from './observe-domain.js';
 import { outcomeOf } from './outcome.js';
@@ -14,24 +14,23 @@ export interface RecordedLook {
   readonly changes: MergedChanges | null;
 }
 
-/** Whether looks are recorded, or only compared with what is known. */
-export type RecordingMode = 'record' | 'preview';
+/** Records observations, or only compares them with what is known. */
+export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
 /**
  * Records looks as one batch; those that showed nothing leave no trace.
  *
  * @param looks of domains that are all different.
- * @throws the database's error when it cannot be written to.
+ * @throws what `record` throws.
  */
 export async function recordLooks(
-  recorder: Recorder,
+  record: RecordObservations,
   looks: readonly Look[],
-  mode: RecordingMode = 'record',
 ): Promise<RecordedLook[]> {
   const observations = looks
     .map(({ observation }) => observation)
     .filter((observation): observation is Observation => observation !== null);
-  const { outcomes, changes } = await recorder[mode](observations);
+  const { outcomes, changes } = await record(observations);
   const kinds = new Map(observations.map(({ domain }, place) => [domain, outcomes[place]?.kind]));
   return looks.map((look) => ({
     look,

@@ -166,7 +166,7 @@ async function setAside(options: WorkerOptions, finished: FinishedLook, err: unk
 async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]): Promise<void> {
   const { recorder, pool, telemetry, now } = options;
   const recorded = await recordLooks(
-    recorder,
+    recorder.record,
     batch.map(({ look }) => look),
   );
   const time = now();

@@ -58,6 +58,12 @@ export function createRecorder(pool: Pool, options: { readonly now: () => Instan
   };
 }
 
+/** What recording a batch would do where nothing is recorded yet. */
+export function previewFirst(observations: readonly Observation[]): Recording {
+  const begun = byDomain(observations).map((batch) => beginBatch(batch, null));
+  return summarize(begun.map((batch) => ({ ...batch, merged: mergeChanges(batch.progress.changes) })));
+}
+
 /** The observations of one domain in a batch, and their places in it. */
 interface DomainBatch {
   readonly name: string;
@@ -115,12 +121,7 @@ async function applyRules(pool: Pool, batches: readonly DomainBatch[]): Promise<
     pool,
     batches.map(({ name }) => name),
   );
-  const begun = batches.map((batch) => {
-    const before = rows.get(batch.name) ?? null;
-    const stateBefore = before === null ? null : stateOfRow(before);
-    const progress = recordObservations(beginRecording(stateBefore, batch.observations));
-    return { ...batch, before, stateBefore, progress };
-  });
+  const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null));
   const differing = begun.filter(({ progress }) => progress.waiting.length > 0).map(({ name }) => name);
   const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
   return begun.map((batch) => {
@@ -128,6 +129,13 @@ async function applyRules(pool: Pool, batches: readonly DomainBatch[]): Promise<
     const progress = held === undefined ? batch.progress : continueRecording(batch.progress, held);
     return { ...batch, progress, merged: mergeChanges(progress.changes) };
   });
+}
+
+/** A batch with the observations applied that are settled by the domain's row, before its changes are merged. */
+function beginBatch(batch: DomainBatch, before: DomainRow | null): Omit<AppliedBatch, 'merged'> {
+  const stateBefore = before === null ? null : stateOfRow(before);
+  const progress = recordObservations(beginRecording(stateBefore, batch.observations));
+  return { ...batch, before, stateBefore, progress };
 }
 
 /** @returns the names of the domains that are done: written, or with nothing to write. */

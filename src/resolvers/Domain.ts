@@ -6,6 +6,7 @@ import type { DomainResolvers } from './types.generated.js';
 export const Domain: DomainResolvers = {
   unicodeName: ({ name }) => unicodeName(name),
   registrableDomain: ({ name }) => registrableDomain(name),
+  version: ({ version }) => String(version),
   dnsRecordCount: ({ counts }) => loadedPart(counts).dnsRecords,
   httpHeaderCount: ({ counts }) => loadedPart(counts).httpHeaders,
   changeCount: ({ counts }) => loadedPart(counts).changes,

@@ -6,6 +6,8 @@ import type { Recipient } from '../loaders/recipient.js';
 export interface RequestContext {
   readonly viewer: Viewer;
   readonly loaders: Loaders;
+  /** Whether the request's domain was counted against the rate limit by an operation before. */
+  readonly counted?: boolean;
   /** Who gets the answer: what is loaded for a client that has gone is dropped. */
   readonly recipient?: Recipient | undefined;
 }

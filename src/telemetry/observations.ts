@@ -12,7 +12,11 @@ export interface ObservationEvent {
   readonly domain: string;
   /** In milliseconds. */
   readonly duration: number;
-  readonly dns: { readonly answered: readonly string[]; readonly failures: Readonly<Record<string, Reason>> };
+  readonly dns: {
+    readonly answered: readonly string[];
+    readonly failures: Readonly<Record<string, Reason>>;
+    readonly nameExists: boolean;
+  };
   readonly http:
     | { readonly scheme: string; readonly status: number; readonly address: string }
     | { readonly failure: Reason };

@@ -161,6 +161,7 @@ describe('authentication', () => {
       kind: 'anonymous',
       rateLimitKey: '192.0.2.1',
       scopes: new Set(['search:read']),
+      needsToken: false,
     });
   });
 

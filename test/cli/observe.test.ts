@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
+import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
@@ -13,6 +15,7 @@ $ORIGIN example.test.
 @ A 127.0.0.1
 @ TXT "a \"b\"" "c"
 www CNAME @
+logged A 127.0.0.1
 `;
 
 let database: TestDatabase;
@@ -37,8 +40,12 @@ afterAll(async () => {
 });
 
 function dms(...args: string[]) {
+  return dmsWith(database.environment, ...args);
+}
+
+function dmsWith(environment: Readonly<Record<string, string>>, ...args: string[]) {
   return runDms(args, {
-    ...database.environment,
+    ...environment,
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_PRIVATE: 'allow',
@@ -78,6 +85,32 @@ test('a dry run shows what is seen as new, and records nothing', async () => {
     '3 records added, 0 records removed, 2 headers changed; nothing is recorded (--dry-run).',
   ]);
   expect((await dms('export')).stdout).toBe('');
+});
+
+test('a dry run without a database shows everything as new, and makes none', async () => {
+  const dataDirectory = await newDataDirectory();
+  onTestFinished(() => removeDataDirectory(dataDirectory));
+  const { code, stdout } = await dmsWith({ DATA_DIR: dataDirectory }, 'observe', '--dry-run', 'example.test');
+  expect(code).toBe(0);
+  expect(linesOf(stdout).slice(1, -1)).toEqual(FIRST);
+  expect(await readdir(dataDirectory)).toEqual([]);
+});
+
+test('each observation is one line of the log where standard error is no terminal, and none in a dry run', async () => {
+  const logged = { ...database.environment, LOG_LEVEL: 'info' };
+  const { stderr } = await dmsWith(logged, 'observe', 'logged.invalid', 'logged.example.test');
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'observed', domain: 'logged.invalid', recording: 'nothing', http: { failure: {} } },
+    { msg: 'observed', domain: 'logged.example.test', recording: 'changed', http: { status: 200 } },
+  ]);
+  expect((await dmsWith(logged, 'observe', '--dry-run', 'logged.example.test')).stderr).toBe('');
+});
+
+test('a name that does not exist is called so', async () => {
+  const { code, stdout } = await dms('observe', '--dry-run', 'exmple.example.test');
+  expect(code).toBe(0);
+  expect(linesOf(stdout)[1]).toBe('  There is no such name (NXDOMAIN).');
 });
 
 test('what is new, gone and different is marked, and what was not observed has its reason', async () => {

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
+import { insertDomain } from '../support/rows.js';
 import { copyTemplate } from '../support/template.js';
 
 /** A new embedded database takes seconds, and more on a busy machine. */
@@ -148,6 +149,200 @@ describe('dms serve', SLOW, () => {
     );
   });
 });
+
+describe('dms serve, asked to end', SLOW, () => {
+  test('answers slow requests through both doors, takes no new ones, and exits 0', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    await insertDomain(database.pool, { name: 'example.com' });
+    const settings = { ROLE: 'api', METRICS_PORT: '0' };
+    const { child, result, url, said } = await serve({ ...database.environment, ...settings });
+    const lock = await database.pool.connect();
+    cleanUp.push(async () => lock.release(true));
+    await lock.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
+    const asked = [fetch(`${url}/api/v1/domain/example.com`), askGraphql(url)];
+    await untilInFlight(said, asked.length);
+    child.kill('SIGTERM');
+    await untilRefused(url);
+    await lock.query('ROLLBACK');
+    const responses = await Promise.all(asked);
+    expect(responses.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([
+      [200, 'close'],
+      [200, 'close'],
+    ]);
+    expect(await responses[0]?.json()).toMatchObject({ domain: 'example.com' });
+    expect(await responses[1]?.json()).toEqual({ data: { domain: { name: 'example.com' } } });
+    expect(await result).toMatchObject({ code: 0, signal: null });
+  });
+
+  test('cuts off a request that never ends when SHUTDOWN_TIMEOUT is over, and exits 0', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const { child, result, url } = await serve({
+      ...database.environment,
+      ROLE: 'api',
+      SHUTDOWN_TIMEOUT: '500ms',
+    });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const ended = once(socket.resume(), 'close');
+    socket.write(
+      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    child.kill('SIGTERM');
+    await ended;
+    expect(await result).toMatchObject({ code: 0, signal: null });
+  });
+
+  test('ends at once when it is asked a second time', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const { child, result, url } = await serve({
+      ...database.environment,
+      ROLE: 'api',
+      SHUTDOWN_TIMEOUT: '10m',
+    });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const ended = once(
+      socket.resume().on('error', () => {}),
+      'close',
+    );
+    socket.write(
+      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    child.kill('SIGTERM');
+    await untilRefused(url);
+    child.kill('SIGTERM');
+    await ended;
+    expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
+  });
+
+  test('is not ready from then on, as its port of metrics says', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m', METRICS_PORT: '0' };
+    const { child, url, said } = await serve({ ...database.environment, ...settings });
+    const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '';
+    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    socket.write(
+      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    child.kill('SIGTERM');
+    await untilRefused(url);
+    const ready = await fetch(`${metricsUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { status: 'unavailable', reason: 'The service is stopping.' },
+    ]);
+    expect((await fetch(`${metricsUrl}/livez`)).status).toBe(200);
+  });
+});
+
+test(
+  'dms worker has probes and metrics on METRICS_PORT, and its port is freed when it ends',
+  SLOW,
+  async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const settings = { METRICS_PORT: '0', DNS_SERVERS: '127.0.0.1:9' };
+    const { child, result } = startDms(['worker'], { ...database.environment, ...settings });
+    const metricsUrl = await new Promise<string>((resolve) => {
+      child.stderr?.on('data', (part: string) => {
+        const url = /^Metrics: (\S+)\/metrics$/m.exec(part)?.[1];
+        if (url !== undefined) resolve(url);
+      });
+    });
+    const ready = await fetch(`${metricsUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
+    expect((await fetch(`${metricsUrl}/livez`)).status).toBe(200);
+    expect(await (await fetch(`${metricsUrl}/metrics`)).text()).toContain('dms_observations_total');
+    child.kill('SIGTERM');
+    expect(await result).toMatchObject({ code: 0 });
+    await expect(fetch(`${metricsUrl}/livez`)).rejects.toThrow();
+  },
+);
+
+describe('the log of dms serve', SLOW, () => {
+  test('holds no secret, wherever a client sends it', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    // So that errors are logged: what a GraphQL query with secrets meets.
+    const { child, result, url } = await serve({ ...database.environment, LOG_LEVEL: 'debug', ROLE: 'api' });
+    await database.pool.query('ALTER TABLE domain RENAME TO gone');
+    const secret = `dms_${'s3cret-'.repeat(7).slice(0, 43)}`;
+    const get = (path: string, headers = {}) => fetch(url + path, { headers });
+    const responses = await Promise.all([
+      get(`/api/v1/domain/${secret}`),
+      get(`/api/v1/domain/example.com?access_token=hunter2`),
+      get(`/api/v1/domain/example.com;access_token=hunter2`),
+      get('/', { authorization: `Bearer ${secret}` }),
+      get('/', { authorization: 'Basic aHVudGVyMjpodW50ZXIy' }),
+      get('/', { cookie: 'session=hunter2', 'x-api-key': 'hunter2', 'x-request-id': secret }),
+      askGraphql(url, 'query($name: String!) { domain(name: $name) { name } }', {
+        name: 'hunter2.example',
+        password: 'hunter2',
+      }),
+      askGraphql(url, `{ domain(name: "${secret}") { name } }`),
+      get(`/graphql?query={domain(name:"hunter2.example"){name}}`, { 'apollo-require-preflight': '1' }),
+    ]);
+    for (const response of responses) await response.text();
+    child.kill('SIGTERM');
+    const { stderr } = await result;
+    expect(stderr).toContain('"msg":"request failed"');
+    expect(stderr).toContain('/api/v1/domain/dms_[redacted]');
+    expect(stderr).not.toMatch(/s3cret|hunter2|aHVudGVy/);
+  });
+
+  test('and no standard error holds the password of a database that cannot be reached', async () => {
+    const DATABASE_URL = 'postgresql://dms:hunter2-hunter2@127.0.0.1:9/dms';
+    const directory = await freshDirectory();
+    const { code, stderr } = await runDms(['serve'], {
+      DATABASE_URL,
+      DATA_DIR: directory,
+      LOG_LEVEL: 'debug',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('DATABASE_URL: cannot connect');
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+function askGraphql(
+  url: string,
+  query = '{ domain(name: "example.com") { name } }',
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+}
+
+/** Settles when the service takes no connections any more. */
+async function untilRefused(url: string): Promise<void> {
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}/livez`).then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      { timeout: 30_000 },
+    )
+    .toBe('refused');
+}
+
+/** Settles when so many requests are under way, as the metrics of a service tell. */
+async function untilInFlight(said: string, wanted: number): Promise<void> {
+  const metricsUrl = /^Metrics: +(\S+)$/m.exec(said)?.[1] ?? '';
+  const inFlight = async () =>
+    /^dms_http_requests_in_flight (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
+  await expect.poll(inFlight, { timeout: 30_000 }).toBe(String(wanted));
+}
 
 describe('dms migrate', SLOW, () => {
   test('says what it has done, and that there is nothing left to do', async () => {

@@ -34,7 +34,7 @@ async function listed(): Promise<[string, string][]> {
 }
 
 describe('dms watch', () => {
-  test('adds domains in canonical form at a pace, changes it, and removes them', async () => {
+  test('adds domains in canonical form at a pace, changes it where one is given, and removes them', async () => {
     const added = await dms(['watch', 'add', 'Example.COM.', 'bücher.example', '--every', '6h']);
     expect([added.code, added.stdout]).toEqual([0, '2 added, 0 at a new pace, 0 watched already\n']);
     const again = await dms([
@@ -52,6 +52,11 @@ describe('dms watch', () => {
       ['other.example', '90m'],
       ['xn--bcher-kva.example', '6h'],
     ]);
+    const without = await dms(['watch', 'add', 'example.com', 'third.example']);
+    expect(without.stdout).toBe('1 added, 0 at a new pace, 1 watched already\n');
+    expect((await listed()).slice(0, 3)).toContainEqual(['example.com', '90m']);
+    expect(await listed()).toContainEqual(['third.example', '1d']);
+    await dms(['watch', 'remove', 'third.example']);
     const removed = await dms(['watch', 'remove', 'example.com', 'unknown.example']);
     expect([removed.code, removed.stdout]).toEqual([0, '1 removed, 1 not watched\n']);
     expect((await listed()).map(([domain]) => domain)).toEqual(['other.example', 'xn--bcher-kva.example']);
@@ -84,7 +89,7 @@ describe('dms watch', () => {
     const { stdout } = await dms(['watch', 'list']);
     const [headings, row] = stdout.split('\n');
     expect(headings?.split(/ {2,}/)).toEqual(['domain', 'every', 'next', 'failures', 'last outcome']);
-    expect(row).toMatch(/^example\.com +1h +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +0 +not observed yet$/);
+    expect(row).toMatch(/^example\.com +1h +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +0 +not yet by a worker$/);
     await dms(['watch', 'remove', 'example.com']);
     expect((await dms(['watch', 'list'])).stderr).toBe(
       'No domain is watched: dms watch add DOMAIN --every 6h begins.\n',

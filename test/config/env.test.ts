@@ -14,9 +14,15 @@ test('without any setting, the defaults hold', () => {
     logLevel: 'info',
     role: 'all',
     rateLimits: { anonymous: 600, token: 6000 },
+    penaltyLimits: { failures: 60, documents: 300 },
+    redisUrl: undefined,
+    auth: { provider: undefined, required: 'scopes' },
     anonymousScopes: new Set(['search:read']),
     samples: true,
     trustProxy: 0,
+    shutdownTimeout: 10_000,
+    telemetry: { metricsPort: undefined, metricsHost: '127.0.0.1', traces: false },
+    secrets: [],
     observe: {
       dnsServers: [],
       dnsTypes: ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'],
@@ -34,6 +40,8 @@ test('without any setting, the defaults hold', () => {
       connectionsPerAddress: 4,
       lease: 120_000,
     },
+    http: { maxAge: 0, corsOrigins: [] },
+    graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
 });
 
@@ -48,6 +56,13 @@ test('each setting is read', () => {
     ROLE: 'api',
     RATE_LIMIT_ANONYMOUS: '1',
     RATE_LIMIT_TOKEN: '1000000',
+    RATE_LIMIT_FAILURES: '2',
+    RATE_LIMIT_DOCUMENTS: '3',
+    REDIS_URL: 'rediss://u:p@redis.example:6380/1',
+    AUTH_JWKS_URL: 'https://id.example.com/jwks.json',
+    AUTH_ISSUER: 'https://id.example.com/',
+    AUTH_AUDIENCE: 'dms',
+    AUTH_REQUIRED: 'all',
     ANONYMOUS_SCOPES: 'dns:read, headers:read',
     SAMPLES: 'off',
     TRUST_PROXY: '1',
@@ -66,6 +81,15 @@ test('each setting is read', () => {
     OBSERVE_QUESTIONS_PER_RESOLVER: '100',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
     OBSERVE_LEASE: '30s',
+    HTTP_MAX_AGE: '300',
+    CORS_ORIGINS: 'https://app.example',
+    GRAPHQL_MAX_COST: '5000',
+    GRAPHQL_INTROSPECTION: 'off',
+    PERSISTED_ONLY: 'operations.json',
+    SHUTDOWN_TIMEOUT: '500ms',
+    METRICS_PORT: '9464',
+    METRICS_HOST: '0.0.0.0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
   });
   expect(settings).toEqual({
     host: '::1',
@@ -76,9 +100,22 @@ test('each setting is read', () => {
     logLevel: 'debug',
     role: 'api',
     rateLimits: { anonymous: 1, token: 1_000_000 },
+    penaltyLimits: { failures: 2, documents: 3 },
+    redisUrl: 'rediss://u:p@redis.example:6380/1',
+    auth: {
+      provider: {
+        jwksUrl: new URL('https://id.example.com/jwks.json'),
+        issuer: 'https://id.example.com/',
+        audience: 'dms',
+      },
+      required: 'all',
+    },
     anonymousScopes: new Set(['dns:read', 'headers:read']),
     samples: false,
     trustProxy: 1,
+    shutdownTimeout: 500,
+    telemetry: { metricsPort: 9464, metricsHost: '0.0.0.0', traces: true },
+    secrets: ['p'],
     observe: {
       dnsServers: [
         { address: '192.0.2.53', port: 53 },
@@ -101,6 +138,8 @@ test('each setting is read', () => {
       connectionsPerAddress: 1,
       lease: 30_000,
     },
+    http: { maxAge: 300, corsOrigins: ['https://app.example'] },
+    graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
 });
@@ -108,9 +147,10 @@ test('each setting is read', () => {
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
   const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
+  const graphql = ['GRAPHQL_MAX_COST', 'GRAPHQL_INTROSPECTION', 'PERSISTED_ONLY'];
   const observe = ['DNS_TYPES', 'DNS_TIMEOUT', 'HTTP_PORT', 'IGNORED_HEADERS', 'PRIVATE', 'CONCURRENCY'];
   const observing = observe.map((name) => `OBSERVE_${name}`);
-  const empty = Object.fromEntries([...names, ...more, ...observing].map((name) => [name, '']));
+  const empty = Object.fromEntries([...names, ...more, ...graphql, ...observing].map((name) => [name, '']));
   expect(readSettings(empty)).toEqual(readSettings({}));
   expect(readSettings({ ANONYMOUS_SCOPES: '' }).anonymousScopes).toEqual(new Set());
 });
@@ -132,6 +172,16 @@ test.each([
   expect(readSettings({ TRUST_PROXY: value }).trustProxy).toEqual(trustProxy);
 });
 
+test.each([
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4318/v1/traces' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, false],
+  [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, false],
+  [{ OTEL_SERVICE_NAME: 'dms' }, false],
+])('with %j it is %s that traces are sent', (environment, traces) => {
+  expect(readSettings(environment).telemetry.traces).toBe(traces);
+});
+
 describe('a bad setting stops the program with one line that names it, shows it, and says what to write', () => {
   test.each([
     ['PORT', 'http', 'write a whole number from 0 to 65535'],
@@ -143,8 +193,13 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['BASE_PATH', '/a?b', 'write a path of letters'],
     ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
     ['ROLE', 'worker', 'write all or api'],
+    ['GRAPHQL_MAX_COST', '0', 'write a whole number from 1 to'],
+    ['GRAPHQL_INTROSPECTION', 'yes', 'write on or off'],
     ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
     ['RATE_LIMIT_TOKEN', '1.5', 'write a whole number from 1 to'],
+    ['RATE_LIMIT_FAILURES', '0', 'write a whole number from 1 to'],
+    ['RATE_LIMIT_DOCUMENTS', 'off', 'write a whole number from 1 to'],
+    ['AUTH_REQUIRED', 'yes', 'write scopes or all'],
     ['ANONYMOUS_SCOPES', 'dns', 'dns is no scope; write some of dns:read, headers:read'],
     ['SAMPLES', 'no', 'write on or off'],
     ['TRUST_PROXY', 'true', 'write the number of proxies'],
@@ -172,11 +227,28 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['OBSERVE_QUESTIONS_PER_RESOLVER', 'many', 'write a whole number from 1 to'],
     ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
     ['OBSERVE_CONNECTIONS_PER_ADDRESS', '0', 'write a whole number from 1 to'],
+    ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to ten minutes, such as 10s'],
+    ['METRICS_PORT', '65536', 'write a port from 0 to 65535, or leave it unset'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
   ])('%s=%s', (name, value, advice) => {
     const read = () => readSettings({ [name]: value });
     expect(read).toThrow(UsageError);
     expect(read).toThrow(`${name} is "${value}": ${advice}`);
     expect(read).toThrow(/^[^\n]+\.$/);
+  });
+
+  test('OTEL_EXPORTER_OTLP_PROTOCOL, where traces are sent', () => {
+    const protocol = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    expect(() => readSettings({ ...protocol, OTEL_TRACES_EXPORTER: 'otlp' })).toThrow(
+      'OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": write http/protobuf, or leave it unset.',
+    );
+    expect(readSettings(protocol).telemetry.traces).toBe(false);
+  });
+
+  test('OTEL_EXPORTER_OTLP_ENDPOINT, but never its value, which may hold a password', () => {
+    const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'u:hunter2@collector' });
+    expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
+    expect(read).not.toThrow(/hunter2/);
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(

@@ -1,20 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { FrequentOperations } from '../../src/graphql/frequent-operations.js';
+import { QueryLimits } from '../../src/graphql/limits/query-limits.js';
 import { createSchema } from '../../src/graphql/schema.js';
 
 const schema = createSchema();
+const limits = new QueryLimits(schema, 1_000_000);
 const QUERY = 'query Name($name: String!) { domain(name: $name) { name } }';
 
 /** How many of 100 occurrences of a document are answered by a compiled operation. */
 function compiledOf(source: string): number {
-  const operations = new FrequentOperations(schema);
+  const operations = new FrequentOperations(schema, limits);
   return Array.from({ length: 100 }, () => operations.find(source)).filter((found) => found !== undefined)
     .length;
 }
 
 test('a document is compiled once it has come 32 times', () => {
   expect(compiledOf(QUERY)).toBe(69);
-  const operations = new FrequentOperations(schema);
+  const operations = new FrequentOperations(schema, limits);
   for (let time = 1; time < 32; time += 1) expect(operations.find(QUERY)).toBeUndefined();
   const operation = operations.find(QUERY);
   expect(operation?.name).toBe('Name');
@@ -22,7 +24,7 @@ test('a document is compiled once it has come 32 times', () => {
 });
 
 test('documents that differ are counted apart', () => {
-  const operations = new FrequentOperations(schema);
+  const operations = new FrequentOperations(schema, limits);
   for (let time = 0; time < 62; time += 1) {
     expect(operations.find(time % 2 === 0 ? QUERY : `${QUERY} `)).toBeUndefined();
   }
@@ -59,7 +61,7 @@ function aliases(count: number, selection = 'name'): string {
 }
 
 test('what is counted and compiled is forgotten rather than kept without bounds', () => {
-  const operations = new FrequentOperations(schema);
+  const operations = new FrequentOperations(schema, limits);
   const sources = Array.from({ length: 60 }, (_, index) => `{ domain(name: "d${index}") { name } }`);
   for (const source of sources) for (let time = 0; time < 32; time += 1) operations.find(source);
   const kept = sources.filter((source) => operations.find(source) !== undefined);

@@ -29,7 +29,12 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 async function serve(sandbox: boolean) {
-  const server = await createGraphqlServer(door, { onInternalError: () => {}, introspection: true, sandbox });
+  const server = await createGraphqlServer(door, {
+    onInternalError: () => {},
+    introspection: true,
+    sandbox,
+    maxCost: 100_000,
+  });
   return express()
     .use((_request, response, next) => {
       response.setHeader('cross-origin-embedder-policy', 'require-corp');

@@ -36,7 +36,12 @@ async function serve({ limit = 100_000, introspection = true, sandbox = true }: 
   const logged: unknown[] = [];
   const door = openDoor(database, { anonymous: limit, token: limit });
   const onInternalError = (error: unknown) => logged.push(error);
-  const server = await createGraphqlServer(door, { onInternalError, introspection, sandbox });
+  const server = await createGraphqlServer(door, {
+    onInternalError,
+    introspection,
+    sandbox,
+    maxCost: 100_000,
+  });
   const viewerOf = (request: express.Request) => (request.get('authorization') ? withToken() : anonymous());
   const app = express().use('/graphql', graphqlMiddleware(server, viewerOf));
   return { app, logged };
@@ -54,14 +59,14 @@ describe('a request', () => {
     const response = await post(app, NAME, { name: 'A.example.' });
     expect(response.status).toBe(200);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(response.text).toBe('{"data":{"domain":{"name":"a.example"}}}\n');
+    expect(response.text).toBe('{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":11}}\n');
   });
 
   test('is answered by GET, but not to a page of another site', async () => {
     const { app } = await serve();
     const query = { query: NAME, variables: '{"name":"a.example"}' };
     const own = await supertest(app).get('/graphql').query(query).set('apollo-require-preflight', 'yes');
-    expect(own.body).toEqual({ data: { domain: { name: 'a.example' } } });
+    expect(own.body.data).toEqual({ domain: { name: 'a.example' } });
     const foreign = await supertest(app).get('/graphql').query(query);
     expect(foreign.status).toBe(400);
     expect(foreign.body).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
@@ -133,8 +138,8 @@ describe('what is wrong with a request is said with a code', () => {
     [200, 'BAD_USER_INPUT', 'query ($n: String = "a.example") { domain(name: $n) { name } }', { n: null }],
     [200, 'OPERATION_RESOLUTION_FAILURE', 'mutation { forget }', {}],
     [400, 'OPERATION_RESOLUTION_FAILURE', 'query A { __typename } query B { __typename }', {}],
-    [400, 'GRAPHQL_PARSE_FAILED', `{ ${'__typename '.repeat(30_000)} }`, {}],
-    [400, 'GRAPHQL_VALIDATION_FAILED', fragmentBomb(), {}],
+    [400, 'QUERY_TOO_COMPLEX', `{ ${'__typename '.repeat(30_000)} }`, {}],
+    [400, 'QUERY_TOO_COMPLEX', fragmentBomb(), {}],
     [200, 'INVALID_DOMAIN', NAME, { name: '-' }],
   ])('%d %s', async (status, code, query, variables) => {
     const { app, logged } = await serve();
@@ -264,14 +269,25 @@ describe('what is wrong with a request is said with a code', () => {
     const { app, logged } = await serve();
     const response = await post(app, `${'{a'.repeat(levels)}${'}'.repeat(levels)}`);
     expect(response.status).toBe(400);
-    expect(response.body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(response.body.errors[0].extensions.code).toBe('QUERY_TOO_COMPLEX');
     expect(logged).toEqual([]);
   });
 
-  test('but nothing of the schema is given away by it', async () => {
-    const { app } = await serve({ introspection: false });
-    const response = await post(app, '{ domain(name: "a.example") { nam } }');
-    expect(response.text).not.toContain('Did you mean');
+  test.each([
+    '{ domain(name: "a.example") { nam } }',
+    '{ domai }',
+    '{ domain(nam: "a.example") { name } }',
+    '{ domain(name: "a.example") { ... on Domai { name } } }',
+    '{ domain(name: "a.example") @skp(if: true) { name } }',
+    '{ domain(name: "a.example") { dnsRecords { host } } }',
+    'query ($n: Strin!) { domain(name: $n) { name } }',
+  ])('but nothing of the schema is given away by it: %s', async (query) => {
+    for (const introspection of [true, false]) {
+      const { app } = await serve({ introspection });
+      const response = await post(app, query);
+      expect(response.status).toBe(400);
+      expect(response.text).not.toContain('Did you mean');
+    }
   });
 });
 
@@ -301,11 +317,25 @@ describe('the schema', () => {
     expect(response.body.data.__schema.queryType).toMatchObject({ name: 'Query' });
   });
 
-  test('cannot be asked for where that is switched off', async () => {
+  test.each([
+    getIntrospectionQuery(),
+    '{ __type(name: "Domain") { name } }',
+    'query { ...F } fragment F on Query { s: __schema { queryType { name } } }',
+  ])('cannot be asked for where that is switched off: %.40s', async (query) => {
     const { app } = await serve({ introspection: false });
-    const response = await post(app, getIntrospectionQuery());
+    const response = await post(app, query);
     expect(response.status).toBe(400);
     expect(response.body.data).toBeUndefined();
+    expect(response.body.errors[0]).toMatchObject({
+      message: 'This service does not show its schema: __schema and __type are off.',
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+  });
+
+  test('has its __typename all the same', async () => {
+    const { app } = await serve({ introspection: false });
+    const response = await post(app, '{ __typename domain(name: "a.example") { __typename } }');
+    expect(response.body.data).toEqual({ __typename: 'Query', domain: { __typename: 'Domain' } });
   });
 });
 
@@ -346,6 +376,7 @@ test.each(['development', 'production', 'test'])(
             extensions: { code: 'INTERNAL' },
           },
         ],
+        extensions: { cost: 11 },
       });
       expect(logged).toHaveLength(1);
       expect(String(logged[0])).toContain('relation "domain" does not exist');

@@ -199,6 +199,18 @@ describe('headers that an observer leaves out', () => {
     expect(progress.outcomes.map(({ kind }) => kind)).toEqual(['changed', 'unchanged']);
   });
 
+  test('make an observation that comes again no contradiction of itself, its headers being known or not yet', () => {
+    const again = { ...observation({ at: 2, headers: { server: 'a' } }), ignoredHeaders: ignored };
+    const { progress } = recordLeavingOut(
+      { at: 1, headers: { server: 'a', date: 'Mon' } },
+      { at: 2, headers: { server: 'a' } },
+    );
+    const unread = recordObservations({ ...progress, outcomes: [], holdings: null, waiting: [again] });
+    expect([unread.outcomes, unread.waiting]).toEqual([[], [again]]);
+    const known = recordObservations({ ...unread, holdings: progress.holdings });
+    expect(known.outcomes).toEqual([{ kind: 'repeated', contradicts: false }]);
+  });
+
   test('are gone when a complete observation misses them', () => {
     const { progress } = recordLeavingOut(
       { at: 1, headers: { server: 'a', date: 'Mon' } },

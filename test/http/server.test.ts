@@ -1,8 +1,10 @@
 import { EventEmitter, once } from 'node:events';
+import type { RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHttpServer } from '../../src/http/server.js';
+import { TIME_LIMITS, type TimeLimits } from '../../src/http/time-limits.js';
 import { OperationError } from '../../src/model/errors.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 
@@ -41,6 +43,43 @@ describe('closing', () => {
       log,
     });
     expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe('done');
+    await server.close();
+  });
+});
+
+describe('a connection is closed', () => {
+  const start = (listener: RequestListener, limits: Partial<TimeLimits>) =>
+    startHttpServer(listener, {
+      host: '127.0.0.1',
+      port: 0,
+      log,
+      timeLimits: { ...TIME_LIMITS, checkEvery: 50, ...limits },
+    });
+
+  test('when no request follows an answer', async () => {
+    const server = await start((_request, response) => response.end('done'), { idle: 100 });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    expect(await text(socket)).toMatch(/done$/);
+    await server.close();
+  });
+
+  test('when the client reads nothing of a long answer', async () => {
+    const responses = new EventEmitter();
+    const cut = once(responses, 'close');
+    const server = await start(
+      (_request, response) => {
+        response.once('close', () => responses.emit('close'));
+        // More than the buffers on the way hold.
+        response.end(Buffer.alloc(50_000_000));
+      },
+      { silence: 200 },
+    );
+    const socket = connect(server.port, '127.0.0.1');
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    await cut;
+    socket.destroy();
     await server.close();
   });
 });

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Settings of whoever runs the tests that must not reach the program. */
-const FOREIGN = /^(DATABASE_URL|DATA_DIR|PORT|HOST|BASE_PATH|ROLE|LOG_LEVEL|SAMPLES|RATE_LIMIT_.*)$/;
+const FOREIGN =
+  /^(DATABASE_URL|DATA_DIR|PORT|HOST|BASE_PATH|ROLE|LOG_LEVEL|SAMPLES|SHUTDOWN_TIMEOUT|(RATE_LIMIT|METRICS|OTEL)_.*)$/;
 
 /** Settings of the program, beside those of its database. */
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };

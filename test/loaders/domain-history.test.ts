@@ -60,12 +60,20 @@ describe('what is asked at once', () => {
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
 
-  test('does not load what nobody needs', async () => {
+  test('does not load what nobody needs: without a part, only the table of domains is read', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
-    expect(await load('a.example')).toEqual({
+    const query = vi.spyOn(pg.Pool.prototype, 'query');
+    const [row, nobody] = await Promise.all([load('a.example'), load('nobody.example')]);
+    const statements = query.mock.calls.map(([statement]) => JSON.stringify(statement));
+    query.mockRestore();
+    expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
+      ...{ recordedAt: 0n, version: 1n },
       ...{ dnsRecords: null, httpHeaders: null, counts: null },
     });
+    expect(nobody).toBeNull();
+    expect(statements).toHaveLength(1);
+    expect(statements[0]).not.toMatch(/dns_record|header_change/);
   });
 });
 

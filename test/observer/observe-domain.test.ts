@@ -76,7 +76,7 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
 /** Looks at a domain and records it. */
 async function observe(domain = 'example.test') {
   const look = await observer.look(domain);
-  const [recorded] = await recordLooks(recorder, [look]);
+  const [recorded] = await recordLooks(recorder.record, [look]);
   if (recorded === undefined) throw new Error('the look was not recorded');
   return { look, recording: recorded.recording, changes: short(recorded.changes) };
 }
@@ -111,7 +111,7 @@ describe('a domain that was observed', () => {
     dns.behave('example.test', rcode(NXDOMAIN));
     const { look, changes } = await observe();
     expect(changes).toEqual({ added: [], removed: [A, MX, SOA], headers: [] });
-    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('DNS ok; HTTP: the domain has no address');
+    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('no such name');
   });
 
   test('and has no records of a type any more (NODATA) loses those, and no others', async () => {
@@ -198,8 +198,17 @@ describe('the guard', () => {
 
 test('a preview tells what would change, and records nothing', async () => {
   const look = await observer.look('example.test');
-  const [recorded] = await recordLooks(recorder, [look], 'preview');
+  const [recorded] = await recordLooks(recorder.preview, [look]);
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);
   const { rows } = await database.pool.query('SELECT count(*) FROM domain');
   expect(rows).toEqual([{ count: 0n }]);
+});
+
+test('an outcome in one line names the types that failed alike together', () => {
+  const refused = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' } as const;
+  const failures = { A: refused, MX: { code: 'timeout', message: 'no answer' } as const, TXT: refused };
+  const outcome = { dns: { answered: ['NS'], failures, nameExists: true }, http: { failure: refused } };
+  expect(outcomeText(outcome)).toBe(
+    'DNS in part (A TXT: REFUSED from 192.0.2.53:53, MX: no answer); HTTP: REFUSED from 192.0.2.53:53',
+  );
 });

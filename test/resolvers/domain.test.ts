@@ -169,6 +169,16 @@ test('times are shown with six digits, in any year', async () => {
   });
 });
 
+test('a domain tells when it was recorded last, and has a name for what is recorded since', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  const [version, recordedAt] = [9_007_199_254_740_993n, 1_700_000_000_000_001n];
+  const update = 'UPDATE domain SET version = $1, recorded_at = $2 WHERE name = $3';
+  await database.pool.query(update, [version, recordedAt, 'a.example']);
+  expect(await data('{ domain(name: "a.example") { version recordedAt } }')).toEqual({
+    domain: { version: '9007199254740993', recordedAt: '2023-11-14T22:13:20.000001Z' },
+  });
+});
+
 test('a domain has its names and its numbers', async () => {
   await insertDomain(database.pool, { name: 'www.xn--bcher-kva.example' });
   await insertDnsRecords(database.pool, 'www.xn--bcher-kva.example', [

@@ -4,13 +4,17 @@ import { SCOPES, type Scope } from '../../src/auth/viewer.js';
 import { readSettings } from '../../src/config/env.js';
 import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
+import type { TimeLimits } from '../../src/http/time-limits.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
+import { requireDocumentedAnswers } from './documented-fetch.js';
 
 /** What a test wants otherwise than the defaults. */
 export interface TestServiceOptions extends Partial<Settings> {
   /** An open, migrated database, which stays open; absent: one of the service's own. */
   readonly database?: Database;
+  /** How long clients may take; absent: as long as always. */
+  readonly timeLimits?: TimeLimits;
 }
 
 /** What a token for a test is to be; by default it has a name of its own, all scopes, and no end. */
@@ -25,6 +29,8 @@ export interface TestService {
   /** With the base path, and without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  readonly metricsUrl: string | null;
   readonly database: Database;
   /** What was logged so far, an object a line. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
@@ -32,17 +38,27 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** Starts the whole service; without limits that a test meets by chance. */
+/**
+ * Starts the whole service; without limits that a test meets by chance. What its REST v1 answers to fetch()
+ * must be documented: documented-fetch.ts.
+ */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { database: given, ...overrides } = options;
+  const { database: given, timeLimits, ...overrides } = options;
   const database = given ?? (await openTestDatabase());
   const logged: Record<string, unknown>[] = [];
-  const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   const settings = { ...readSettings(TEST_ENVIRONMENT), ...overrides };
-  const { url, port, stop } = await startApplication(settings, { database, log });
+  const stream = { write: (line: string) => logged.push(JSON.parse(line)) };
+  const log = createLogger({ level: 'info', stream, secrets: settings.secrets });
+  const { url, port, metricsUrl, stop } = await startApplication(settings, {
+    database,
+    log,
+    ...(timeLimits && { timeLimits }),
+  });
+  requireDocumentedAnswers(url);
   return {
     url,
     port,
+    metricsUrl,
     database,
     logged,
     createToken: (token = {}) => createTestToken(database, token),
@@ -53,7 +69,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   };
 }
 
-const TEST_ENVIRONMENT = { PORT: '0', RATE_LIMIT_ANONYMOUS: '1000000', RATE_LIMIT_TOKEN: '1000000' };
+const TEST_ENVIRONMENT = {
+  PORT: '0',
+  RATE_LIMIT_ANONYMOUS: '1000000',
+  RATE_LIMIT_TOKEN: '1000000',
+  RATE_LIMIT_FAILURES: '1000000',
+  RATE_LIMIT_DOCUMENTS: '1000000',
+};
 
 let tokens = 0;
 

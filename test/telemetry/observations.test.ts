@@ -7,6 +7,7 @@ const EVENT: ObservationEvent = {
   domain: 'example.com',
   duration: 123.4,
   dns: {
+    nameExists: true,
     answered: ['A', 'MX'],
     failures: { TXT: { code: 'timeout', message: '192.0.2.53:53 does not answer' } },
   },

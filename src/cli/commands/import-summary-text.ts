@@ -1,3 +1,4 @@
+import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
 
 /** What the words of the summary mean, for `dms import --help`. */
@@ -14,9 +15,18 @@ The closing summary says how many of the lines that were read are
 Exit code: 0; 1 where a line was refused, or the import failed or was stopped
 (by Ctrl-C, say: what was read is recorded then); 2 for a wrong use.`;
 
-/** The closing summary of an import, as lines for a person. */
-export function summaryText(summary: ImportSummary, seconds: number): string {
+/**
+ * The closing summary of an import, as lines for a person.
+ *
+ * @param formats those that the inputs' lines told; they are shown where one is not the program's own.
+ */
+export function summaryText(
+  summary: ImportSummary,
+  seconds: number,
+  formats: ReadonlySet<ImportFormat>,
+): string {
   const rows: [string, string][] = [
+    ...formatRows(formats),
     [
       'lines read',
       `${number(summary.linesRead)} in ${duration(seconds)}, ${rate(summary.linesRead, seconds)}`,
@@ -32,6 +42,11 @@ export function summaryText(summary: ImportSummary, seconds: number): string {
   ];
   const lines = rows.map(([label, text]) => `${label.padEnd(14)}${text}`);
   return [...lines, ...remarks(summary)].map((line) => `${line}\n`).join('');
+}
+
+function formatRows(formats: ReadonlySet<ImportFormat>): [string, string][] {
+  const names = [...formats].sort();
+  return names.some((name) => name !== 'dms') ? [['format', names.join(', ')]] : [];
 }
 
 /** A count with its noun. */

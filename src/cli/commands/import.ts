@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import { checkRejects } from '../../importers/check-rejects.js';
-import { parseDmsLine } from '../../importers/dms.js';
+import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
 import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { RejectsFile } from '../../importers/rejects.js';
+import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
@@ -12,6 +13,7 @@ import { type KeptRefusals, Refusals } from './import-refusals.js';
 import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
 
 interface ImportOptions {
+  readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
   readonly rejects?: string;
@@ -22,11 +24,16 @@ export function importCommand(context: CommandContext): Command {
   return new Command('import')
     .summary('record observations from files')
     .description(
-      'Records the observations of files, one JSON object a line (see the README). A line that cannot be taken ' +
-        'is reported and changes nothing; the others are recorded. Importing a file again changes nothing.',
+      'Records the observations of files, one JSON object a line (see the README): in the format dms, or as httpx ' +
+        'writes them with -json and -irh or -irr. A line that cannot be taken is reported and changes nothing; ' +
+        'the others are recorded. Importing a file again changes nothing.',
     )
     .argument('<file...>', 'files to read; - is standard input; gzip is unpacked')
-    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
+    .addOption(
+      new Option('--format <format>', "format of the lines; auto: of each file, by its first line's keys")
+        .choices(['auto', ...IMPORT_FORMATS])
+        .default('auto'),
+    )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--strict', 'stop at the first line that is refused', false)
     .option('--rejects <file>', 'write the refused lines, as they came, to this file, new or empty')
@@ -40,25 +47,36 @@ async function runImport(
   options: ImportOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
+  const { ignoredHeaders } = context.settings().observe;
   const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
+  const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool, { now: context.now });
-    await importFiles(context, { ...options, files, recorder, rejects, signal });
+    await importFiles(context, { ...options, files, ignoredHeaders, recorder, summary, rejects, signal });
   } finally {
+    // What an operator reads of it is no reason to call an import failed that is not.
+    if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
     await database.close();
   }
 }
 
-interface ImportRun extends Pick<ImportOptions, 'sort' | 'strict'> {
+function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportSummary): ImportCounts {
+  return { changed, unchanged, repeated, stale, refused: linesRefused };
+}
+
+interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
   readonly files: readonly string[];
+  readonly ignoredHeaders: ReadonlySet<string>;
   readonly recorder: Recorder;
+  readonly summary: ImportSummary;
   readonly rejects: KeptRefusals | null;
   readonly signal: AbortSignal;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const summary = new ImportSummary();
+  const { summary } = run;
+  const detected = new Set<ImportFormat>();
   const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
@@ -67,13 +85,13 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     hideProgress();
     context.stderr.write(ending);
     refusals.close();
-    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000));
+    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
   };
   try {
     const end = await importInputs(progress.inputs(run.files, context.stdin), {
       ...run,
-      parse: (text) => [parseDmsLine(text, context.now())],
-      summary,
+      createParser: () =>
+        createParser(run.format, { ...run, now: context.now, onDetected: (format) => detected.add(format) }),
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));

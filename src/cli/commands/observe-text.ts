@@ -5,6 +5,7 @@ import { formatInstant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
 import type { DnsAnswer } from '../../observer/dns/client.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
+import { saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedLook } from '../../observer/record-looks.js';
 
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [] };
@@ -15,6 +16,7 @@ export function lookAsText({ look, changes: found, recording }: RecordedLook, re
   const changes = found ?? NOTHING;
   const lines = [
     `${look.domain} at ${formatInstant(look.observedAt)}`,
+    ...(saysNoSuchName(look.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...look.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, look.domain)),
     ...httpLines(look.http, changes),
     summary(changes, recorded, recording === 'nothing'),
@@ -64,7 +66,7 @@ function rdataText({ type, rdata }: DnsRecord): string {
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
 
 function httpLines(answer: HttpAnswer, { headers: changed }: MergedChanges): string[] {
-  if (answer.kind === 'failed') return [`  HTTP not observed: ${answer.failure.message}`];
+  if (answer.kind === 'failed') return [`  HTTP not observed: ${answer.failure.message}${adviceOn(answer)}`];
   const byName = new Map(changed.map((change) => [change.name, change]));
   return [
     `  ${answer.scheme.toUpperCase()} ${answer.status} from ${answer.address}`,
@@ -73,6 +75,10 @@ function httpLines(answer: HttpAnswer, { headers: changed }: MergedChanges): str
       .filter(({ kind }) => kind === 'gone')
       .map((change) => headerLine(change.name, change.old ?? '', change)),
   ];
+}
+
+function adviceOn({ failure }: HttpAnswer & { readonly kind: 'failed' }): string {
+  return failure.code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it all the same)' : '';
 }
 
 function headerLine(name: string, value: string, change: HeaderChange | undefined): string {

@@ -1,13 +1,15 @@
 import { Command } from 'commander';
 import { type Application, startApplication } from '../../application.js';
 import type { CommandContext } from '../command-context.js';
+import { watchedText } from './watch-text.js';
 
 /** `dms serve`: serves the API until it is asked to stop. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
-    .summary('serve the API')
+    .summary('serve the API, and observe the watched domains')
     .description(
       'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), and then answers the requests under way. ' +
+        'Beside that it observes the watched domains as they become due, unless ROLE=api. ' +
         'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
     )
     .action(() => runServe(context));
@@ -23,7 +25,9 @@ async function runServe(context: CommandContext): Promise<void> {
   await application.stop();
 }
 
-function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Application): string {
+function welcome(application: Application): string {
+  const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
+    application;
   const samples =
     sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -34,9 +38,13 @@ function welcome({ url, databasePlace, sampleDomains, exampleDomain }: Applicati
   return [
     ...samples,
     `Serving at ${url}/`,
-    `GraphQL:  ${url}/graphql (in a browser: Apollo Sandbox)`,
+    `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
+    `          ${url}/graphiql (GraphiQL, which needs no internet)`,
     `REST:     ${rest}`,
+    `          ${url}/api/v1/docs (documentation)`,
     `Database: ${databasePlace}`,
+    ...(watchedDomains === null ? [] : [`Observes: ${watchedText(watchedDomains)}`]),
+    ...(metricsUrl === null ? [] : [`Metrics:  ${metricsUrl}/metrics`]),
     ...example,
     'Stop with Ctrl-C.',
     '',

@@ -15,7 +15,7 @@ export function watchedAsText(domains: readonly WatchedDomain[], beginning: bool
     domain.inHand ? 'now' : seconds(domain.next),
     String(domain.failures),
     domain.outcome === null || domain.observedAt === null
-      ? 'not observed yet'
+      ? 'not yet by a worker'
       : `${seconds(domain.observedAt)} ${outcomeText(domain.outcome)}`,
   ]);
   const lines = beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows;
@@ -26,6 +26,12 @@ export function watchedAsText(domains: readonly WatchedDomain[], beginning: bool
 
 function seconds(time: bigint): string {
   return formatInstant(time).replace(/\.\d+Z$/, 'Z');
+}
+
+/** How many domains are watched and, where there is none, how to begin. */
+export function watchedText(count: number): string {
+  if (count === 0) return 'no domain yet (npx dms watch add DOMAIN adds one)';
+  return count === 1 ? '1 watched domain' : `${count} watched domains`;
 }
 
 /** Watched domains as JSON objects, one a line. */

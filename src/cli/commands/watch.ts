@@ -14,7 +14,7 @@ interface NamesOptions {
 }
 
 interface AddOptions extends NamesOptions {
-  readonly every: bigint;
+  readonly every?: bigint;
 }
 
 /** How many refused names are shown with their reasons. */
@@ -33,7 +33,10 @@ export function watchCommand(context: CommandContext): Command {
 function addCommand(context: CommandContext): Command {
   return new Command('add')
     .summary('observe domains from now on')
-    .description('Observes domains from now on; one that is watched already goes on at the new pace.')
+    .description(
+      'Has domains observed from now on by dms serve and dms worker. One that is watched already keeps its pace, ' +
+        'unless --every gives a new one.',
+    )
     .argument('[domain...]', 'domains to watch')
     .addOption(everyOption())
     .addOption(fromFileOption())
@@ -60,9 +63,10 @@ function listCommand(context: CommandContext): Command {
 }
 
 function everyOption(): Option {
-  return new Option('--every <duration>', 'from one observation to the next, such as 30m, 6h or 1d')
-    .default(parseDuration('1d'), '1d')
-    .argParser(parseDuration);
+  return new Option(
+    '--every <duration>',
+    'from one observation to the next, such as 30m, 6h or 1d (default: 1d, for what is not watched yet)',
+  ).argParser(parseDuration);
 }
 
 function fromFileOption(): Option {
@@ -79,7 +83,7 @@ async function runAdd(
 ): Promise<void> {
   const sum = { added: 0, changed: 0, read: 0 };
   const refused = await inBatches(context, domains, options.fromFile, async ({ pool }, names) => {
-    const done: Added = await watchDomains(pool, names, options.every, context.now());
+    const done: Added = await watchDomains(pool, names, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
     sum.read += names.length;

@@ -1,7 +1,10 @@
 import { Command } from 'commander';
+import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
+import { startOperating } from '../../operating.js';
 import { createLogger } from '../../telemetry/logging.js';
 import type { CommandContext } from '../command-context.js';
+import { watchedText } from './watch-text.js';
 
 /** `dms worker`: observes watched domains until it is asked to stop. */
 export function workerCommand(context: CommandContext): Command {
@@ -19,12 +22,20 @@ async function runWorker(context: CommandContext): Promise<void> {
   const stopRequested = context.stopRequested();
   const database = await context.openDatabase();
   try {
-    const log = createLogger({ level: settings.logLevel });
-    const observing = startObserving(settings, database, log, context.now);
-    context.stderr.write('Observing what is due. Stop with Ctrl-C.\n');
-    await stopRequested;
-    context.stderr.write('Stopping: observations under way are finished first.\n');
-    await observing.stop();
+    const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
+    const operating = await startOperating(settings, database, 'observing', log);
+    try {
+      const observing = startObserving(settings, database, log, context.now, operating);
+      if (operating.metricsUrl !== null) context.stderr.write(`Metrics: ${operating.metricsUrl}/metrics\n`);
+      const watched = watchedText(await countWatched(database.pool));
+      context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
+      await stopRequested;
+      context.stderr.write('Stopping: observations under way are finished first.\n');
+      operating.stopping();
+      await observing.stop();
+    } finally {
+      await operating.stop();
+    }
   } finally {
     await database.close();
   }

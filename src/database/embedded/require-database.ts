@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OperationError } from '../../model/errors.js';
+import { NoDatabaseError } from '../../model/errors.js';
 import { answers } from './answers.js';
 import { claimName, highestClaim } from './claim.js';
 import { hasDatabase } from './data-folder.js';
@@ -13,7 +13,7 @@ import { shortSocketDirectory } from './short-path.js';
  * writes nothing.
  *
  * @param dataDirectory absolute path.
- * @throws OperationError where there is none, or where this user may not look.
+ * @throws NoDatabaseError where there is none, OperationError where this user may not look.
  */
 export async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
@@ -21,7 +21,7 @@ export async function requireDatabase(dataDirectory: string): Promise<void> {
   } catch (error) {
     if (!isAbsence(error)) throw unusable(dataDirectory, error);
   }
-  throw new OperationError(
+  throw new NoDatabaseError(
     `There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.`,
   );
 }

@@ -3,8 +3,9 @@ import { isIP } from 'node:net';
 import type { Failure } from '../failure.js';
 import { AddressTurns } from './address-turns.js';
 import { createLenientContext } from './handshake.js';
+import { SilentEndpoints } from './silent-endpoints.js';
 import { StopSwitch } from './stop-switch.js';
-import { selectAddresses, type Target } from './target.js';
+import { endpointText, selectAddresses, type Target } from './target.js';
 import { type Trial, tryAddresses } from './try-addresses.js';
 import { type VisitOptions, visit } from './visit.js';
 import { failed, type VisitOutcome } from './visit-outcome.js';
@@ -36,7 +37,10 @@ export interface HttpClientOptions {
   readonly ignoredHeaders: ReadonlySet<string>;
   /** Whether addresses that are not public may be connected to. */
   readonly allowPrivate: boolean;
-  /** How many connections one address gets at once; others wait, and their deadline with them. */
+  /**
+   * How many connections one address gets at once; others wait, and their deadline with them. They wait no
+   * longer where the address has fallen silent meanwhile.
+   */
   readonly connectionsPerAddress: number;
 }
 
@@ -64,6 +68,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   validateHeaderValue('user-agent', options.userAgent);
   const visiting = { ...options, secureContext: createLenientContext() };
   const turns = new AddressTurns(options.connectionsPerAddress);
+  const silent = new SilentEndpoints();
   const inHand = new Set<StopSwitch>();
   let closed = false;
   return {
@@ -74,7 +79,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       inHand.add(stop);
       signal?.addEventListener('abort', onAbort);
       try {
-        return await look(domain, addresses, { options, visiting, turns, stop, timeLeft: options.deadline });
+        const state = { options, visiting, turns, silent, stop, timeLeft: options.deadline };
+        return await look(domain, addresses, state);
       } finally {
         signal?.removeEventListener('abort', onAbort);
         inHand.delete(stop);
@@ -92,6 +98,7 @@ interface Look {
   readonly options: HttpClientOptions;
   readonly visiting: VisitOptions;
   readonly turns: AddressTurns;
+  readonly silent: SilentEndpoints;
   readonly stop: StopSwitch;
   /** In milliseconds. Only visits use it up. */
   timeLeft: number;
@@ -120,17 +127,32 @@ function lookBy(
 }
 
 async function visitInTurn(target: Target, state: Look): Promise<VisitOutcome> {
-  const { turns, stop, options } = state;
-  const release = await turns.take(target.address, stop);
+  const release = await state.turns.take(target.address, state.stop);
   if (release === undefined) return failed('stopped', 'the observation was stopped');
-  const began = performance.now();
   try {
-    const connectTime = options.deadline * CONNECT_PART;
-    return await visit(target, state.visiting, { connectTime, time: state.timeLeft, stop });
+    return await visitUnlessSilent(target, state);
   } finally {
-    state.timeLeft = Math.max(0, state.timeLeft - (performance.now() - began));
     release();
   }
+}
+
+async function visitUnlessSilent(target: Target, state: Look): Promise<VisitOutcome> {
+  const { silent, stop, options } = state;
+  const endpoint = endpointText(target);
+  const began = performance.now();
+  if (silent.isSilent(endpoint, began)) {
+    return { kind: 'slow', failure: { code: 'timeout', message: `${endpoint} has not answered of late` } };
+  }
+  const connectTime = options.deadline * CONNECT_PART;
+  const time = state.timeLeft;
+  const outcome = await visit(target, state.visiting, { connectTime, time, stop });
+  const ended = performance.now();
+  state.timeLeft = Math.max(0, time - (ended - began));
+  const code = outcome.kind === 'answered' ? null : outcome.failure.code;
+  // What came last of a domain's addresses may have had no time to answer in.
+  if (code === 'timeout' && time >= connectTime) silent.noteSilence(endpoint, ended);
+  else if (code !== 'timeout' && code !== 'stopped') silent.noteAnswer(endpoint);
+  return outcome;
 }
 
 function answerOf(scheme: 'https' | 'http', trial: Trial): HttpAnswer {

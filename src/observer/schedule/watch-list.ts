@@ -26,20 +26,24 @@ export interface Added {
   readonly changed: number;
 }
 
+/** From one observation to the next where nobody says otherwise: a day, in microseconds. */
+const USUAL_PACE = 86_400_000_000n;
+
 /**
  * Watches domains from now on. One that is watched already is observed at the new pace from its next
  * time on, which comes no later than one interval from now.
  *
  * @param names canonical names, each once.
- * @param every microseconds from one observation to the next.
+ * @param every microseconds from one observation to the next; null: a day, and what is watched already
+ *   keeps its pace.
  */
 export async function watchDomains(
   pool: Pool,
   names: readonly string[],
-  every: bigint,
+  every: bigint | null,
   now: Instant,
 ): Promise<Added> {
-  const parameters = [[...names].sort(), every, now];
+  const parameters = [[...names].sort(), every ?? USUAL_PACE, now, every !== null];
   const { rows } = await despiteContention(() => pool.query<{ added: boolean }>(WATCH, parameters));
   const added = rows.filter((row) => row.added).length;
   return { added, changed: rows.length - added };
@@ -52,7 +56,7 @@ const WATCH = `
         SET every = EXCLUDED.every,
             due = CASE WHEN w.lease IS NULL THEN LEAST(w.due, $3::bigint + $2::bigint) ELSE w.due END,
             scheduled = LEAST(w.scheduled, $3::bigint + $2::bigint)
-      WHERE w.every <> EXCLUDED.every
+      WHERE $4::boolean AND w.every <> EXCLUDED.every
   RETURNING xmax = 0 AS added`;
 
 /**
@@ -65,6 +69,12 @@ export async function unwatchDomains(pool: Pool, names: readonly string[]): Prom
     pool.query<{ name: string }>('DELETE FROM watched_domain WHERE name = ANY($1) RETURNING name', [names]),
   );
   return rows.map(({ name }) => name);
+}
+
+/** How many domains are watched. */
+export async function countWatched(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>('SELECT count(*)::integer FROM watched_domain');
+  return rows[0]?.count ?? 0;
 }
 
 /** Those of the names that are watched. */

@@ -15,7 +15,7 @@ export interface Problem {
 }
 
 /** The status of each code, and its phrase, which is the title where `type` is about:blank. */
-const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
+export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
   INVALID_DOMAIN: [400, 'Bad Request'],
   INVALID_PARAMETER: [400, 'Bad Request'],
   UNAUTHENTICATED: [401, 'Unauthorized'],
@@ -69,7 +69,7 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
     ...problem.headers,
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(text),
-    vary: 'Accept',
+    vary: ['Accept', response.getHeader('vary') ?? []].flat().join(', '),
   });
   response.end(text);
 }

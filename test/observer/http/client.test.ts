@@ -504,6 +504,16 @@ describe('the connections to one address', () => {
     expect([most, http.connections]).toEqual([limit, domains.length]);
   });
 
+  test('are not waited for by everybody where nobody is answered', async () => {
+    const http = await kept(startRawServer(saysNothing));
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 4, deadline: 300 });
+    const domains = Array.from({ length: 100 }, (_domain, at) => `${at}.example`);
+    const answers = await Promise.all(domains.map((domain) => client.observe(domain, ['127.0.0.1'])));
+    expect(new Set(answers.map(short))).toEqual(new Set(['timeout']));
+    // Eight make it a silent address; three more may be under way by then.
+    expect(http.connections).toBeLessThanOrEqual(11);
+  });
+
   test('leave the deadline of who waits alone', async () => {
     let first = true;
     const http = await kept(

@@ -15,7 +15,10 @@ const MINUTE = 60_000_000n;
 const HOUR = 60n * MINUTE;
 
 const REFUSED: Failure = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' };
-const OUTCOME: LookOutcome = { dns: { answered: [], failures: { A: REFUSED } }, http: { failure: REFUSED } };
+const OUTCOME: LookOutcome = {
+  dns: { answered: [], failures: { A: REFUSED }, nameExists: true },
+  http: { failure: REFUSED },
+};
 
 let database: TestDatabase;
 

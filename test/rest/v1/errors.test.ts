@@ -110,7 +110,7 @@ describe('the media type of an error', () => {
     const response = await get('/domain/example.net', { headers: { accept } });
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
-    expect(response.headers.get('vary')).toBe('Accept');
+    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
   });
 
   test('does not touch what is found', async () => {

@@ -1,8 +1,10 @@
+import type { RecordedState } from '../validators.js';
+
 /**
  * What the stored operations give for a domain. Each selects a part of it, in the order in which REST
  * shows it; schema.graphql holds what the fields are.
  */
-export interface DomainResult {
+export interface DomainResult extends RecordedState {
   readonly domain: string;
   readonly created: string;
   readonly lastUpdate: string;

@@ -21,5 +21,5 @@ export const presentDnsInfo: Presenter = ({ domain, created, lastUpdate, dnsReco
   dnsRecords: presentDnsRecords(dnsRecords),
 });
 
-/** For operations that select just what the body shows, under its names and in its order. */
-export const presentAsSelected: Presenter = (domain) => domain;
+/** For operations that select, besides the validators, just what the body shows, under its names and in its order. */
+export const presentAsSelected: Presenter = ({ version, recordedAt, ...selected }) => selected;

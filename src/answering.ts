@@ -1,0 +1,158 @@
+import type { RequestListener } from 'node:http';
+import type { JWTVerifyGetKey } from 'jose';
+import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
+import { createJwtVerifier } from './auth/jwt-verifier.js';
+import { createKeySet } from './auth/key-set.js';
+import { createTokenVerifier } from './auth/token-verifier.js';
+import type { KnownOperations } from './config/known-operations.js';
+import type { IdentityProviderSettings, Settings } from './config/settings.js';
+import type { Database } from './database/client.js';
+import { isDatabaseFailure } from './database/database-failure.js';
+import { createGraphqlDoor, type GraphqlDoor } from './graphql/execute.js';
+import { graphqlMiddleware } from './graphql/middleware.js';
+import { createGraphqlServer, type GraphqlServer } from './graphql/server.js';
+import { createApp } from './http/app.js';
+import { type HttpServer, startHttpServer } from './http/server.js';
+import type { TimeLimits } from './http/time-limits.js';
+import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
+import type { Instant } from './model/instant.js';
+import type { Operating } from './operating.js';
+import { createLimiters, type Limiters } from './rates/limiters.js';
+import { openRedisStore } from './rates/redis-store.js';
+import { createRestV1 } from './rest/v1/handler.js';
+import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metrics.js';
+import type { Logger } from './telemetry/logging.js';
+import { createRefusalMetrics, type RefusalMetrics } from './telemetry/refusal-metrics.js';
+import { currentRequestId } from './telemetry/request-id.js';
+import { createRequestMetrics } from './telemetry/request-metrics.js';
+import type { Tracing } from './telemetry/tracing.js';
+
+/** What the parts that answer stand on. */
+export interface AnsweringParts {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly log: Logger;
+  readonly operating: Operating;
+  /** The operations that alone are answered; undefined: any is. */
+  readonly knownOperations: KnownOperations | undefined;
+  readonly timeLimits: TimeLimits | undefined;
+  /** The wall clock. */
+  readonly now: () => Instant;
+}
+
+/**
+ * Joins the parts that answer, from the database up, and listens.
+ *
+ * @throws OperationError where it cannot listen there.
+ */
+export async function startAnswering(parts: AnsweringParts): Promise<HttpServer> {
+  const { settings, log, operating } = parts;
+  const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
+  const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
+  const limiters = createLimiters(redis);
+  const refusals = createRefusalMetrics(operating.registry);
+  const graphql = await graphqlOf(parts, limiters, refusals);
+  const giveBack = async () => {
+    await graphql.apollo.stop();
+    redis?.close();
+  };
+  const failures = limiters.penalties('failures', penaltyLimits.failures, () =>
+    refusals.rateLimited('failures'),
+  );
+  const app = createApp({
+    basePath: settings.basePath,
+    trustProxy: settings.trustProxy,
+    corsOrigins: settings.http.corsOrigins,
+    log,
+    metrics: createRequestMetrics(operating.registry),
+    tracing: operating.tracing,
+    authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
+    failures,
+    rest: createRestV1(graphql.door, settings.http),
+    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
+  });
+  const listener: RequestListener = (request, response) => {
+    if (!operating.endpoint(request, response)) app(request, response);
+  };
+  const { timeLimits } = parts;
+  const listening = startHttpServer(listener, { host, port, log, timeLimits, lastRequests: shutdownTimeout });
+  const server = await listening.catch(async (error: unknown) => {
+    await giveBack();
+    throw error;
+  });
+  return {
+    ...server,
+    async close() {
+      await server.close();
+      await giveBack();
+    },
+  };
+}
+
+function graphqlOf(
+  parts: AnsweringParts,
+  limiters: Limiters,
+  refusals: RefusalMetrics,
+): Promise<GraphqlServer> {
+  const { settings, log, knownOperations } = parts;
+  const { documents } = settings.penaltyLimits;
+  const onInternalError = (error: unknown) => {
+    refusals.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
+    log.error({ requestId: currentRequestId(), err: error }, 'request failed');
+  };
+  return createGraphqlServer(doorOf(parts, limiters, refusals), {
+    onInternalError,
+    sandbox: knownOperations === undefined,
+    introspection: settings.graphql.introspection,
+    maxCost: settings.graphql.maxCost,
+    knownOperations,
+    documents: limiters.penalties('documents', documents, () => refusals.rateLimited('documents')),
+  });
+}
+
+function doorOf(
+  { settings: { rateLimits }, database, operating: { registry, tracing } }: AnsweringParts,
+  limiters: Limiters,
+  refusals: RefusalMetrics,
+): GraphqlDoor {
+  const loaders = createLoaders(database.prisma, {
+    statementsAtOnce: database.answersAtOnce,
+    aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
+  });
+  return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });
+}
+
+/** Who is let in: with the service's own tokens, and with those of an identity provider. */
+function authenticationOf({ settings, database, log, now }: AnsweringParts): AuthenticationOptions {
+  const { provider, required } = settings.auth;
+  return {
+    tokens: createTokenVerifier(database.prisma, now),
+    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
+    anonymousScopes: settings.anonymousScopes,
+    tokenRequired: required === 'all',
+  };
+}
+
+function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {
+  return createKeySet(jwksUrl, {
+    away: (reason) => log.warn({ reason }, "the identity provider's keys cannot be fetched"),
+    back: () => log.info("the identity provider's keys are fetched again"),
+  });
+}
+
+/** Measures each batch, and traces it where traces are sent: what is asked for is in neither. */
+function aroundBatches(metrics: LoaderMetrics, tracing: Tracing | null): AroundBatch {
+  const measured: AroundBatch = async (loader, size, load) => {
+    const began = performance.now();
+    try {
+      return await load();
+    } finally {
+      metrics.loaded(loader, size, (performance.now() - began) / 1000);
+    }
+  };
+  if (tracing === null) return measured;
+  return (loader, size, load) => {
+    const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': size };
+    return tracing.trace(`load ${loader}`, 'client', attributes, () => measured(loader, size, load));
+  };
+}

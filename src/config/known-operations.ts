@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import type { UsageError } from '../model/errors.js';
+import { badSetting } from './parse.js';
+
+/** Documents by their ids. */
+export type KnownOperations = ReadonlyMap<string, string>;
+
+const FORMATS =
+  'write a JSON object of ids and documents, such as {"<SHA-256>": "query …"}, or Apollo\'s persisted query manifest';
+
+/**
+ * Reads the file of PERSISTED_ONLY: Apollo's persisted query manifest, or an object of ids and documents, as
+ * Relay's compiler and GraphQL Code Generator write it.
+ *
+ * @param file Undefined: there is none.
+ * @throws UsageError for a file that cannot be read, or is neither, or has no operation in it.
+ */
+export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
+  if (file === undefined) return undefined;
+  const content = parse(file, readText(file));
+  const entries = isRecord(content) ? entriesOf(content) : undefined;
+  if (entries === undefined || !entries.every(isOperation))
+    throw bad(file, `it is neither format; ${FORMATS}`);
+  if (entries.length === 0) throw bad(file, `it has no operation in it; ${FORMATS}`);
+  return new Map(entries);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw bad(file, `it cannot be read (${reason}); write the path of a file`);
+  }
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw bad(file, `it is no JSON; ${FORMATS}`);
+  }
+}
+
+/** Ids and documents, not checked yet; undefined for a manifest of another version. */
+function entriesOf(content: Readonly<Record<string, unknown>>): [unknown, unknown][] | undefined {
+  const { format, version, operations } = content;
+  if (format === undefined) return Object.entries(content);
+  if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
+  if (!Array.isArray(operations)) return undefined;
+  return operations.map((entry: unknown) =>
+    isRecord(entry) ? [entry['id'], entry['body']] : [entry, entry],
+  );
+}
+
+function isOperation(entry: readonly [unknown, unknown]): entry is [string, string] {
+  return typeof entry[0] === 'string' && entry[0] !== '' && typeof entry[1] === 'string';
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function bad(file: string, advice: string): UsageError {
+  return badSetting('PERSISTED_ONLY', file, advice);
+}

@@ -1,0 +1,70 @@
+import type { GraphQLSchema } from 'graphql';
+import { SizedCache } from '../../model/sized-cache.js';
+import { type Cost, costWith, type Variables } from './cost.js';
+import { type Examination, examine } from './examine.js';
+import { QueryTooComplexError, refuse } from './refuse.js';
+
+/** What one request asks for: an operation of a document. */
+export interface AskedOperation {
+  readonly source: string;
+  /** Null: the only one. */
+  readonly operationName: string | null;
+  readonly variables: Variables;
+}
+
+/** The characters of the documents whose examination is remembered, and what one takes besides, likewise. */
+const REMEMBERED = 2_000_000;
+const REMEMBERED_BESIDES = 500;
+
+/** The limits on what one request may ask for. */
+export class QueryLimits {
+  /** What one request may cost. */
+  readonly maxCost: number;
+  readonly #schema: GraphQLSchema;
+  readonly #examined = new SizedCache<string, Examination | QueryTooComplexError>(REMEMBERED);
+
+  constructor(schema: GraphQLSchema, maxCost: number) {
+    this.#schema = schema;
+    this.maxCost = maxCost;
+  }
+
+  /**
+   * What a request costs.
+   *
+   * @returns Undefined for a document without the operation, and for one that is no GraphQL.
+   * @throws QueryTooComplexError for more than a request may ask for.
+   */
+  costOf({ source, operationName, variables }: AskedOperation): number | undefined {
+    const cost = costNamed(this.examined(source), operationName);
+    if (cost === undefined) return undefined;
+    const total = costWith(cost, variables);
+    if (total <= this.maxCost) return total;
+    return refuse(`The query costs ${total}; a request may cost ${this.maxCost} at most.`, total);
+  }
+
+  /** What is known of a document. @throws QueryTooComplexError for a document beyond a limit. */
+  examined(source: string): Examination {
+    const known = this.#examined.get(source);
+    const examination = known ?? examineOrRefuse(this.#schema, source);
+    if (known === undefined) {
+      this.#examined.set(source, examination, source.length + REMEMBERED_BESIDES);
+    }
+    if (examination instanceof QueryTooComplexError) throw examination;
+    return examination;
+  }
+}
+
+function examineOrRefuse(schema: GraphQLSchema, source: string): Examination | QueryTooComplexError {
+  try {
+    return examine(schema, source);
+  } catch (error) {
+    if (error instanceof QueryTooComplexError) return error;
+    throw error;
+  }
+}
+
+function costNamed({ costs }: Examination, name: string | null): Cost | undefined {
+  if (name !== null) return costs.get(name);
+  const [cost] = costs.values();
+  return costs.size === 1 ? cost : undefined;
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Logger } from '../telemetry/logging.js';
+import { type Endpoint, pathOf, sendText } from './endpoint.js';
+
+/** Prometheus' text, and its media type. */
+export interface Exposition {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/**
+ * Answers `/metrics`.
+ *
+ * @param mayAsk Whether a client may know: for any other there is nothing at this path.
+ */
+export function metricsEndpoint(
+  exposition: Exposition,
+  log: Logger,
+  mayAsk: (request: IncomingMessage) => boolean = () => true,
+): Endpoint {
+  return (request, response) => {
+    if (pathOf(request) !== '/metrics' || !mayAsk(request)) return false;
+    exposition.text().then(
+      (text) =>
+        sendText(request, response, { status: 200, headers: {}, contentType: exposition.contentType, text }),
+      (err: unknown) => {
+        log.error({ err }, 'metrics failed');
+        sendText(request, response, FAILURE);
+      },
+    );
+    return true;
+  };
+}
+
+const FAILURE = {
+  status: 500,
+  headers: {},
+  contentType: 'text/plain; charset=utf-8',
+  text: 'The metrics could not be read. The failure is recorded.\n',
+};
+
+/** What a proxy adds, or a browser that was led here by a page of another site. */
+const OF_OTHERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via', 'origin'];
+
+/**
+ * Whether a request comes from this machine itself: from a loopback address, by a name that only this
+ * machine answers to (which a page whose name was turned to it cannot have), and not through a proxy that
+ * says so.
+ */
+export function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
+  const host = headers.host?.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1') ?? '';
+  return (
+    isLoopback(socket.remoteAddress ?? '') &&
+    (host === 'localhost' || isLoopback(host)) &&
+    OF_OTHERS.every((name) => headers[name] === undefined)
+  );
+}
+
+/** RFC 1122, section 3.2.1.3, and RFC 4291, section 2.5.3; IPv4 as an IPv6 socket shows it, too. */
+function isLoopback(address: string): boolean {
+  if (address === '::1') return true;
+  const ipv4 = address.replace(/^::ffff:/i, '');
+  return isIP(ipv4) === 4 && ipv4.startsWith('127.');
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { Handler } from 'express';
+import { requireReading } from '../../rest/v1/require-reading.js';
+
+/** What is answered to everybody, until the program ends. */
+export interface FixedAnswer {
+  readonly mediaType: string;
+  readonly body: string;
+  /** Further header fields. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Answers GET and HEAD with a body that never changes. A client may keep it, and asks each time whether it
+ * is still the same.
+ */
+export function fixedAnswer({ mediaType, body, headers = {} }: FixedAnswer): Handler {
+  const bytes = Buffer.from(body);
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
+  const fields = { 'cache-control': 'no-cache', etag: `W/${tag}`, ...headers };
+  return (request, response) => {
+    requireReading(request, response);
+    response.set(fields);
+    if (names(request.headers['if-none-match'], tag)) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': mediaType, 'content-length': bytes.length }).end(bytes);
+  };
+}
+
+/**
+ * Whether an If-None-Match field names a validator (RFC 9110, section 13.1.2). Express' own look at it takes
+ * the `Cache-Control: no-cache` of a request, which fetch() adds, for the wish to have the body again.
+ */
+function names(field: string | undefined, tag: string): boolean {
+  if (field === undefined) return false;
+  return field.split(',').some((named) => named.trim() === '*' || named.trim().replace(/^W\//, '') === tag);
+}

@@ -1,0 +1,47 @@
+import { parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
+import { quoted } from '../model/quoted.js';
+
+/** Scheme, authority, path, and what follows it: RFC 3986, appendix B. A scheme may be missing. */
+const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([^?#]*)(.*)$/is;
+/** RFC 3986, section 3.2. */
+const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
+
+/** Ports that need not be written, by scheme (RFC 9110, section 4.2). */
+const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefined)[]> = new Map([
+  ['https', ['443', '', undefined]],
+  ['http', ['80', '', undefined]],
+  [undefined, ['443', '80', '', undefined]],
+]);
+
+/**
+ * The canonical name of the domain whose front page an address names: `https://{domain}/` or
+ * `http://{domain}/`, the port and the slash written or not, or the domain alone.
+ *
+ * @throws InvalidDomainError, InvalidObservationError for an IP address, another port, path or scheme:
+ *   what is seen there is not the front page's, and would alternate with that in one history.
+ */
+export function frontPageDomain(address: string): string {
+  const { scheme, host, port, path, rest } = partsOf(address);
+  const ports = DEFAULT_PORTS.get(scheme);
+  if (ports === undefined) throw notFrontPage(address, 'its scheme is neither https nor http');
+  if (!ports.includes(port)) throw notFrontPage(address, `its port is not that of ${scheme ?? 'a site'}`);
+  if ((path !== '' && path !== '/') || rest !== '') throw notFrontPage(address, 'its path is not /');
+  return parseDomainName(host);
+}
+
+/** The host that an address names, whatever its scheme, port and path; empty where it names none. */
+export function hostOf(address: string): string {
+  return partsOf(address).host;
+}
+
+function partsOf(address: string) {
+  const [, scheme, authority = '', path = '', rest = ''] = ADDRESS.exec(address) ?? [];
+  const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
+  // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
+  return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path, rest };
+}
+
+function notFrontPage(address: string, reason: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(address)} is not the front page of a domain: ${reason}.`);
+}

@@ -1,0 +1,77 @@
+import { parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+import type { Observation } from '../model/observation.js';
+import { quoted } from '../model/quoted.js';
+import { readAt } from '../model/refusal.js';
+import { requireText } from '../model/required.js';
+import { frontPageDomain, hostOf } from './front-page.js';
+import { createHttpxHeaders } from './httpx-headers.js';
+import { parseJsonLine } from './json-line.js';
+import { parseObservedAt } from './observed-at.js';
+
+type HttpxLine = Readonly<Record<string, unknown>>;
+
+/** Gives the observation of a line of httpx; throws InvalidObservationError for one that it refuses. */
+export type ParseHttpxLine = (line: string, now: Instant) => Observation;
+
+/**
+ * Makes what reads the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
+ * response headers of a domain's front page. Keys that it does not need are passed over.
+ *
+ * Its `a`, `aaaa` and `cname` are no observation of DNS: they are what httpx needed to connect, from
+ * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a
+ * type without records from one that was not asked or did not answer.
+ *
+ * @param ignored Field names in lower case that are left out, and never count as absent.
+ */
+export function createHttpxParser(ignored: ReadonlySet<string>): ParseHttpxLine {
+  const readHeaders = createHttpxHeaders(ignored);
+  return (text, now) => {
+    const line = parseJsonLine(text);
+    refuseOtherThanFrontPage(line);
+    const domain = domainOf(line);
+    const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
+    return { domain, observedAt, source: 'httpx', ...readHeaders(line) };
+  };
+}
+
+function refuseOtherThanFrontPage({ failed, method, final_url, chain_status_codes, chain }: HttpxLine): void {
+  if (failed === true) {
+    throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
+  }
+  if (method !== undefined && method !== 'GET') {
+    throw new InvalidObservationError('method: it is not GET; run httpx without -x.');
+  }
+  // These keys are there only where at least one redirect was followed.
+  if (final_url !== undefined || chain_status_codes !== undefined || chain !== undefined) {
+    throw new InvalidObservationError(
+      'httpx has followed redirects, and the headers are those of the last page: run it without ' +
+        '-follow-redirects and -follow-host-redirects.',
+    );
+  }
+}
+
+/** By `url`, which was asked; `host` is an IP address in versions up to 1.7.2. */
+function domainOf({ url, input }: HttpxLine): string {
+  if (url === undefined && input === undefined) {
+    throw new InvalidObservationError('url: it is missing, and so is input.');
+  }
+  if (url === undefined) return readAt('input', () => frontPageDomain(targetOf(input)));
+  const domain = readAt('url', () => frontPageDomain(requireText(url)));
+  if (input !== undefined) readAt('input', () => refuseOther(domain, targetOf(input)));
+  return domain;
+}
+
+/** httpx asks the domain itself for what is listed as `*.example.com` or `.example.com`. */
+function targetOf(input: unknown): string {
+  return requireText(input)
+    .trim()
+    .replace(/^[*.]+/, '');
+}
+
+/** One host may have been asked for the page of another: `-vhost-input`, say. */
+function refuseOther(domain: string, target: string): void {
+  if (parseDomainName(hostOf(target)) === domain) return;
+  throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
+}

@@ -1,0 +1,15 @@
+import { isUtf8 } from 'node:buffer';
+
+const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
+
+/**
+ * The text of a header field value's octets. Those over 0x7f have no meaning of their own (RFC 9110,
+ * section 5.5): a value that is UTF-8 as a whole is read so, any other as ISO 8859-1, which loses nothing.
+ *
+ * @param octets A character is one octet.
+ */
+export function textOfOctets(octets: string): string {
+  if (!OUTSIDE_ASCII.test(octets)) return octets;
+  const bytes = Buffer.from(octets, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : octets;
+}

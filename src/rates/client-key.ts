@@ -1,0 +1,31 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { memoized } from '../model/bounded-cache.js';
+
+/** Some proxies write the client's port behind its address: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
+
+/** More of what is no address is not kept. */
+const LONGEST_TEXT = 64;
+
+/**
+ * The client that an address stands for: an IPv4 address is one, and so is an IPv6 network of 64 bits, since
+ * who has one address of it has all (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
+ *
+ * @param address As a socket has it, or a trusted proxy; what is no address is taken as it is, cut.
+ */
+export function clientKey(address: string): string {
+  return address.includes(':') ? keyOfColons(address) : address.slice(0, LONGEST_TEXT);
+}
+
+const keyOfColons = memoized((text: string): string => {
+  const [, ipv4, ipv6] = WITH_PORT.exec(text) ?? [];
+  const address = ipv4 ?? ipv6 ?? text;
+  if (isIP(address) === 0) return address.slice(0, LONGEST_TEXT);
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const network = parsed.toByteArray().map((byte, index) => (index < NETWORK_BYTES ? byte : 0));
+  return `${ipaddr.fromByteArray(network).toString()}/64`;
+});
+
+const NETWORK_BYTES = 8;

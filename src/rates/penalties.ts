@@ -1,0 +1,45 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import { BoundedCache } from '../model/bounded-cache.js';
+import { RateLimitedError } from '../model/errors.js';
+import { type RatePolicy, type RateState, secondsUntilReset } from './rate-policy.js';
+
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Counts what a client should not do too often, after it has been done. Whether its budget is used up is
+ * known without a wait: another process that shares the counts lets one more pass, and then knows it too.
+ */
+export class Penalties {
+  readonly #limiter: RateLimiterAbstract;
+  readonly #policy: RatePolicy;
+  readonly #onRefused: () => void;
+  /** Until when budgets are used up, by the monotonic clock. */
+  readonly #usedUp = new BoundedCache<string, number>(MOST_REMEMBERED);
+
+  /** @param onRefused Told of each refusal. */
+  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, onRefused: () => void = () => {}) {
+    this.#limiter = limiter;
+    this.#policy = policy;
+    this.#onRefused = onRefused;
+  }
+
+  /** What refuses a client whose budget is used up. It counts as one refusal. */
+  refusal(state: RateState): RateLimitedError {
+    this.#onRefused();
+    return new RateLimitedError(secondsUntilReset(state));
+  }
+
+  /** The state of a client whose budget is used up; undefined for any other. */
+  usedUp(key: string): RateState | undefined {
+    const resetAfter = (this.#usedUp.get(key) ?? 0) - performance.now();
+    return resetAfter > 0 ? { policy: this.#policy, remaining: 0, resetAfter } : undefined;
+  }
+
+  /** Counts one. Gives what is left. */
+  async add(key: string): Promise<RateState> {
+    const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key);
+    const remaining = Math.max(0, this.#policy.limit - consumedPoints);
+    if (remaining === 0) this.#usedUp.set(key, performance.now() + msBeforeNext);
+    return { policy: this.#policy, remaining, resetAfter: msBeforeNext };
+  }
+}

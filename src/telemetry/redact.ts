@@ -1,0 +1,58 @@
+const REDACTED = '[redacted]';
+
+/** Names of what holds a secret, in headers, queries, connection strings and JSON. */
+const SECRET_NAMES =
+  '(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|[a-z_-]{0,20}(?:token|password|passwd|secret|api_?key|signature)';
+
+const JSON_TEXT = '"(?:[^"\\\\]|\\\\.)*"';
+
+/** Looked for first: most lines hold none of it. The first letters are left out, since that is faster. */
+const SUSPICIOUS = /ms_|eyj|:\/\/|earer|asic|oken|assw|ecret|key|horiz|ookie|gnatur/i;
+
+// Each begins with a fixed text or repeats a bounded number of times: a client's path cannot make one slow.
+const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // In JSON, a text or a list of texts; first, while what is in them is as it was written.
+  [
+    new RegExp(`("(?:${SECRET_NAMES})":)(?:${JSON_TEXT}|\\[${JSON_TEXT}(?:,${JSON_TEXT})*\\])`, 'gi'),
+    `$1"${REDACTED}"`,
+  ],
+  [new RegExp(`(\\\\"(?:${SECRET_NAMES})\\\\": ?\\\\")[^"\\\\]*`, 'gi'), `$1${REDACTED}`],
+  // Access tokens of our own, and JSON Web Tokens (RFC 7519).
+  [/dms_[A-Za-z0-9_-]{20,}/g, `dms_${REDACTED}`],
+  [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)?/g, REDACTED],
+  // The credentials of an Authorization field (RFC 9110, section 11.4).
+  [/\b(bearer|basic)(?: |%20|\+){1,9}[A-Za-z0-9._~+/=%-]{6,}/gi, `$1 ${REDACTED}`],
+  // User and password of an address (RFC 3986, section 3.2.1).
+  [/:\/\/[^\s"/@\\?#]{1,500}@/g, `://${REDACTED}@`],
+  // In a query, a form or a connection string.
+  [new RegExp(`(${SECRET_NAMES})(=|%3d)[^\\s&"'\\\\;,]{1,9999}`, 'gi'), `$1$2${REDACTED}`],
+];
+
+/** A text without what looks like a secret: tokens, passwords, and what fields named after them hold. */
+export function redactSecrets(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
+  return REPLACEMENTS.reduce((redacted, [pattern, by]) => redacted.replace(pattern, by), text);
+}
+
+/** Shorter secrets would take too much of a line with them that is none. */
+const SHORTEST_SECRET = 8;
+
+/**
+ * Makes a function like redactSecrets() that knows some secrets, too, wherever they stand: as they are,
+ * percent-encoded, and as JSON writes them.
+ *
+ * @param secrets Those of less than eight characters are found only where they look like secrets.
+ */
+export function redactorOf(secrets: readonly string[]): (text: string) => string {
+  const known = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
+  const forms = known.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+  ]);
+  return (text) => redactSecrets([...new Set(forms)].reduce(withoutSecret, text));
+}
+
+function withoutSecret(text: string, secret: string): string {
+  return text.includes(secret) ? text.replaceAll(secret, REDACTED) : text;
+}

@@ -1,0 +1,202 @@
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import {
+  AUDIENCE,
+  goodClaims,
+  type IdentityProvider,
+  ISSUER,
+  startIdentityProvider,
+} from '../support/identity-provider.js';
+import { insertDomain } from '../support/rows.js';
+import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
+
+const REALM = 'Bearer realm="Domain Metadata Service"';
+const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
+
+let database: TestDatabase;
+let provider: IdentityProvider;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'example.com' });
+  provider = await startIdentityProvider();
+  for (const algorithm of ['RS256', 'PS256', 'ES384', 'EdDSA']) await provider.addKey(algorithm, algorithm);
+  service = await trusting(provider);
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.web.close();
+  await database.close();
+});
+
+/** A service that takes the provider's tokens. */
+function trusting({ jwksUrl }: IdentityProvider, options: TestServiceOptions = {}): Promise<TestService> {
+  const auth = { provider: { jwksUrl, issuer: ISSUER, audience: AUDIENCE }, required: 'scopes' as const };
+  return startTestService({ database, auth, ...options });
+}
+
+/** Its answer to a question that needs the scope dns:read. */
+function ask({ url }: TestService, token: string): Promise<Response> {
+  return fetch(`${url}/api/v1/domain/example.com/dns`, { headers: bearer(token) });
+}
+
+async function statusOf(asked: TestService, token: string): Promise<number> {
+  return (await ask(asked, token)).status;
+}
+
+describe("an identity provider's access token", () => {
+  test.each(['first', 'RS256', 'PS256', 'ES384', 'EdDSA'])('signed by the key %s is taken', async (key) => {
+    expect(await statusOf(service, await provider.sign({ key }))).toBe(200);
+  });
+
+  test.each([
+    ['of type at+jwt', { typ: 'at+jwt' }],
+    ['of type application/at+jwt', { typ: 'application/at+JWT' }],
+    ['of type JWT', { typ: 'JWT' }],
+    ['that names no type', { typ: undefined }],
+  ])('%s is taken', async (_what, header) => {
+    expect(await statusOf(service, await provider.sign({ header }))).toBe(200);
+  });
+
+  test.each([
+    ['for several services', { aud: ['other', AUDIENCE] }],
+    ['of a client without a subject', { sub: undefined, client_id: 'batch' }],
+    ['that names scopes of other services', { scope: 'openid dns:read offline_access' }],
+  ])('%s is taken', async (_what, claims) => {
+    expect(await statusOf(service, await provider.sign({ claims }))).toBe(200);
+  });
+
+  test('may do what its scopes say, and is told which one it lacks', async () => {
+    for (const scope of ['openid', '', undefined, 'dns:read,headers:read', 'DNS:READ']) {
+      const response = await ask(service, await provider.sign({ claims: { scope } }));
+      expect(response.status).toBe(403);
+      expect(response.headers.get('www-authenticate')).toBe(
+        `${REALM}, error="insufficient_scope", scope="dns:read"`,
+      );
+    }
+  });
+
+  test("has its subject's budget, whichever of its tokens comes", async () => {
+    const limited = await trusting(provider, { rateLimits: { anonymous: 9, token: 9 } });
+    const left = async (sub: string, jti: string) => {
+      const response = await ask(limited, await provider.sign({ claims: { sub, jti } }));
+      return /^"token";r=(\d);/.exec(response.headers.get('ratelimit') ?? '')?.[1];
+    };
+    expect([await left('alice', '1'), await left('alice', '2'), await left('bob', '3')]).toEqual([
+      '8',
+      '7',
+      '8',
+    ]);
+    await limited.stop();
+  });
+
+  test("does not keep the service's own tokens out", async () => {
+    expect(await statusOf(service, await service.createToken())).toBe(200);
+  });
+});
+
+/** Seconds since the epoch, so far from now. */
+function seconds(fromNow: number): number {
+  return Math.floor(Date.now() / 1000) + fromNow;
+}
+
+describe('a JWT that is not good is refused as every other token', () => {
+  const claimed = (claims: object) => provider.sign({ claims: { ...claims } });
+  test.each<readonly [string, () => Promise<string> | string]>([
+    ['of another issuer', () => claimed({ iss: 'https://id.example.net/' })],
+    ['without an issuer', () => claimed({ iss: undefined })],
+    ['for another audience', () => claimed({ aud: 'other' })],
+    ['without an audience', () => claimed({ aud: undefined })],
+    ['expired', () => claimed({ exp: seconds(-6) })],
+    ['that never expires', () => claimed({ exp: undefined })],
+    ['not yet valid', () => claimed({ nbf: seconds(60) })],
+    ["that is nobody's", () => claimed({ sub: undefined })],
+    ['of another type', () => provider.sign({ header: { typ: 'logout+jwt' } })],
+    ['with a critical extension', () => provider.sign({ header: { crit: ['x'], x: 1 } })],
+    [
+      'signed by an unknown key',
+      async () => (await provider.sign()).replace(/[^.]+$/, (s) => [...s].reverse().join('')),
+    ],
+    ['of the algorithm none', () => new UnsecuredJWT(goodClaims()).encode()],
+    ['cut', async () => (await provider.sign()).slice(0, -1)],
+    ['with an empty signature', async () => (await provider.sign()).replace(/[^.]+$/, '')],
+    ['that is no JSON', () => 'a.b.c'],
+    [
+      'signed by HS256 with the public key as the secret',
+      async () =>
+        new SignJWT(goodClaims())
+          .setProtectedHeader({ alg: 'HS256', kid: 'first', typ: 'at+jwt' })
+          .sign(new TextEncoder().encode(await provider.publicKeyText('first'))),
+    ],
+  ])('%s', async (_what, make) => {
+    const response = await ask(service, await make());
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
+    expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', detail: NOT_VALID });
+  });
+
+  test('and is, where no provider is set', async () => {
+    const alone = await startTestService({ database });
+    expect(await statusOf(alone, await provider.sign())).toBe(401);
+    await alone.stop();
+  });
+});
+
+describe('the keys of the provider', () => {
+  let other: IdentityProvider;
+  let asking: TestService;
+
+  beforeAll(async () => {
+    other = await startIdentityProvider();
+  });
+  afterAll(() => other.web.close());
+
+  test('are fetched with the first token, and not again for keys that nobody knows', async () => {
+    asking = await trusting(other);
+    expect(other.fetches()).toBe(0);
+    const first = await Promise.all(
+      Array.from({ length: 20 }, async () => statusOf(asking, await other.sign())),
+    );
+    expect(new Set(first)).toEqual(new Set([200]));
+    expect(other.fetches()).toBe(1);
+    for (let index = 0; index < 50; index += 1) {
+      expect(await statusOf(asking, await other.sign({ header: { kid: `unknown ${index}` } }))).toBe(401);
+    }
+    expect(other.fetches()).toBe(1);
+    await asking.stop();
+  });
+
+  test.each([
+    ['an error', { status: 500 }],
+    ['a redirect', { status: 302, fields: [['location', '/elsewhere']] as const }],
+    ['no JSON', { body: '<html>' }],
+    ['no keys', { body: '{}' }],
+    ['too much', { body: JSON.stringify({ keys: [], padding: 'x'.repeat(600_000) }) }],
+  ])(
+    'that are %s leave the service without: 503 with Retry-After, told once, and asked for once',
+    async (_what, response) => {
+      asking = await trusting(other);
+      const token = await other.sign();
+      other.web.serve(response);
+      const before = other.fetches();
+      for (let time = 0; time < 3; time += 1) {
+        const refused = await ask(asking, token);
+        expect(refused.status).toBe(503);
+        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+        expect(await refused.json()).toMatchObject({
+          code: 'UNAVAILABLE',
+          detail: 'The identity provider does not answer. Try again shortly.',
+        });
+      }
+      expect(other.fetches()).toBe(before + 1);
+      const told = asking.logged.filter(
+        ({ msg }) => msg === "the identity provider's keys cannot be fetched",
+      );
+      expect(told).toHaveLength(1);
+      expect(await statusOf(asking, await asking.createToken())).toBe(200);
+      await asking.stop();
+    },
+  );
+});

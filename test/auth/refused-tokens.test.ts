@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { digestOf } from '../../src/auth/access-token.js';
+import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+function now(): bigint {
+  return BigInt(Date.now()) * 1000n;
+}
+
+function unknownToken(): string {
+  return `dms_${randomBytes(32).toString('base64url')}`;
+}
+
+async function expiredToken(): Promise<string> {
+  const token = await createTestToken(database, {});
+  await database.prisma.accessToken.update({
+    where: { digest: digestOf(token) },
+    data: { createdAt: now() - 2n, expiresAt: now() - 1n },
+  });
+  return token;
+}
+
+async function revokedToken(): Promise<string> {
+  const token = await createTestToken(database, {});
+  await database.prisma.accessToken.update({
+    where: { digest: digestOf(token) },
+    data: { revokedAt: now() },
+  });
+  return token;
+}
+
+test.each(['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/graphql', '/nothing'])(
+  'unknown, expired and revoked tokens have one answer at %s, byte for byte, headers included',
+  async (path) => {
+    const answers = [];
+    for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
+      const headers = { ...bearer(token), 'x-request-id': 'same' };
+      const response = await fetch(`${service.url}${path}`, { headers });
+      const fields = [...response.headers].filter(([name]) => name !== 'date');
+      answers.push({ status: response.status, fields, body: await response.text() });
+    }
+    expect(answers[0]?.status).toBe(401);
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+  },
+);
+
+test('and one way there: the same statement, which finds no row, each time', async () => {
+  const tokens = createTokenVerifier(database.prisma, now);
+  const queries = vi.spyOn(pg.Client.prototype, 'query');
+  const seen = [];
+  for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
+    for (let time = 0; time < 2; time += 1) {
+      queries.mockClear();
+      expect(await tokens.verify(token)).toBeNull();
+      const asked = queries.mock.calls.map(([query]) => ({
+        text: String(Reflect.get(Object(query), 'text')),
+        values: Reflect.get(Object(query), 'values'),
+      }));
+      const again = await Promise.all(asked.map(({ text, values }) => database.pool.query(text, values)));
+      seen.push({ statements: asked.map(({ text }) => text), rows: again.map(({ rows }) => rows) });
+    }
+  }
+  queries.mockRestore();
+  expect(seen[0]?.statements).toEqual([expect.stringContaining('access_token')]);
+  expect(seen[0]?.rows).toEqual([[]]);
+  for (const each of seen) expect(each).toEqual(seen[0]);
+});
+
+test('a token that was valid a moment ago is no longer known once it is refused', async () => {
+  const time = { now: now() };
+  const tokens = createTokenVerifier(database.prisma, () => time.now);
+  const token = await createTestToken(database, { expiresAt: time.now + 1_000n });
+  expect(tokens.knows(token)).toBe(false);
+  expect(await tokens.verify(token)).not.toBeNull();
+  expect(tokens.knows(token)).toBe(true);
+  time.now += 1_000n;
+  expect(await tokens.verify(token)).toBeNull();
+  expect(tokens.knows(token)).toBe(false);
+});

@@ -1,0 +1,175 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
+import { insertDomain } from '../../support/rows.js';
+import { startTestService, type TestService } from '../../support/service.js';
+
+const GRAPHQL = { maxCost: 10_000, introspection: true, persistedOnly: undefined };
+
+let service: TestService;
+let strict: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ role: 'api' });
+  strict = await startTestService({ role: 'api', database: service.database, graphql: GRAPHQL });
+  await insertDomain(service.database.pool, { name: 'd0.example' });
+});
+afterAll(async () => {
+  await strict.stop();
+  await service.stop();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+interface Answer {
+  readonly data?: Record<string, unknown>;
+  readonly errors?: { message: string; extensions: { code: string } }[];
+  readonly extensions?: { cost: number };
+}
+
+/** Sends a query, and counts the statements that it leads to. */
+async function ask({ url }: TestService, body: object, accept = 'application/json') {
+  const statements = vi.spyOn(pg.Pool.prototype, 'query');
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  const sent = statements.mock.calls.length;
+  statements.mockRestore();
+  const answer: Answer = JSON.parse(text);
+  const type = response.headers.get('content-type');
+  return { status: response.status, type, answer, statements: sent };
+}
+
+function aliases(count: number, field: string): string {
+  return `{ ${Array.from({ length: count }, (_, index) => `a${index}: ${field}`).join(' ')} }`;
+}
+
+test('100 aliases of domain, each with every field of every type, are a normal request', async () => {
+  const { status, answer, statements } = await ask(service, { query: domainAliases(100, EVERY_FIELD) });
+  expect(status).toBe(200);
+  expect(answer.errors).toBeUndefined();
+  expect(Object.keys(answer.data ?? {})).toHaveLength(100);
+  expect(answer.data?.['d0']).toMatchObject({ name: 'd0.example' });
+  expect(answer.extensions).toEqual({ cost: 59_100 });
+  expect(statements).toBe(13);
+});
+
+describe('a request at a limit is answered', () => {
+  test.each([
+    ['200 fields at the root', aliases(200, '__typename')],
+    ['500 aliases', `{ domain(name: "d0.example") ${aliases(500, '__typename')} }`],
+    [
+      '500 directives',
+      `{ domain(name: "d0.example") ${aliases(250, 'name @skip(if: false) @include(if: true)')} }`,
+    ],
+    ['20 levels', `{ __schema { queryType ${'{ ofType '.repeat(17)} { name ${'}'.repeat(20)}`],
+    ['100 levels of fragments', `${'{ ... '.repeat(99)}{ __typename ${'}'.repeat(100)}`],
+  ])('%s', async (_limit, query) => {
+    const { status, answer } = await ask(service, { query });
+    expect(answer.errors).toBeUndefined();
+    expect(status).toBe(200);
+  });
+});
+
+describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database is not asked', () => {
+  const domain = (selection: string) => `{ domain(name: "d0.example") ${selection} }`;
+  test.each([
+    ['tokens', domain(`{ ${'name '.repeat(30_000)} }`)],
+    ['50,000 aliases', aliases(50_000, 'a')],
+    ['aliases of __typename', domain(aliases(501, '__typename'))],
+    ['fields at the root', aliases(201, 'domain(name: "d0.example") { name }')],
+    ['directives', domain(`{ name ${'@skip(if: false) '.repeat(501)} }`)],
+    ['levels of fields', `{ __schema { queryType ${'{ ofType '.repeat(18)} { name ${'}'.repeat(21)}`],
+    ['levels of brackets', `${'{ a '.repeat(10_000)}${'}'.repeat(10_000)}`],
+    ['the same fields again and again', domain(`{ ${'name '.repeat(2000)} }`)],
+    ['cost', domainAliases(180, EVERY_FIELD)],
+  ])('%s', async (_limit, query) => {
+    const { status, type, answer, statements } = await ask(service, { query });
+    expect(status).toBe(400);
+    expect(type).toBe('application/json; charset=utf-8');
+    expect(answer.errors).toHaveLength(1);
+    expect(answer).toMatchObject({
+      errors: [{ message: expect.stringMatching(/\. Ask for less in one request\.$/) }],
+    });
+    expect(answer.errors?.[0]?.extensions).toEqual({ code: 'QUERY_TOO_COMPLEX' });
+    expect(answer.data).toBeUndefined();
+    expect(statements).toBe(0);
+  });
+
+  test('also by GET, by HEAD, and in the other media type', async () => {
+    const url = `${service.url}/graphql?query=${encodeURIComponent(aliases(201, '__typename'))}`;
+    const headers = {
+      'apollo-require-preflight': 'yes',
+      accept: 'application/graphql-response+json',
+    };
+    const got = await fetch(url, { headers });
+    expect(got.status).toBe(400);
+    expect(got.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');
+    expect(await got.json()).toMatchObject({ errors: [{ extensions: { code: 'QUERY_TOO_COMPLEX' } }] });
+    expect((await fetch(url, { method: 'HEAD', headers })).status).toBe(400);
+  });
+
+  test('several requests in one are not answered', async () => {
+    const { status, answer, statements } = await ask(service, [{ query: '{ __typename }' }]);
+    expect([status, answer.data, statements]).toEqual([400, undefined, 0]);
+  });
+});
+
+describe('the cost follows the variables', () => {
+  const query =
+    'query Q($types: [String!], $all: Boolean!) { domain(name: "d0.example") { dnsRecords(types: $types) @include(if: $all) { ... on DnsRecordEntry { host type } } } }';
+  const variables = (count: number, all = true) => ({ types: Array(count).fill('A'), all });
+
+  test('and the maximum is that of GRAPHQL_MAX_COST', async () => {
+    const most = (10_000 - 11) / 2;
+    const within = await ask(strict, { query, variables: variables(Math.floor(most)) });
+    expect(within.status).toBe(200);
+    expect(within.answer.extensions).toEqual({ cost: 9999 });
+    const beyond = await ask(strict, { query, variables: variables(Math.ceil(most)) });
+    expect(beyond.status).toBe(400);
+    expect(beyond.statements).toBe(0);
+    expect(beyond.answer).toEqual({
+      errors: [
+        {
+          message: 'The query costs 10001; a request may cost 10000 at most. Ask for less in one request.',
+          extensions: { code: 'QUERY_TOO_COMPLEX' },
+        },
+      ],
+      extensions: { cost: 10_001 },
+    });
+    const leftOut = await ask(strict, { query, variables: variables(6000, false) });
+    expect(leftOut.answer.extensions).toEqual({ cost: 10 });
+  });
+
+  test('for a request that comes again and again, byte for byte', async () => {
+    const frequent =
+      'query Often($types: [String!]) { domain(name: "d0.example") { dnsRecords(types: $types) { ... on DnsRecordEntry { host type } } } }';
+    const answers = new Set<string>();
+    for (let time = 0; time < 40; time += 1) {
+      const small = await ask(strict, { query: frequent, variables: { types: ['A', 'MX'] } });
+      const large = await ask(strict, { query: frequent, variables: { types: Array(5000).fill('A') } });
+      answers.add(JSON.stringify([small.status, small.answer, large.status, large.answer, large.statements]));
+    }
+    expect([...answers]).toHaveLength(1);
+    expect([...answers][0]).toContain('"extensions":{"cost":15}');
+    expect([...answers][0]).toContain('"extensions":{"cost":10011}');
+  });
+
+  test('REST asks what it always asks, and is not limited', async () => {
+    const tiny = await startTestService({
+      role: 'api',
+      database: service.database,
+      graphql: { ...GRAPHQL, maxCost: 1 },
+    });
+    try {
+      expect((await fetch(`${tiny.url}/api/v1/domain/d0.example`)).status).toBe(200);
+      expect((await ask(tiny, { query: '{ domain(name: "d0.example") { name } }' })).status).toBe(400);
+    } finally {
+      await tiny.stop();
+    }
+  });
+});

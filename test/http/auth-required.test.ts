@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { insertDomain } from '../support/rows.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({
+    auth: { provider: undefined, required: 'all' },
+    anonymousScopes: new Set(['dns:read'] as const),
+  });
+  await insertDomain(service.database.pool, { name: 'example.com' });
+});
+afterAll(() => service.stop());
+
+const POST = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: '{"query":"{ __typename }"}',
+};
+
+const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [
+  ['/api/v1/domain/example.com', {}],
+  ['/api/v1/domain/example.com/dns', {}],
+  ['/graphql', POST],
+  ['/graphql', { ...POST, headers: { ...POST.headers, accept: 'text/html, */*' } }],
+  ['/graphql?query={__typename}', { headers: { 'apollo-require-preflight': '1' } }],
+];
+
+describe('with AUTH_REQUIRED=all', () => {
+  test.each(ASKING)('%s without a token is 401', async (path, init) => {
+    const response = await fetch(`${service.url}${path}`, init);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Domain Metadata Service"');
+    expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
+  });
+
+  test.each(ASKING)('%s with a token is answered', async (path, init) => {
+    const headers = {
+      ...Object.fromEntries(new Headers(init.headers)),
+      ...bearer(await service.createToken()),
+    };
+    expect((await fetch(`${service.url}${path}`, { ...init, headers })).status).toBe(200);
+  });
+
+  test.each(['/', '/graphql'])('the page at %s is open: it holds no data', async (path) => {
+    const response = await fetch(`${service.url}${path}`, { headers: { accept: 'text/html' } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  });
+});

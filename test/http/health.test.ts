@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { createHealth } from '../../src/http/health.js';
+import { startHttpServer } from '../../src/http/server.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
+
+let home: TestDatabase;
+let database: Database;
+let service: TestService;
+
+beforeAll(async () => {
+  home = await openTestDatabase();
+  database = await openDatabase({ ...home.options, poolSize: 1 });
+  service = await startTestService({ database, basePath: '/dms' });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+  await home.close();
+});
+
+const probe = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${service.port}${path}`, init);
+
+describe.each(['/livez', '/readyz'])('%s', (path) => {
+  test('says that all is well, to anyone, at the root whatever the base path, and to no cache', async () => {
+    const response = await probe(`${path}?verbose`, { headers: bearer('no token at all') });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toEqual({ status: 'ok' });
+    expect((await probe(`/dms${path}`)).status).toBe(404);
+  });
+
+  test('answers HEAD, and no method that writes', async () => {
+    expect((await probe(path, { method: 'HEAD' })).status).toBe(200);
+    const refused = await probe(path, { method: 'POST' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('is not in the log', () => {
+    expect(service.logged.filter((line) => line['path'] === path)).toEqual([]);
+  });
+});
+
+/** What both probes say. */
+async function said() {
+  const [live, ready] = await Promise.all([probe('/livez'), probe('/readyz')]);
+  const body: unknown = await ready.json();
+  return { live: live.status, ready: ready.status, retryAfter: ready.headers.get('retry-after'), body };
+}
+
+const WELL = { live: 200, ready: 200, retryAfter: null, body: { status: 'ok' } };
+
+test('a process whose connections to the database are all lent is alive and not ready, until one is free', async () => {
+  const client = await database.answeringPool.connect();
+  expect(await said()).toEqual({
+    live: 200,
+    ready: 503,
+    retryAfter: '5',
+    body: { status: 'unavailable', reason: 'The database does not answer.' },
+  });
+  client.release();
+  expect(await said()).toEqual(WELL);
+  expect(service.logged.filter(({ msg }) => msg === 'not ready' || msg === 'ready again')).toMatchObject([
+    { level: 'warn', reason: 'The database does not answer.' },
+    { level: 'info' },
+  ]);
+});
+
+test('a process whose database was migrated by another version is alive and not ready', async () => {
+  const reason = "The database's schema is not that of this version of the program.";
+  const unready = { live: 200, ready: 503, retryAfter: '5', body: { status: 'unavailable', reason } };
+  const { pool } = home;
+  await pool.query("INSERT INTO schema_migration VALUES ('9999_of_tomorrow', '', 0)");
+  expect(await said()).toEqual(unready);
+  await pool.query("DELETE FROM schema_migration WHERE name = '9999_of_tomorrow'");
+  expect(await said()).toEqual(WELL);
+  await pool.query('ALTER TABLE schema_migration RENAME TO gone');
+  expect(await said()).toEqual(unready);
+  await pool.query('ALTER TABLE gone RENAME TO schema_migration');
+  expect(await said()).toEqual(WELL);
+});
+
+test('a process that stops is alive and no longer ready', async () => {
+  const log = createLogger({ level: 'silent' });
+  const health = createHealth(async () => null, log);
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (!health.endpoint(request, response)) response.end();
+  };
+  const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
+  const ask = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
+  expect((await ask('/readyz')).status).toBe(200);
+  health.stopping();
+  const ready = await ask('/readyz');
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: 'unavailable', reason: 'The service is stopping.' },
+  ]);
+  expect((await ask('/livez')).status).toBe(200);
+  await server.close();
+});

@@ -1,0 +1,57 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/rest/v1/routes.js';
+import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
+import { startServiceWithSamples } from '../support/samples.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () => {
+  let service: TestService;
+  let based: TestService;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    service = await startServiceWithSamples();
+    based = await startTestService({ database: service.database, basePath: '/a/dms' });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await based.stop();
+    await service.stop();
+  });
+
+  const places = [
+    ['at the root', () => service],
+    ['under a base path', () => based],
+  ] as const;
+
+  test.each(places)('the documentation %s shows every operation, and asks it', async (_place, at) => {
+    const { url, port } = at();
+    const { page, origins, complaints } = await openPage(browser, `${url}/api/v1/docs`);
+    const operations = page.locator('.opblock-summary');
+    await operations.first().waitFor();
+    expect(await operations.allInnerTexts()).toEqual(ROUTES.map(({ name }) => expect.stringContaining(name)));
+    await operations.first().click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByPlaceholder('domain').fill('example.com');
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.live-responses-table').getByText('"lastUpdate"').waitFor();
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
+    await page.close();
+  });
+
+  test.each(places)('GraphiQL %s runs its ready queries, and shows the sample domain', async (_place, at) => {
+    const { url, port } = at();
+    const { page, origins, complaints } = await openPage(browser, `${url}/graphiql`);
+    await page.locator('.graphiql-execute-button').click();
+    await page.getByRole('menuitem', { name: 'WholeHistory' }).click();
+    const result = page.locator('.result-window');
+    await result.getByText('"2023-11-15T22:05:59.999990Z"').waitFor();
+    expect(await result.innerText()).toContain('example.com');
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
+    await page.close();
+  });
+});

@@ -1,0 +1,147 @@
+import request from 'supertest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: TestService;
+let based: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database });
+  based = await startTestService({ database, basePath: '/a/dms' });
+});
+afterAll(async () => {
+  await Promise.all([service.stop(), based.stop()]);
+  await database.close();
+});
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
+const LINKSET_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+
+const DOCUMENTS = [
+  ['/api/v1/openapi.json', JSON_TYPE],
+  ['/api/v1/docs', HTML_TYPE],
+  ['/graphiql', HTML_TYPE],
+  ['/.well-known/api-catalog', LINKSET_TYPE],
+] as const;
+
+describe.each(DOCUMENTS)('%s', (path, mediaType) => {
+  test('is there, with a validator that is checked, under a base path too', async () => {
+    for (const { url } of [service, based]) {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe(mediaType);
+      expect(response.headers.get('cache-control')).toBe('no-cache');
+      const etag = response.headers.get('etag') ?? '';
+      expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+      const again = await fetch(url + path, { headers: { 'if-none-match': etag } });
+      expect([again.status, again.headers.get('etag'), await again.text()]).toEqual([304, etag, '']);
+    }
+  });
+
+  test('answers HEAD with the header fields of GET', async () => {
+    const [head, got] = await Promise.all([
+      fetch(service.url + path, { method: 'HEAD' }),
+      fetch(service.url + path),
+    ]);
+    const fields = ['content-type', 'content-length', 'etag', 'link', 'content-security-policy'];
+    expect(fields.map((name) => head.headers.get(name))).toEqual(fields.map((name) => got.headers.get(name)));
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('can only be read', async () => {
+    const response = await fetch(service.url + path, { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe.each(['/api/v1/docs', '/graphiql'])('the page %s', (path) => {
+  test('loads nothing but files of this server, under a policy that names no other host', async () => {
+    for (const { url } of [service, based]) {
+      const response = await fetch(url + path);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toMatch(/script-src 'self' 'sha256-[\w+/]{43}='(;|$)/);
+      expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+      const page = await response.text();
+      expect(page).not.toMatch(/https?:/);
+      const loaded = [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, address = '']) => address);
+      expect(loaded.length).toBeGreaterThanOrEqual(2);
+      for (const address of loaded) expect((await fetch(new URL(address, url))).status).toBe(200);
+    }
+  });
+});
+
+describe('what the pages load', () => {
+  const SCRIPT = '/assets/graphiql/graphql-worker.js';
+
+  test('is compressed for a client that takes gzip, and the same as it is for others', async () => {
+    const ask = (encoding: string) =>
+      fetch(service.url + SCRIPT, { headers: { 'accept-encoding': encoding } });
+    const [packed, plain] = await Promise.all([ask('gzip'), ask('identity')]);
+    expect(packed.headers.get('content-encoding')).toBe('gzip');
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(Number(packed.headers.get('content-length'))).toBeLessThan(300_000);
+    for (const { headers } of [packed, plain]) {
+      expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+      expect(headers.get('vary')).toMatch(/^Accept-Encoding/);
+    }
+    // fetch() has unpacked it.
+    expect(await packed.text()).toBe(await plain.text());
+  });
+
+  test('is asked for once, and then only whether it has changed', async () => {
+    const first = await fetch(service.url + SCRIPT);
+    const since = first.headers.get('last-modified') ?? '';
+    expect(first.headers.get('cache-control')).toBe('no-cache');
+    // fetch() would send `Cache-Control: no-cache` with it.
+    const again = await request(service.url).get(SCRIPT).set('if-modified-since', since);
+    expect(again.status).toBe(304);
+  });
+
+  test.each([
+    '/assets/',
+    '/assets/graphiql',
+    '/assets/graphiql/graphql-worker.js.gz',
+    '/assets/graphiql/..%2f..%2f..%2fpackage.json',
+    '/assets/swagger-ui/swagger-ui-bundle.js.map',
+    '/assets/%zz',
+  ])('is these files only: 404 for %s', async (path) => {
+    const response = await fetch(service.url + path);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the catalog of APIs (RFC 9727)', () => {
+  test('is at the root of the host whatever the base path, and links what describes both APIs', async () => {
+    const response = await fetch(`http://127.0.0.1:${based.port}/.well-known/api-catalog`);
+    expect(response.headers.get('link')).toBe('</.well-known/api-catalog>; rel="api-catalog"');
+    const { linkset } = JSON.parse(await response.text());
+    expect(linkset).toMatchObject([
+      {
+        anchor: '/a/dms/api/v1',
+        'service-desc': [{ href: '/a/dms/api/v1/openapi.json', type: 'application/json' }],
+        'service-doc': [{ href: '/a/dms/api/v1/docs', type: 'text/html' }],
+        status: [{ href: '/readyz', type: 'application/json' }],
+      },
+      {
+        anchor: '/a/dms/graphql',
+        'service-doc': [{ href: '/a/dms/graphiql', type: 'text/html' }],
+        status: [{ href: '/readyz', type: 'application/json' }],
+      },
+    ]);
+    const hrefs = [...JSON.stringify(linkset).matchAll(/"href":"([^"]+)"/g)].map(([, href = '']) => href);
+    for (const href of hrefs) expect((await fetch(new URL(href, based.url))).status).toBe(200);
+  });
+});
+
+test('the start page links the documents', async () => {
+  const page = await (await fetch(`${based.url}/`)).text();
+  for (const path of ['/graphiql', '/api/v1/docs', '/api/v1/openapi.json']) {
+    expect(page).toContain(`<a href="/a/dms${path}">`);
+  }
+});

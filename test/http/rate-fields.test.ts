@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { insertDomain } from '../support/rows.js';
+import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'example.com' });
+});
+afterAll(() => database.close());
+
+async function withService(options: TestServiceOptions, work: (service: TestService) => Promise<void>) {
+  const service = await startTestService({ database, ...options });
+  try {
+    await work(service);
+  } finally {
+    await service.stop();
+  }
+}
+
+const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
+const DOMAIN = '/api/v1/domain/example.com';
+const NAME = '{ domain(name: "example.com") { name } }';
+
+/** A request, and what its answer says of limits, with the seconds as `t`. */
+async function told({ url }: TestService, path: string, init: RequestInit = {}) {
+  const response = await fetch(`${url}${path}`, init);
+  const body = await response.text();
+  const field = response.headers.get('ratelimit');
+  const seconds = /;t=(\d+)$/.exec(field ?? '')?.[1];
+  if (response.headers.has('retry-after')) expect(response.headers.get('retry-after')).toBe(seconds);
+  expect(Number(seconds ?? 1)).toBeGreaterThanOrEqual(1);
+  expect(Number(seconds ?? 1)).toBeLessThanOrEqual(60);
+  return {
+    status: response.status,
+    policy: response.headers.get('ratelimit-policy'),
+    field: field?.replace(/\d+$/, 't') ?? null,
+    body,
+  };
+}
+
+function query(text: string, headers: Record<string, string> = {}): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query: text }),
+  };
+}
+
+describe('RateLimit-Policy and RateLimit tell the state after the request', () => {
+  test('in REST: of an answer, of one that nothing is recorded of, of a bad name, and of a refusal', async () => {
+    await withService({ rateLimits: { anonymous: 3, token: 9 } }, async (service) => {
+      const policy = '"anonymous";q=3;w=60';
+      expect(await told(service, DOMAIN)).toMatchObject({
+        status: 200,
+        policy,
+        field: '"anonymous";r=2;t=t',
+      });
+      expect(await told(service, '/api/v1/domain/example.net')).toMatchObject({
+        status: 404,
+        policy,
+        field: '"anonymous";r=1;t=t',
+      });
+      expect(await told(service, '/api/v1/domain/a..b')).toMatchObject({
+        status: 400,
+        policy,
+        field: '"anonymous";r=0;t=t',
+      });
+      expect(await told(service, DOMAIN)).toMatchObject({
+        status: 429,
+        policy,
+        field: '"anonymous";r=0;t=t',
+      });
+      const headers = bearer(await service.createToken());
+      expect(await told(service, DOMAIN, { headers })).toMatchObject({
+        status: 200,
+        policy: '"token";q=9;w=60',
+        field: '"token";r=8;t=t',
+      });
+    });
+  });
+
+  test('in GraphQL: for documents that come seldom and often', async () => {
+    await withService({ rateLimits: { anonymous: 40, token: 9 } }, async (service) => {
+      const policy = '"anonymous";q=40;w=60';
+      for (let left = 39; left >= 0; left -= 1) {
+        const answer = { status: 200, policy, field: `"anonymous";r=${left};t=t` };
+        expect(await told(service, '/graphql', query(NAME))).toMatchObject(answer);
+      }
+      const refused = await told(service, '/graphql', query(NAME));
+      expect(refused).toMatchObject({ status: 200, policy, field: '"anonymous";r=0;t=t' });
+      expect(JSON.parse(refused.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    });
+  });
+
+  test('and are absent where nothing limited was asked for', async () => {
+    await withService({}, async (service) => {
+      for (const path of ['/', '/nothing', '/api/v1/domain/example.com/dns']) {
+        expect(await told(service, path)).toMatchObject({ policy: null, field: null });
+      }
+    });
+  });
+});
+
+describe('failed authentications', () => {
+  const limits = { penaltyLimits: { failures: 3, documents: 99 }, trustProxy: 1 };
+  const from = (address: string, headers: Record<string, string> = {}) => ({
+    headers: { 'x-forwarded-for': address, ...headers },
+  });
+
+  test('are refused with 429 once there are too many from an address, whatever the credential and the path', async () => {
+    await withService(limits, async (service) => {
+      const guesses = [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`];
+      for (const guess of guesses) {
+        const refused = await told(service, DOMAIN, from('192.0.2.1', bearer(guess)));
+        expect(refused).toMatchObject({ status: 401, field: null });
+      }
+      for (const authorization of [
+        `Bearer ${UNKNOWN_TOKEN}`,
+        'Basic x',
+        `Bearer ${await service.createToken()}`,
+      ]) {
+        for (const path of [DOMAIN, '/graphql', '/nothing']) {
+          const refused = await told(service, path, from('192.0.2.1', { authorization }));
+          expect(refused).toMatchObject({
+            status: 429,
+            policy: '"failures";q=3;w=60',
+            field: '"failures";r=0;t=t',
+            body: expect.stringContaining('"code":"RATE_LIMITED"'),
+          });
+        }
+      }
+    });
+  });
+
+  test('do not touch who shares the address: clients without a token, and tokens that were valid before', async () => {
+    await withService(limits, async (service) => {
+      const valid = bearer(await service.createToken());
+      expect((await told(service, DOMAIN, from('192.0.2.1', valid))).status).toBe(200);
+      for (let time = 0; time < 9; time += 1)
+        await told(service, DOMAIN, from('192.0.2.1', bearer(UNKNOWN_TOKEN)));
+      expect((await told(service, DOMAIN, from('192.0.2.1', bearer(UNKNOWN_TOKEN)))).status).toBe(429);
+      expect((await told(service, DOMAIN, from('192.0.2.1', valid))).status).toBe(200);
+      expect((await told(service, DOMAIN, from('192.0.2.1'))).status).toBe(200);
+      expect((await told(service, DOMAIN, from('192.0.2.2', bearer(UNKNOWN_TOKEN)))).status).toBe(401);
+    });
+  });
+
+  test('of one IPv6 network of 64 bits are those of one client, and IPv4-mapped addresses are IPv4', async () => {
+    await withService(limits, async (service) => {
+      const statuses = async (...addresses: string[]) => {
+        const found = [];
+        for (const address of addresses) {
+          found.push((await told(service, DOMAIN, from(address, bearer(UNKNOWN_TOKEN)))).status);
+        }
+        return found;
+      };
+      expect(
+        await statuses(
+          '2001:db8::1',
+          '2001:DB8:0:0:ffff::2',
+          '2001:db8::3',
+          '2001:db8:0:0:1::',
+          '2001:db8:0:1::1',
+        ),
+      ).toEqual([401, 401, 401, 429, 401]);
+      expect(
+        await statuses(
+          '198.51.100.7',
+          '::ffff:198.51.100.7',
+          '::ffff:c633:6407',
+          '198.51.100.7:4321',
+          '198.51.100.8',
+        ),
+      ).toEqual([401, 401, 401, 429, 401]);
+    });
+  });
+
+  test('are counted by the address of the connection where no proxy is trusted: nobody chooses another', async () => {
+    await withService({ ...limits, trustProxy: 0 }, async (service) => {
+      const statuses = [];
+      for (const last of [1, 2, 3, 4]) {
+        statuses.push((await told(service, DOMAIN, from(`192.0.2.${last}`, bearer(UNKNOWN_TOKEN)))).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 429]);
+    });
+  });
+});
+
+describe('GraphQL requests that ask for nothing that is limited by itself', () => {
+  const limits = { penaltyLimits: { failures: 99, documents: 3 } };
+  const policy = '"documents";q=3;w=60';
+
+  test('such as refused documents and questions about the schema, are refused with 429 once there are too many', async () => {
+    await withService(limits, async (service) => {
+      const asked = ['{ nothing }', '{', '{ __schema { types { name } } }'];
+      for (const [index, text] of asked.entries()) {
+        const field = `"documents";r=${2 - index};t=t`;
+        expect(await told(service, '/graphql', query(text))).toMatchObject({ policy, field });
+      }
+      const refused = await told(service, '/graphql', query('{ nothing }'));
+      expect(refused).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
+      expect(JSON.parse(refused.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      const headers = bearer(await service.createToken());
+      expect((await told(service, '/graphql', query('{ nothing }', headers))).status).toBe(400);
+      expect((await told(service, DOMAIN)).status).toBe(200);
+      expect((await told(service, '/graphql', { headers: { accept: 'text/html' } })).status).toBe(200);
+    });
+  });
+
+  test('do not touch a document that comes often', async () => {
+    await withService(limits, async (service) => {
+      for (let time = 0; time < 40; time += 1) await told(service, '/graphql', query(NAME));
+      for (let time = 0; time < 4; time += 1) await told(service, '/graphql', query('{ nothing }'));
+      expect((await told(service, '/graphql', query('{ nothing }'))).status).toBe(429);
+      expect((await told(service, '/graphql', query(NAME))).status).toBe(200);
+    });
+  });
+});

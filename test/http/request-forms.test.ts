@@ -1,0 +1,195 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { insertDomain } from '../support/rows.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const PATH = '/api/v1/domain/example.com';
+const CLOSE = 'host: a\r\nconnection: close\r\n\r\n';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await insertDomain(service.database.pool, { name: 'example.com' });
+});
+afterAll(() => service.stop());
+
+/** Sends bytes as they are, and gives all that comes back. */
+async function send(bytes: string): Promise<string> {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.write(bytes, 'latin1');
+  return text(socket);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly fields: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+async function ask(bytes: string): Promise<Answer> {
+  const answer = await send(bytes);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const entries = fields.map((field): [string, string] => {
+    const [name = '', value = ''] = field.split(/: (.*)/s);
+    return [name.toLowerCase(), value];
+  });
+  return { status: Number(line.split(' ')[1]), fields: new Map(entries), body };
+}
+
+describe('the forms of a target (RFC 9112, section 3.2)', () => {
+  test.each(['http://other.example', 'HTTPS://other.example:8443'])(
+    'an absolute one is its path: %s',
+    async (origin) => {
+      expect((await ask(`GET ${origin}${PATH}?x HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
+      expect((await ask(`GET ${origin} HTTP/1.1\r\n${CLOSE}`)).fields.get('content-type')).toContain(
+        'text/html',
+      );
+      const refused = await ask(`DELETE ${origin}/graphql HTTP/1.1\r\n${CLOSE}`);
+      expect(refused.status).toBe(405);
+      expect(JSON.parse(refused.body)).toMatchObject({
+        errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }],
+      });
+    },
+  );
+
+  test('OPTIONS * tells what the server can do (RFC 9110, section 9.3.7)', async () => {
+    const { status, fields, body } = await ask(`OPTIONS * HTTP/1.1\r\n${CLOSE}`);
+    expect([status, fields.get('allow'), body]).toEqual([204, 'GET, HEAD, POST', '']);
+  });
+
+  test.each(['GET *', 'GET mailto:x', 'GET //'])('%s is nothing', async (start) => {
+    const { status, body } = await ask(`${start} HTTP/1.1\r\n${CLOSE}`);
+    expect([400, 404]).toContain(status);
+    expect(JSON.parse(body)).toMatchObject({ status });
+  });
+
+  test('CONNECT is refused in the shape of all refusals, under the id that was sent', async () => {
+    const { status, fields, body } = await ask(
+      'CONNECT example.com:443 HTTP/1.1\r\nhost: a\r\nx-request-id: c-1\r\n\r\n',
+    );
+    expect(status).toBe(405);
+    expect(fields.get('allow')).toBe('GET, HEAD, POST');
+    expect(fields.get('x-request-id')).toBe('c-1');
+    expect(fields.get('x-content-type-options')).toBe('nosniff');
+    expect(JSON.parse(body)).toMatchObject({ status: 405, code: 'METHOD_NOT_ALLOWED' });
+    await vi.waitFor(() =>
+      expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'c-1', status: 405 })),
+    );
+  });
+});
+
+describe('Host (RFC 9112, section 3.2)', () => {
+  test.each([
+    ['none, in HTTP/1.1', `GET ${PATH} HTTP/1.1\r\nconnection: close\r\n\r\n`],
+    ['two', `GET ${PATH} HTTP/1.1\r\nhost: b\r\n${CLOSE}`],
+    ['two, in HTTP/1.0', `GET ${PATH} HTTP/1.0\r\nhost: b\r\n${CLOSE}`],
+  ])('%s is refused', async (_what, request) => {
+    const { status, fields, body } = await ask(request);
+    expect(status).toBe(400);
+    expect(fields.get('x-request-id')).toBeDefined();
+    expect(JSON.parse(body)).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
+  });
+
+  test('HTTP/1.0 needs none', async () => {
+    expect((await ask(`GET ${PATH} HTTP/1.0\r\n\r\n`)).status).toBe(200);
+  });
+});
+
+describe('a method', () => {
+  test.each(['TRACE', 'POST', 'PUT', 'DELETE', 'PROPFIND'])(
+    '%s is refused by REST with what is allowed',
+    async (method) => {
+      const { status, fields, body } = await ask(`${method} ${PATH} HTTP/1.1\r\nx-secret: s\r\n${CLOSE}`);
+      expect([status, fields.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(body).not.toContain('secret');
+      expect(JSON.parse(body)).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+    },
+  );
+
+  test('that nobody knows is refused', async () => {
+    const { status, body } = await ask(`BREW ${PATH} HTTP/1.1\r\n${CLOSE}`);
+    expect(status).toBe(400);
+    expect(JSON.parse(body)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('what a request asks for beside is passed over', () => {
+  test.each([
+    ['another protocol', 'upgrade: websocket\r\nconnection: upgrade, close\r\nhost: a\r\n\r\n'],
+    [
+      'HTTP/2',
+      'upgrade: h2c\r\nhttp2-settings: AAMAAABk\r\nconnection: upgrade, http2-settings, close\r\nhost: a\r\n\r\n',
+    ],
+    ['an expectation', `expect: a-pony\r\n${CLOSE}`],
+    ['a range', `range: bytes=0-3\r\n${CLOSE}`],
+    ['a body with GET', `content-length: 7\r\n${CLOSE}{"a":1}`],
+    ['a body with GET, in chunks', `transfer-encoding: chunked\r\n${CLOSE}3\r\nabc\r\n0\r\n\r\n`],
+  ])('%s', async (_what, rest) => {
+    const { status, fields, body } = await ask(`GET ${PATH} HTTP/1.1\r\n${rest}`);
+    expect(status).toBe(200);
+    expect(fields.get('x-request-id')).toBeDefined();
+    expect(JSON.parse(body)).toMatchObject({ domain: 'example.com' });
+  });
+});
+
+test('requests that are sent at once on one connection are answered in their order (RFC 9112, section 9.3.2)', async () => {
+  const requests = ['p-1', 'p-2', 'p-3'].map((id, index) => {
+    const target = index === 1 ? '/nothing' : PATH;
+    return `GET ${target} HTTP/1.1\r\nhost: a\r\nx-request-id: ${id}\r\n\r\n`;
+  });
+  const answer = await send(`${requests.join('')}GET / HTTP/1.1\r\n${CLOSE}`);
+  expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+    '200',
+    '404',
+    '200',
+    '200',
+  ]);
+  expect([...answer.matchAll(/x-request-id: (p-\d)/g)].map(([, id]) => id)).toEqual(['p-1', 'p-2', 'p-3']);
+});
+
+describe('the body of a GraphQL request', () => {
+  const post = (fields: string, body: string) =>
+    ask(`POST /graphql HTTP/1.1\r\n${fields}\r\n${CLOSE}${body}`);
+  const code = ({ body }: Answer) => JSON.parse(body).errors[0].extensions.code;
+  const JSON_TYPE = 'content-type: application/json';
+
+  test('over 512 kB is refused, also in chunks of which nobody knows the number', async () => {
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
+    const chunked = await post(`${JSON_TYPE}\r\ntransfer-encoding: chunked`, `${chunk.repeat(9)}0\r\n\r\n`);
+    const announced = await post(`${JSON_TYPE}\r\ncontent-length: 600000`, ' '.repeat(600_000));
+    for (const answer of [chunked, announced]) {
+      expect(answer.status).toBe(413);
+      expect(code(answer)).toBe('PAYLOAD_TOO_LARGE');
+    }
+  });
+
+  test('is counted as it is without its content coding', async () => {
+    const pack = (body: string) => gzipSync(body).toString('latin1');
+    const coded = (body: string, coding = 'gzip') =>
+      post(`${JSON_TYPE}\r\ncontent-encoding: ${coding}\r\ncontent-length: ${body.length}`, body);
+    expect((await coded(pack('{"query":"{ __typename }"}'))).status).toBe(200);
+    const bomb = pack(' '.repeat(50_000_000));
+    expect(bomb.length).toBeLessThan(100_000);
+    expect((await coded(bomb)).status).toBe(413);
+    expect((await coded('not gzip at all')).status).toBe(400);
+    const unknown = await coded('x', 'compress');
+    expect(unknown.status).toBe(415);
+    expect(code(unknown)).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+  ])('of another media type is refused: %s', async (type) => {
+    const body = '{"query":"{ __typename }"}';
+    const answer = await post(`content-type: ${type}\r\ncontent-length: ${body.length}`, body);
+    expect(answer.status).toBe(415);
+    expect(code(answer)).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+});

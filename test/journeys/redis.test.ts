@@ -1,0 +1,197 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
+import { insertDomain } from '../support/rows.js';
+import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
+
+const UNUSED_PORT = 1;
+const AWAY = 'Redis is away: each process counts its rate limits by itself';
+const BACK = 'Redis is back: rate limits are shared with other processes';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'example.com' });
+});
+afterAll(() => database.close());
+
+async function withServices(
+  options: TestServiceOptions,
+  count: number,
+  work: (...services: TestService[]) => Promise<void>,
+): Promise<void> {
+  const services: TestService[] = [];
+  try {
+    while (services.length < count) services.push(await startTestService({ database, ...options }));
+    await work(...services);
+  } finally {
+    for (const service of services) await service.stop();
+  }
+}
+
+/** What is left of the budget after one more question; '429' where it was used up. */
+async function ask({ url }: TestService, headers: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(`${url}/api/v1/domain/example.com`, { headers });
+  await response.arrayBuffer();
+  const left = /;r=(\d+);/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? 'no field';
+  return response.status === 200 ? left : String(response.status);
+}
+
+/** How often limiters have asked Redis: each question is a script. */
+async function scriptsRun({ port }: RedisServer): Promise<number> {
+  const client = new Redis(port, '127.0.0.1');
+  const statistics = await client.info('commandstats');
+  client.disconnect();
+  return [...statistics.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+}
+
+function redisLines({ logged }: TestService): unknown[] {
+  return logged.map(({ msg }) => msg).filter((msg) => msg === AWAY || msg === BACK);
+}
+
+describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+
+  const shared = (limit: number) => ({
+    redisUrl: `redis://127.0.0.1:${redis.port}`,
+    rateLimits: { anonymous: limit, token: limit },
+  });
+
+  test("two processes share each client's budget; Redis killed, each counts alone and says so once; Redis back, they share again", async () => {
+    await withServices(shared(100), 2, async (one, other) => {
+      const token = bearer(await one.createToken());
+      expect([await ask(one, token), await ask(other, token), await ask(one, token)]).toEqual([
+        '99',
+        '98',
+        '97',
+      ]);
+      await redis.kill();
+      await vi.waitFor(() => expect([redisLines(one), redisLines(other)]).toEqual([[AWAY], [AWAY]]));
+      expect([await ask(one, token), await ask(one, token), await ask(other, token)]).toEqual([
+        '99',
+        '98',
+        '99',
+      ]);
+      await redis.start();
+      await vi.waitFor(
+        async () => {
+          await Promise.all([ask(one, token), ask(other, token)]);
+          expect([redisLines(one), redisLines(other)]).toEqual([
+            [AWAY, BACK],
+            [AWAY, BACK],
+          ]);
+        },
+        { timeout: 20_000, interval: 100 },
+      );
+      const left = Number(await ask(one, token));
+      expect(Number(await ask(other, token))).toBe(left - 1);
+      expect(Number(await ask(one, token))).toBe(left - 2);
+    });
+  });
+
+  test('a hundred aliases are a hundred of the budget and one question to Redis, and those beyond it are refused one by one', async () => {
+    await withServices(shared(120), 2, async (one, other) => {
+      const token = bearer(await one.createToken());
+      const aliases = Array.from(
+        { length: 100 },
+        (_, index) => `d${index}: domain(name: "example.com") { name }`,
+      );
+      const post = async ({ url }: TestService) => {
+        const response = await fetch(`${url}/graphql`, {
+          method: 'POST',
+          headers: { ...token, 'content-type': 'application/json' },
+          body: JSON.stringify({ query: `{ ${aliases.join(' ')} }` }),
+        });
+        const { data, errors = [] } = JSON.parse(await response.text());
+        const answered = Object.values(data).filter((domain) => domain !== null).length;
+        return { answered, refused: errors.length, field: response.headers.get('ratelimit') };
+      };
+      expect(await post(one)).toEqual({
+        answered: 100,
+        refused: 0,
+        field: expect.stringMatching(/^"token";r=20;t=\d+$/),
+      });
+      const before = await scriptsRun(redis);
+      expect(await post(other)).toEqual({
+        answered: 20,
+        refused: 80,
+        field: expect.stringMatching(/^"token";r=0;t=\d+$/),
+      });
+      expect(await scriptsRun(redis)).toBe(before + 1);
+    });
+  });
+
+  test('a Redis that hangs costs one request a moment, and the next ones nothing', async () => {
+    await withServices(shared(100), 1, async (service) => {
+      const token = bearer(await service.createToken());
+      expect(await ask(service, token)).toBe('99');
+      redis.pause();
+      try {
+        const left = await Promise.all(Array.from({ length: 5 }, () => ask(service, token)));
+        expect(left.sort()).toEqual(['95', '96', '97', '98', '99']);
+        expect(redisLines(service)).toEqual([AWAY]);
+      } finally {
+        redis.resume();
+      }
+    });
+  });
+
+  test('failed authentications are counted together', async () => {
+    const options = { ...shared(100), penaltyLimits: { failures: 3, documents: 100 }, trustProxy: 1 };
+    await withServices(options, 2, async (one, other) => {
+      const wrong = { ...bearer(`dms_${'A'.repeat(43)}`), 'x-forwarded-for': '192.0.2.201' };
+      expect([await ask(one, wrong), await ask(one, wrong)]).toEqual(['401', '401']);
+      expect([await ask(other, wrong), await ask(other, wrong)]).toEqual(['401', '429']);
+    });
+  });
+});
+
+describe('a Redis that is away at the start', () => {
+  test('stops nothing, and is told once', async () => {
+    const options = {
+      redisUrl: `redis://someone:s3cret-word@127.0.0.1:${UNUSED_PORT}`,
+      rateLimits: { anonymous: 2, token: 2 },
+    };
+    await withServices(options, 1, async (service) => {
+      expect([await ask(service), await ask(service), await ask(service)]).toEqual(['1', '0', '429']);
+      expect(redisLines(service)).toEqual([AWAY]);
+      expect(JSON.stringify(service.logged)).not.toContain('s3cret-word');
+    });
+  });
+
+  test.skipIf(!HAS_REDIS)(
+    'or refuses the password: neither the wrong one nor the right one shows',
+    async () => {
+      const redis = await startRedis({ password: 'right-w0rd' });
+      try {
+        const redisUrl = `redis://:wr0ng-word@127.0.0.1:${redis.port}/`;
+        await withServices({ redisUrl, rateLimits: { anonymous: 9, token: 9 } }, 1, async (service) => {
+          expect(await ask(service)).toBe('8');
+          expect(service.logged).toContainEqual(expect.objectContaining({ msg: AWAY, reason: 'WRONGPASS' }));
+          expect(redisLines(service)).toEqual([AWAY]);
+          expect(JSON.stringify(service.logged)).not.toMatch(/w0rd|wr0ng/);
+        });
+        const right = {
+          redisUrl: `redis://:right-w0rd@127.0.0.1:${redis.port}/`,
+          rateLimits: { anonymous: 9, token: 9 },
+        };
+        await withServices(right, 2, async (one, other) => {
+          expect([await ask(one), await ask(other)]).toEqual(['8', '7']);
+          expect(redisLines(one)).toEqual([]);
+        });
+      } finally {
+        await redis.close();
+      }
+    },
+  );
+});

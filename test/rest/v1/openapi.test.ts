@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
+import { ROUTES } from '../../../src/rest/v1/routes.js';
+import { openTestDatabase } from '../../support/database.js';
+import { violationsOf } from '../../support/documented.js';
+import { EVERY_BODY } from '../../support/every-record-type.js';
+import { startServiceWithSamples } from '../../support/samples.js';
+import { bearer, startTestService, type TestService } from '../../support/service.js';
+
+interface Example {
+  readonly value: unknown;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly deprecated?: boolean;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly { readonly examples?: Readonly<Record<string, Example>> }[];
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly content?: Readonly<Record<string, { readonly examples: Readonly<Record<string, Example>> }>>;
+      }
+    >
+  >;
+}
+
+interface Document {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+}
+
+let service: TestService;
+let document: Document;
+
+beforeAll(async () => {
+  service = await startServiceWithSamples();
+  document = JSON.parse(await (await fetch(`${service.url}/api/v1/openapi.json`)).text());
+});
+afterAll(() => service.stop());
+
+const run = promisify(execFile);
+
+describe('the OpenAPI document', () => {
+  test('has every operation of the table under its path, with its maturity and scope', () => {
+    const told = Object.entries(document.paths).map(([path, { get }]) => [path, get]);
+    expect(told).toEqual(
+      ROUTES.map(({ path, name, operationId, maturity, scope }) => [
+        path,
+        expect.objectContaining({
+          summary: name,
+          operationId,
+          'x-maturity': maturity,
+          description: expect.stringContaining(`Maturity: **${maturity}**.`),
+          security: scope === null ? [{}, { accessToken: [] }] : [{ accessToken: [scope] }],
+        }),
+      ]),
+    );
+    expect(document.servers.map(({ url }) => url)).toEqual(['/api/v1']);
+  });
+
+  test('names the base path in the address of its server', () => {
+    expect(openApiDocument(ROUTES, { basePath: '/a/dms', version: '1' })).toMatchObject({
+      servers: [{ url: '/a/dms/api/v1' }],
+    });
+  });
+
+  test('passes the recommended rules of Redocly, without a warning', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dms-test-openapi-'));
+    const file = join(folder, 'openapi.json');
+    await writeFile(file, JSON.stringify(document));
+    const program = fileURLToPath(
+      import.meta.resolve('@redocly/cli/package.json').replace(/package\.json$/, 'bin/cli.js'),
+    );
+    // It would tell its makers, and ask them for a newer one.
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_NOTIFICATIONS: 'true' };
+    const lint = [program, 'lint', file, '--extends=recommended', '--format=json'];
+    const { stdout } = await run(process.execPath, lint, { cwd: folder, env });
+    await rm(folder, { recursive: true });
+    expect(JSON.parse(stdout)).toMatchObject({
+      totals: { errors: 0, warnings: 0, ignored: 0 },
+      problems: [],
+    });
+  });
+});
+
+describe('what the document says of a body', () => {
+  function violations(body: string, path = '/domain/a.example'): readonly string[] {
+    const headers = new Headers({
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'a',
+      etag: 'W/"1"',
+      'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT',
+      'cache-control': 'no-store',
+      vary: 'Accept',
+      ratelimit: '"anonymous";r=1;t=1',
+      'ratelimit-policy': '"anonymous";q=1;w=60',
+    });
+    return violationsOf({ method: 'GET', path, status: 200, headers, body });
+  }
+
+  test.each(['', '/dns', '/details', '/headers'] as const)(
+    'fits a domain with a record of every type: /domain/{domain}%s',
+    (path) => expect(violations(EVERY_BODY[path], `/domain/a.example${path}`)).toEqual([]),
+  );
+
+  test.each([
+    ['a key too many', '"domain":', '"x":1,"domain":'],
+    ['a key too many in a record', '"type":"A",', '"type":"A","ttl":1,'],
+    ['a key that is missing', '"removed":null', '"gone":null'],
+    ['keys in another order', '"class":"IN","type":"A"', '"type":"A","class":"IN"'],
+    ['a field of another type', '"type":"AAAA","ipv6"', '"type":"AAAA","ip"'],
+    ['data in the place of the fields', '"ip":"192.0.2.7"', '"data":"192.0.2.7"'],
+    ['a time with three digits', '30.123456Z', '30.123Z'],
+    ['a number that is a text', '"pri":10', '"pri":"10"'],
+  ])('does not fit %s', (_what, right, wrong) => {
+    expect(EVERY_BODY['']).toContain(right);
+    expect(violations(EVERY_BODY[''].replace(right, wrong))).not.toEqual([]);
+  });
+});
+
+const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
+const SECONDS = /in \d+ s/;
+
+/** Asks in the situation of each status; by the path after `/api/v1`. */
+const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
+  200: askWithEveryScope,
+  400: askWithEveryScope,
+  404: askWithEveryScope,
+  401: (path) => fetch(`${service.url}/api/v1${path}`, { headers: bearer(UNKNOWN_TOKEN) }),
+  403: async (path) => {
+    const token = await service.createToken({ scopes: ['search:read'] });
+    return fetch(`${service.url}/api/v1${path}`, { headers: bearer(token) });
+  },
+  429: async (path) => {
+    const { database } = service;
+    const limited = await startTestService({ database, rateLimits: { anonymous: 1, token: 1 } });
+    const headers = bearer(await service.createToken());
+    await fetch(`${limited.url}/api/v1${path}`, { headers });
+    return fetch(`${limited.url}/api/v1${path}`, { headers }).finally(limited.stop);
+  },
+  500: async (path) => {
+    const broken = await startServiceWithSamples();
+    await broken.database.pool.query('DROP TABLE dns_record, header_change');
+    const headers = bearer(await broken.createToken());
+    return fetch(`${broken.url}/api/v1${path}`, { headers }).finally(broken.stop);
+  },
+  503: async (path) => {
+    const database = await openTestDatabase();
+    const cutOff = await startTestService({
+      database,
+      anonymousScopes: new Set(['dns:read', 'details:read', 'headers:read']),
+    });
+    await database.close();
+    return fetch(`${cutOff.url}/api/v1${path}`).finally(cutOff.stop);
+  },
+};
+
+async function askWithEveryScope(path: string): Promise<Response> {
+  return fetch(`${service.url}/api/v1${path}`, { headers: bearer(await service.createToken()) });
+}
+
+/** The seconds to wait are those of the moment. */
+function comparable(body: unknown): string {
+  return JSON.stringify(body).replace(SECONDS, 'in 60 s');
+}
+
+describe('every example in the document is what is answered, to the last byte', () => {
+  test.each(ROUTES.map(({ name, path }) => [name, path] as const))('%s', async (_name, path) => {
+    const operation = document.paths[path]?.get;
+    const requests = operation?.parameters[0]?.examples ?? {};
+    const replayed: string[] = [];
+    for (const [status, { content = {} }] of Object.entries(operation?.responses ?? {})) {
+      const { examples = {} } = content['application/json'] ?? {};
+      for (const [name, { value }] of Object.entries(examples)) {
+        const domain = String(requests[name]?.value);
+        const response = await ASK[status]?.(path.replace('{domain}', domain));
+        expect(response?.status).toBe(Number(status));
+        expect(comparable(await response?.json())).toBe(comparable(value));
+        replayed.push(`${status} ${domain}`);
+      }
+    }
+    // Every request has its answer, and every answer with a body its example.
+    expect(new Set(replayed.map((each) => each.split(' ')[1]))).toEqual(new Set(Object.keys(requests)));
+    const statuses = Object.keys(operation?.responses ?? {}).filter((status) => status !== '304');
+    expect(new Set(replayed.map((each) => each.split(' ')[0]))).toEqual(new Set(statuses));
+  });
+});

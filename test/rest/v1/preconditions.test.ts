@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isUnmodified, mayBeUnmodified } from '../../../src/rest/v1/preconditions.js';
+import { validatorsOf } from '../../../src/rest/v1/validators.js';
+
+const OPERATION = 'Ab-_0123';
+const validators = validatorsOf(
+  { version: '1700000000000000', recordedAt: '2023-11-14T22:13:20.000001Z' },
+  OPERATION,
+);
+
+/** Any other tag (RFC 9110, section 8.8.3), commas and all. */
+const otherTag = fc
+  .tuple(fc.constantFrom('', 'W/'), fc.stringMatching(/^[!#-~]{0,20}$/))
+  .map(([weak, text]) => `${weak}"${text}"`)
+  .filter((tag) => !validators.etag.endsWith(tag.replace('W/', '')));
+const separator = fc.constantFrom(',', ', ', ' ,\t');
+
+test('a tag is found in a list of any others, and in none that lacks it', () => {
+  fc.assert(
+    fc.property(fc.array(otherTag), fc.array(otherTag), separator, (before, after, comma) => {
+      const without = [...before, ...after].join(comma);
+      expect(isUnmodified({ 'if-none-match': without }, validators, 0)).toBe(false);
+      const list = { 'if-none-match': [...before, validators.etag, ...after].join(comma) };
+      expect(mayBeUnmodified(list, OPERATION)).toBe(true);
+      expect(isUnmodified(list, validators, 0)).toBe(true);
+    }),
+  );
+});
+
+test('what may be unmodified is all that can be: nothing is found where nothing is looked for', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('W', '/', '"', ',', ' ', '*', OPERATION) }), (field) => {
+      const headers = { 'if-none-match': field };
+      if (isUnmodified(headers, validators, 0)) expect(mayBeUnmodified(headers, OPERATION)).toBe(true);
+    }),
+  );
+});
+
+test('a time of recording counts as the next whole second, so that none is passed over', () => {
+  expect(validators.lastModified).toBe(Date.UTC(2023, 10, 14, 22, 13, 21) / 1000);
+});

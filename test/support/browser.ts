@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+/** The browser that Debian installs; undefined where there is none. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
+
+/** Starts it without a window, so that it finds no host but loopback. As root it has no sandbox. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(CHROMIUM === undefined ? {} : { executablePath: CHROMIUM }),
+    args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'],
+  });
+}
+
+/** A page in the browser, and what it did. */
+export interface WatchedPage {
+  readonly page: Awaited<ReturnType<Browser['newPage']>>;
+  /** The origins of all addresses that were asked for, once each. */
+  readonly origins: ReadonlySet<string>;
+  /** What the browser had to say, errors and warnings (those of a policy too), and what was thrown. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a page of a server on loopback. */
+export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
+  const page = await browser.newPage();
+  const origins = new Set<string>();
+  const complaints: string[] = [];
+  // Those of data: have none.
+  page.on('request', (request) => {
+    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  await page.goto(url);
+  return { page, origins, complaints };
+}

@@ -1,0 +1,123 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { openApiDocument } from '../../src/rest/v1/openapi/document.js';
+import { ROUTES } from '../../src/rest/v1/routes.js';
+
+/** A response of REST v1, with what was asked. */
+export interface Exchange {
+  readonly method: string;
+  /** After `/api/v1`, without the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+type Json = { readonly [key: string]: Json };
+
+const DOCUMENT: Json = JSON.parse(JSON.stringify(openApiDocument(ROUTES, { basePath: '', version: '1' })));
+const BODILESS = new Set([204, 304]);
+const ajv = makeAjv();
+
+/**
+ * What is wrong with a response by the OpenAPI document: nothing, if it is documented for its path, with
+ * its media type, its header fields, and its body to the last key and in the order of the keys. What is
+ * no operation is a problem, or a success without a body (that of a CORS preflight).
+ */
+export function violationsOf(exchange: Exchange): readonly string[] {
+  const { method, path, status } = exchange;
+  const reads = method === 'GET' || method === 'HEAD';
+  const route = ROUTES.find((candidate) => patternOf(candidate.path).test(path));
+  if (route === undefined || !reads) {
+    if (status < 400)
+      return exchange.body === '' ? [] : [`${status} is no problem, and no operation's answer`];
+    return bodyViolations(exchange, ['application/json', 'application/problem+json'], () => PROBLEM);
+  }
+  const place = ['paths', route.path, 'get', 'responses', String(status)];
+  const response = at(place);
+  if (response === undefined) return [`${status} is not documented for ${route.name}`];
+  const mediaTypes = Object.keys(response['content'] ?? {});
+  return [
+    ...headerViolations(response['headers'] ?? {}, exchange.headers),
+    ...bodyViolations(exchange, mediaTypes, (type) => pointer([...place, 'content', type, 'schema'])),
+  ];
+}
+
+const PROBLEM = pointer(['components', 'schemas', 'Problem']);
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace('{domain}', '[^/]+')}$`);
+}
+
+function at(place: readonly string[]): Json | undefined {
+  return place.reduce<Json | undefined>((value, key) => value?.[key], DOCUMENT);
+}
+
+function pointer(place: readonly string[]): string {
+  const tokens = place.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')));
+  return `openapi#/${tokens.join('/')}`;
+}
+
+function bodyViolations(
+  { method, status, headers, body }: Exchange,
+  mediaTypes: readonly string[],
+  schemaOf: (mediaType: string) => string,
+): readonly string[] {
+  if (BODILESS.has(status)) return body === '' ? [] : [`${status} has a body`];
+  const contentType = headers.get('content-type') ?? '';
+  const mediaType = mediaTypes.find((candidate) => contentType === `${candidate}; charset=utf-8`);
+  if (mediaType === undefined) return [`the media type ${contentType} is not documented`];
+  if (method === 'HEAD') return body === '' ? [] : ['HEAD has a body'];
+  return schemaViolations(schemaOf(mediaType), JSON.parse(body), 'body');
+}
+
+function headerViolations(documented: Json, headers: Headers): readonly string[] {
+  return Object.keys(documented).flatMap((name) => {
+    const text = headers.get(name);
+    const header = at(['components', 'headers', name]);
+    if (text === null) return isTrue(header?.['required']) ? [`the header ${name} is missing`] : [];
+    const isNumber = /"type":"integer"/.test(JSON.stringify(header));
+    const schema = pointer(['components', 'headers', name, 'schema']);
+    return schemaViolations(schema, isNumber ? Number(text) : text, name);
+  });
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true;
+}
+
+function schemaViolations($ref: string, value: unknown, what: string): readonly string[] {
+  if (ajv.validate({ $ref }, value)) return [];
+  return (ajv.errors ?? []).map(
+    ({ instancePath, message, params }) => `${what}${instancePath}: ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+function makeAjv(): Ajv2020 {
+  const made = new Ajv2020({ strictTypes: false });
+  formats.default(made);
+  made.addVocabulary([...Object.keys(DOCUMENT), 'discriminator']);
+  made.addKeyword({
+    keyword: 'keysInOrder',
+    type: 'object',
+    validate: (order: readonly string[], value: object) =>
+      Object.keys(value).join() === order.filter((key) => key in value).join(),
+  });
+  made.addSchema({ ...withOrder(DOCUMENT), $id: 'openapi' });
+  return made;
+}
+
+/** The document says that keys come in the order in which it names them; JSON Schema has no word for it. */
+function withOrder<Value>(value: Value): Value;
+function withOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withOrder);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([key, member]) => [key, withOrder(member)]);
+  const order =
+    value['additionalProperties'] === false ? { keysInOrder: Object.keys(Object(value['properties'])) } : {};
+  return { ...Object.fromEntries(members), ...order };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

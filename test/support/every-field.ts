@@ -1,0 +1,35 @@
+const OWN_FIELDS: Readonly<Record<string, string>> = {
+  A: 'ip',
+  Aaaa: 'ipv6',
+  Ns: 'target',
+  Soa: 'mname rname serial refresh retry expire minimumTtl',
+  Txt: 'txt entries',
+  Cname: 'target',
+  Mx: 'pri target',
+  Srv: 'pri weight port target',
+  Caa: 'flags tag value',
+  Ptr: 'target',
+  Naptr: 'order pref naptrFlags services regex replacement',
+  Hinfo: 'cpu os',
+  Other: 'data',
+};
+
+const RECORDS = Object.entries(OWN_FIELDS).map(
+  ([type, fields]) => `... on ${type}Record { __typename host class type firstSeen removed ${fields} }`,
+);
+
+/** A selection of every field of a domain and of everything in it, type by type. */
+export const EVERY_FIELD = `
+  name unicodeName registrableDomain created lastUpdate lastChange
+  dnsRecordCount httpHeaderCount changeCount
+  dnsRecords { ${RECORDS.join(' ')} }
+  httpHeaders { name value present history { event date new old } }`;
+
+/** A query with so many aliases of `domain`: `d0` asks for `d0.example`. */
+export function domainAliases(count: number, selection: string): string {
+  const aliases = Array.from(
+    { length: count },
+    (_, index) => `d${index}: domain(name: "d${index}.example") { ${selection} }`,
+  );
+  return `{ ${aliases.join('\n')} }`;
+}

@@ -1,0 +1,77 @@
+import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { startHttpServer, type WebServer } from './web-server.js';
+
+export const ISSUER = 'https://id.example.com/';
+export const AUDIENCE = 'dms';
+
+/** What a token of the provider is to be, beside a good one's. */
+export interface TestJwt {
+  /** Claims in the place of a good token's; undefined: without that claim. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** Which of the provider's keys signs: its `kid`. */
+  readonly key?: string;
+}
+
+type KeyPair = Awaited<ReturnType<typeof generateKeyPair>> & { readonly algorithm: string };
+
+/** An identity provider on loopback, whose keys are served over HTTP. */
+export interface IdentityProvider {
+  readonly web: WebServer;
+  readonly jwksUrl: URL;
+  /** How often its keys were fetched. */
+  fetches(): number;
+  /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
+  addKey(kid: string, algorithm?: string, served?: boolean): Promise<void>;
+  removeKey(kid: string): Promise<void>;
+  /** A public key as text (RFC 7468, section 13). */
+  publicKeyText(kid: string): Promise<string>;
+  sign(token?: TestJwt): Promise<string>;
+}
+
+/** Starts a provider with one key, named `first`. */
+export async function startIdentityProvider(): Promise<IdentityProvider> {
+  const web = await startHttpServer();
+  const pairs = new Map<string, KeyPair>();
+  const served = new Set<string>();
+  const pairOf = (kid: string): KeyPair => {
+    const pair = pairs.get(kid);
+    if (pair === undefined) throw new Error(`no key ${kid}`);
+    return pair;
+  };
+  const serve = async () => {
+    const keys = await Promise.all(
+      [...served].map(async (kid) => ({ ...(await exportJWK(pairOf(kid).publicKey)), kid, use: 'sig' })),
+    );
+    web.serve({ fields: [['content-type', 'application/jwk-set+json']], body: JSON.stringify({ keys }) });
+  };
+  const provider: IdentityProvider = {
+    web,
+    jwksUrl: new URL(`http://127.0.0.1:${web.port}/jwks.json`),
+    fetches: () => web.requests.length,
+    async addKey(kid, algorithm = 'ES256', isServed = true) {
+      pairs.set(kid, { ...(await generateKeyPair(algorithm, { extractable: true })), algorithm });
+      if (isServed) served.add(kid);
+      await serve();
+    },
+    async removeKey(kid) {
+      served.delete(kid);
+      await serve();
+    },
+    publicKeyText: (kid) => exportSPKI(pairOf(kid).publicKey),
+    async sign({ claims = {}, header = {}, key = 'first' } = {}) {
+      const { privateKey, algorithm } = pairOf(key);
+      return new SignJWT(goodClaims(claims))
+        .setProtectedHeader({ alg: algorithm, kid: key, typ: 'at+jwt', ...header })
+        .sign(privateKey, { crit: { x: true } });
+    },
+  };
+  await provider.addKey('first');
+  return provider;
+}
+
+/** The claims of a good token, with others in the place of some. */
+export function goodClaims(claims: Readonly<Record<string, unknown>> = {}): JWTPayload {
+  const now = Math.floor(Date.now() / 1000);
+  return { iss: ISSUER, aud: AUDIENCE, sub: 'alice', iat: now, exp: now + 300, scope: 'dns:read', ...claims };
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+const BYTE_EVERY = 1_000;
+
+const BODY_FOLLOWS = [
+  'POST /graphql HTTP/1.1',
+  'host: a',
+  'content-type: application/json',
+  'content-length: 1000',
+  '',
+  '',
+].join('\r\n');
+
+const HEAD_UNFINISHED = 'GET /api/v1/domain/example.com HTTP/1.1\r\nhost: a\r\nx-slow: ';
+
+/**
+ * Clients that never finish a request: in turn one amid its header section, one amid its body, and one that
+ * says nothing. None of them closes its connection.
+ *
+ * @param {number} port of the server, on loopback
+ * @param {number} count
+ */
+export async function openSlowClients(port, count) {
+  const clients = Array.from({ length: count }, (_, index) => openSlowClient(port, index % 3));
+  await Promise.all(clients.map(({ connected }) => connected));
+  return {
+    /** How many the server has not closed yet. */
+    open: () => clients.filter(({ socket }) => !socket.closed).length,
+    /** What each was answered, once the server has closed them all. */
+    answers: () => Promise.all(clients.map(({ answer }) => answer)),
+    /** Lets go of those that are left. */
+    destroy: () => {
+      for (const { socket } of clients) socket.destroy();
+    },
+  };
+}
+
+/**
+ * @param {number} port
+ * @param {number} kind 0: says nothing; 1: never finishes its header section; 2: nor its body
+ */
+function openSlowClient(port, kind) {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (part) => {
+    answer += part;
+  });
+  // A connection that the server resets is closed too.
+  socket.on('error', () => {});
+  if (kind > 0) socket.write(kind === 1 ? HEAD_UNFINISHED : BODY_FOLLOWS);
+  const dripping = setInterval(() => kind > 0 && socket.writable && socket.write('a'), BYTE_EVERY);
+  const closed = new Promise((resolve) => {
+    socket.once('close', () => {
+      clearInterval(dripping);
+      resolve(answer);
+    });
+  });
+  return { socket, answer: closed, connected: once(socket, 'connect') };
+}

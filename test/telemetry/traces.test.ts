@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { type Serving, serve } from '../journeys/serving.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.js';
+import { insertDomain } from '../support/rows.js';
+import { REFUSING_PORT } from '../support/web-server.js';
+
+let database: TestDatabase;
+let collector: OtlpReceiver;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await insertDomain(database.pool, { name: 'example.com' });
+});
+afterAll(() => database.close());
+
+beforeEach(async () => {
+  collector = await startOtlpReceiver();
+  environment = {
+    ...database.environment,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    // All that is seen is sent by the last flush, when the process stops.
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+  };
+});
+afterEach(() => collector.close());
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+
+describe('a serving process', () => {
+  let serving: Serving;
+
+  test('sends a span for each request, under the client’s, and one for each statement under that', async () => {
+    serving = await serve({
+      ...environment,
+      ROLE: 'api',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    });
+    const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'traced-1' };
+    await (await fetch(`${serving.url}/api/v1/domain/example.com?a=whispered`, { headers })).text();
+    await serving.close();
+    const server = collector.spans.find(({ kind }) => kind === 2);
+    expect(server).toMatchObject({
+      traceId: TRACE,
+      parentSpanId: PARENT,
+      name: 'GET /api/v1/domain/{domain}',
+      attributes: {
+        'http.request.method': 'GET',
+        'url.path': '/api/v1/domain/example.com',
+        'url.scheme': 'http',
+        'http.route': '/api/v1/domain/{domain}',
+        'http.response.status_code': 200,
+        'dms.request.id': 'traced-1',
+      },
+      resource: { 'service.name': 'domain-metadata-service', 'deployment.environment.name': 'test' },
+    });
+    expect(collector.spans.filter(({ kind }) => kind === 3)).toMatchObject([
+      {
+        traceId: TRACE,
+        parentSpanId: server?.spanId,
+        name: 'load domainHistory',
+        attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': 1 },
+      },
+    ]);
+    expect(collector.text()).not.toContain('whispered');
+  });
+
+  test('names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
+    const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
+    serving = await serve({ ...environment, ...sampler, ROLE: 'api' });
+    await (await fetch(`${serving.url}/`)).text();
+    await (await fetch(`${serving.url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+    await serving.close();
+    expect(collector.spans).toMatchObject([{ traceId: TRACE, resource: { 'service.name': 'mine' } }]);
+  });
+
+  test('sends nothing where traces are turned off', async () => {
+    serving = await serve({ ...environment, OTEL_SDK_DISABLED: 'true', ROLE: 'api' });
+    await (await fetch(`${serving.url}/`)).text();
+    await serving.close();
+    expect(collector.text()).toBe('');
+  });
+
+  test('writes the trace’s id in the line of the log, and ends in time without its collector', async () => {
+    await collector.close();
+    const command = startDms(['serve'], { ...environment, ROLE: 'api', PORT: '0', LOG_LEVEL: 'info' });
+    const url = await addressOf(command);
+    await (await fetch(`${url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+    command.child.kill('SIGTERM');
+    const { code, stderr } = await command.result;
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
+  });
+});
+
+describe('a worker', () => {
+  let dns: DnsTestServer;
+  beforeAll(async () => {
+    dns = await startDnsServer();
+  });
+  afterAll(() => dns.close());
+
+  test('sends a span for each observation, and for each batch that it records', async () => {
+    const observing = {
+      ...environment,
+      DNS_SERVERS: `127.0.0.1:${dns.port}`,
+      OBSERVE_PRIVATE: 'allow',
+      OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+      OBSERVE_HTTP_PORT: String(REFUSING_PORT),
+    };
+    await runDms(['watch', 'add', 'observed.example', '--every', '1h'], observing);
+    const worker = startDms(['worker'], observing);
+    await vi.waitFor(
+      async () => {
+        const { rows } = await database.pool.query('SELECT 1 FROM watched_domain WHERE outcome IS NOT NULL');
+        expect(rows).toHaveLength(1);
+      },
+      { timeout: 60_000, interval: 50 },
+    );
+    worker.child.kill('SIGTERM');
+    expect(await worker.result).toMatchObject({ code: 0 });
+    expect(collector.spans.find(({ name }) => name === 'observe')).toMatchObject({
+      kind: 1,
+      attributes: { 'dms.domain': 'observed.example' },
+    });
+    expect(collector.spans.find(({ name }) => name === 'record')).toMatchObject({
+      kind: 3,
+      attributes: { 'db.system.name': 'postgresql' },
+    });
+  });
+});
+
+function addressOf({ child, result }: DmsCommand): Promise<string> {
+  const said = new Promise<string>((resolve) => {
+    child.stdout?.on('data', (part: string) => {
+      const url = /^Serving at (\S+)\/$/m.exec(part)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  return Promise.race([said, result.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
+}
