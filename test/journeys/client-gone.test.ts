@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { whileLocked } from '../support/locked-table.js';
 import { NOW, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -38,18 +39,6 @@ afterAll(async () => {
   await home.close();
 });
 
-/** Keeps everybody from reading until the work is done, as an administrator's long migration does. */
-async function whileLocked(work: () => Promise<void>): Promise<void> {
-  const client = await home.pool.connect();
-  try {
-    await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
-    await work();
-  } finally {
-    await client.query('ROLLBACK');
-    client.release();
-  }
-}
-
 /** Counts the statements that read histories, as they are sent to the database. */
 function countStatements(): () => number {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
@@ -74,7 +63,7 @@ async function askAfterwards(): Promise<void> {
 async function goAwayFrom(send: (signal: AbortSignal) => readonly Promise<unknown>[]): Promise<number> {
   const statements = countStatements();
   const [before, arrivedBefore] = [abortedRequests(), arrived];
-  await whileLocked(async () => {
+  await whileLocked(home.pool, async () => {
     const client = new AbortController();
     const answers = send(client.signal);
     const results = Promise.allSettled(answers);
@@ -120,7 +109,7 @@ test('nor of requests to REST that wait', async () => {
 test('what others ask for in the same batch is answered all the same', async () => {
   const client = new AbortController();
   let answer: Promise<Response> | undefined;
-  await whileLocked(async () => {
+  await whileLocked(home.pool, async () => {
     const gone = post(aliases(100), client.signal).catch(() => {});
     answer = fetch(`${service.url}/api/v1/domain/example.com`);
     client.abort();

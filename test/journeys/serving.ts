@@ -4,7 +4,9 @@ import { startDms } from './dms-command.js';
 export interface Serving {
   /** Without a slash at the end. */
   readonly url: string;
-  close(): Promise<void>;
+  readonly processId: number | undefined;
+  /** Ends it, and gives what it has said on standard error. */
+  close(): Promise<string>;
 }
 
 /**
@@ -30,9 +32,10 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
   const url = await Promise.race([address, failure]);
   return {
     url,
+    processId: child.pid,
     async close() {
       child.kill('SIGTERM');
-      await failure.catch(() => {});
+      return (await result).stderr;
     },
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { whileLocked } from '../support/locked-table.js';
 import { NOW, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -26,21 +27,9 @@ afterAll(async () => {
   await home.close();
 });
 
-/** Keeps everybody from reading until the work is done, as an administrator's long migration does. */
-async function whileLocked(work: () => Promise<void>): Promise<void> {
-  const client = await home.pool.connect();
-  try {
-    await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
-    await work();
-  } finally {
-    await client.query('ROLLBACK');
-    client.release();
-  }
-}
-
 test('a database that is connected and silent gives 503 with Retry-After through both doors, and answers resume by themselves', async () => {
   const address = `${service.url}/api/v1/domain/example.com`;
-  await whileLocked(async () => {
+  await whileLocked(home.pool, async () => {
     const response = await fetch(address);
     expect(response.status).toBe(503);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -58,7 +47,7 @@ test('a database that is connected and silent gives 503 with Retry-After through
 test('a database that is closed while a query is never answered closes all the same', async () => {
   const other = await openDatabase(home.options);
   const client = await other.pool.connect();
-  await whileLocked(async () => {
+  await whileLocked(home.pool, async () => {
     const stuck = client.query('SELECT count(*) FROM domain').finally(() => client.release(true));
     await Promise.all([expect(stuck).rejects.toThrow(), other.close()]);
   });

@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from './free-port.js';
 
 /** Where Debian and its kin keep each version's programs. */
 const VERSIONS = '/usr/lib/postgresql';
@@ -148,13 +148,4 @@ export class PostgresqlCluster {
 function program(name: string): string {
   if (PROGRAMS === undefined) throw new Error('There is no PostgreSQL server on this machine.');
   return join(PROGRAMS, name);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

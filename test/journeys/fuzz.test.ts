@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestHome, type TestHome } from '../support/database.js';
+import { type RawResponse, sendRaw } from '../support/raw-http.js';
+import { runDms } from './dms-command.js';
+import { type FuzzRequest, fuzzRequests } from './fuzz-requests.js';
+import { type Serving, serve } from './serving.js';
+
+/** `npm test` sends some; bench/fuzz.js sets more. */
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 4000);
+const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000);
+const AT_ONCE = 8;
+
+const UNLIMITED = '1000000000';
+
+let home: TestHome;
+let service: Serving;
+
+beforeAll(async () => {
+  home = await createTestHome();
+  const samples = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
+  await runDms(['import', samples], home.environment);
+  service = await serve({
+    ...home.environment,
+    RATE_LIMIT_ANONYMOUS: UNLIMITED,
+    RATE_LIMIT_FAILURES: UNLIMITED,
+    RATE_LIMIT_DOCUMENTS: UNLIMITED,
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await service.close();
+  await home.remove();
+});
+
+/** What a client may be told, beside what is right. */
+const CODES = new Set([
+  ...[
+    'INVALID_DOMAIN',
+    'INVALID_PARAMETER',
+    'INVALID_CURSOR',
+    'UNAUTHENTICATED',
+    'FORBIDDEN',
+    'DOMAIN_NOT_FOUND',
+  ],
+  ...['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'HEADERS_TOO_LARGE'],
+  ...[
+    'QUERY_TOO_COMPLEX',
+    'BAD_REQUEST',
+    'GRAPHQL_PARSE_FAILED',
+    'GRAPHQL_VALIDATION_FAILED',
+    'BAD_USER_INPUT',
+  ],
+  ...['OPERATION_RESOLUTION_FAILURE', 'PERSISTED_QUERY_NOT_FOUND', 'PERSISTED_QUERY_NOT_SUPPORTED'],
+]);
+
+/** What only the inside knows. None of the requests holds one of these, so that no answer can repeat it. */
+const INSIDE =
+  /node_modules|\bat \S+ \(|\bat (?:async )?(?:file|node):|prisma|\.[jt]s:\d+|pg_|ECONN|SQLSTATE|TypeError|RangeError|Maximum call stack|Cannot read|is not a function|relation "/i;
+
+/** What is wrong with an answer; undefined: nothing. */
+function wrongWith(response: RawResponse | undefined): string | undefined {
+  // Who is refused in the middle of a request may see the connection end before the answer.
+  if (response === undefined) return undefined;
+  const { status, fields, body } = response;
+  if (status >= 500) return `the status ${status}`;
+  const type = fields.get('content-type') ?? '';
+  if (/html/i.test(type) || /<html|<!doctype/i.test(body.replaceAll('<!DOCTYPE html>', ''))) return 'HTML';
+  if (INSIDE.test(body)) return 'a message from the inside';
+  if (fields.get('x-request-id') === undefined) return 'no x-request-id';
+  return body === '' ? undefined : wrongWithJson(type, body);
+}
+
+function wrongWithJson(type: string, body: string): string | undefined {
+  if (!/^application\/([a-z-]+\+)?json(;|$)/.test(type)) return `the media type ${type}`;
+  let answer: { code?: unknown; errors?: { extensions?: { code?: unknown } }[] };
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    return 'a body that is not JSON';
+  }
+  const codes = [answer.code, ...(answer.errors ?? []).map(({ extensions }) => extensions?.code ?? null)];
+  const unknown = codes.find((code) => code !== undefined && !CODES.has(String(code)));
+  return unknown === undefined ? undefined : `the code ${unknown}`;
+}
+
+/** The memory of the service in MB, where the system tells it. */
+async function memory(): Promise<number> {
+  const status = await readFile(`/proc/${service.processId}/status`, 'utf8').catch(() => '');
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024);
+}
+
+interface Finding {
+  readonly wrong: string;
+  readonly request: string;
+  readonly response: string;
+}
+
+async function send(
+  request: FuzzRequest,
+  port: number,
+  tally: Map<string, number>,
+): Promise<Finding | undefined> {
+  const response = await sendRaw(port, request.octets);
+  const outcome = `${request.kind} ${response?.status ?? 'closed'}`;
+  tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
+  const wrong = wrongWith(response);
+  if (wrong === undefined) return undefined;
+  return {
+    wrong,
+    request: request.octets.toString('latin1', 0, 600),
+    response: JSON.stringify(response).slice(0, 600),
+  };
+}
+
+/** Sends some requests, and tells what was wrong with their answers. */
+async function sendAll(requests: readonly FuzzRequest[], port: number, tally: Map<string, number>) {
+  const waiting = [...requests];
+  const findings: Finding[] = [];
+  const sender = async () => {
+    for (let request = waiting.pop(); request !== undefined; request = waiting.pop()) {
+      const finding = await send(request, port, tally);
+      if (finding !== undefined) findings.push(finding);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sender));
+  return findings;
+}
+
+/** Requests are made as they are needed: some have a body of half a megabyte. */
+const BATCH = 500;
+
+test(
+  'no request brings a 5xx, HTML, a stack, a message from the inside, or memory that grows',
+  async () => {
+    const port = Number(new URL(service.url).port);
+    const tally = new Map<string, number>();
+    const [findings, memories]: [Finding[], number[]] = [[], []];
+    for (let sent = 0; sent < REQUESTS; sent += BATCH) {
+      const numRuns = Math.min(BATCH, REQUESTS - sent);
+      const requests = fc.sample(fuzzRequests, { numRuns, seed: SEED + sent });
+      findings.push(...(await sendAll(requests, port, tally)));
+      memories.push(await memory());
+    }
+    process.stdout.write(`seed ${SEED} (set FUZZ_SEED to repeat), ${REQUESTS} requests\n`);
+    for (const [outcome, count] of [...tally].sort()) process.stdout.write(`${outcome}: ${count}\n`);
+    process.stdout.write(`memory in MB after each ${BATCH}: ${memories.join(' ')}\n`);
+    expect(findings.slice(0, 5)).toEqual([]);
+    const [half = [], end = []] = [
+      memories.slice(memories.length / 4, memories.length / 2),
+      memories.slice(-3),
+    ];
+    expect(Math.min(...end)).toBeLessThan(Math.max(...half, ...memories.slice(0, 3)) + 64);
+    const said = (await service.close()).split('\n');
+    expect(said.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  },
+  60_000 + REQUESTS * 50,
+);
