@@ -39,11 +39,11 @@ afterAll(async () => {
   await home.close();
 });
 
-/** Counts the statements that read histories, as they are sent to the database. */
+/** Counts the statements that read what answers are made of, as they are sent to the database. */
 function countStatements(): () => number {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   return () =>
-    sent.mock.calls.filter(([query]) => JSON.stringify(query)?.includes('dnsRecords') === true).length;
+    sent.mock.calls.filter(([query]) => JSON.stringify(query)?.includes('AS numbers') === true).length;
 }
 
 function abortedRequests(): number {
