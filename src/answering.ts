@@ -117,6 +117,7 @@ function doorOf(
 ): GraphqlDoor {
   const loaders = createLoaders(database.prisma, {
     statementsAtOnce: database.answersAtOnce,
+    milliseconds: database.answerMilliseconds,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
   return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });

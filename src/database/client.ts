@@ -8,13 +8,10 @@ import { embeddedPlace, serverPlace } from './place.js';
 import { closePools, type PoolLimits, type Pools } from './pool.js';
 import { serverPools } from './server-pool.js';
 import { statementNames } from './statement-name.js';
-import { withinTime } from './within-time.js';
 
 const POOL_SIZE = 10;
 /** In milliseconds: an answer that takes longer is reported as unavailable. */
 const ANSWER_LIMIT = 10_000;
-/** In milliseconds. */
-const PING_LIMIT = 2000;
 
 /** An open database. Everything above this folder sees PostgreSQL and not where it is. */
 export interface Database {
@@ -33,15 +30,10 @@ export interface Database {
   readonly unfilled: boolean;
   /** How many statements for answers are under way at most; more wait for their turn. */
   readonly answersAtOnce: number;
+  /** How long an answer may take, in milliseconds. */
+  readonly answerMilliseconds: number;
   /** Says that it is filled, for good. */
   markFilled(): Promise<void>;
-  /**
-   * Settles when the database has answered a question.
-   *
-   * @param milliseconds how long it may take; 2000 if absent.
-   * @throws UnavailableError where it takes longer, or what the driver throws: isDatabaseFailure() knows it.
-   */
-  ping(milliseconds?: number): Promise<void>;
   /** Waits for the connections that are lent, closes all, and leaves the embedded database. */
   close(): Promise<void>;
 }
@@ -89,7 +81,7 @@ function assemble(
   pools: Pools,
   membership: EmbeddedMembership | null,
   place: string,
-  { size }: PoolLimits,
+  { size, answer }: PoolLimits,
 ): Database {
   const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, membership === null) });
   let closed: Promise<void> | undefined;
@@ -102,11 +94,9 @@ function assemble(
     createdNow: membership?.createdNow ?? false,
     unfilled: membership?.unfilled ?? false,
     answersAtOnce: size,
+    answerMilliseconds: answer,
     async markFilled() {
       await membership?.markFilled();
-    },
-    async ping(milliseconds = PING_LIMIT) {
-      await withinTime(milliseconds, pools.answering.query('SELECT 1'));
     },
     close() {
       closed ??= close(pools, prisma, membership);

@@ -33,7 +33,7 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
   if (thrown instanceof RateLimitedError || thrown instanceof ProviderUnavailableError) {
     return { ...told(thrown), retryAfter: thrown.retryAfter };
   }
-  if (thrown instanceof PublicError) return told(thrown);
+  if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return told(thrown);
   onInternalError(thrown);
   if (!isDatabaseFailure(thrown)) {
     return { code: 'INTERNAL', message: 'The server has failed at this request. The failure is recorded.' };

@@ -16,6 +16,8 @@ export interface Loaders {
 export interface LoadingOptions {
   /** How many statements are under way at once; 10 if absent. */
   readonly statementsAtOnce?: number | undefined;
+  /** From the question to the answer; 10,000 if absent. */
+  readonly milliseconds?: number | undefined;
   /** Tells of each batch; nobody is told if absent. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -45,19 +47,17 @@ export type AroundBatch = <Result>(
  *
  * They throw UnavailableError where the database is so slow that too much waits, or waits for too long.
  */
-export function createLoaders(
-  prisma: PrismaClient,
-  { statementsAtOnce = STATEMENTS_AT_ONCE, aroundBatch = justLoad }: LoadingOptions = {},
-): Loaders {
-  const options = {
+export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
+  const { aroundBatch = justLoad } = options;
+  const batching = {
     cache: false,
     maxBatchSize: BATCH_SIZE,
     batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
   };
   const turns = new Turns({
-    atOnce: statementsAtOnce,
+    atOnce: options.statementsAtOnce ?? STATEMENTS_AT_ONCE,
     mostWaiting: MOST_WAITING,
-    milliseconds: ANSWER_LIMIT,
+    milliseconds: options.milliseconds ?? ANSWER_LIMIT,
   });
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
@@ -65,8 +65,8 @@ export function createLoaders(
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
-  const histories = new DataLoader(loadHistories, options);
-  const rows = new DataLoader(loadRows, options);
+  const histories = new DataLoader(loadHistories, batching);
+  const rows = new DataLoader(loadRows, batching);
   return {
     domainHistory: {
       async load(key) {

@@ -34,6 +34,11 @@ describe('an error that is written for clients', () => {
 });
 
 describe('a database that is away is UNAVAILABLE, and the log has the reason', () => {
+  test('where it takes longer than we wait', () => {
+    const error = new UnavailableError();
+    expect(mask(error)).toEqual({ told: UNAVAILABLE, logged: [error] });
+  });
+
   test.each([
     ['of Prisma', { code: 'P1001' }],
     ['of Prisma: no connection free', { code: 'P2024' }],
