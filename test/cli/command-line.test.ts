@@ -31,6 +31,8 @@ const COMMANDS = [
   'export',
   'forget',
   'token',
+  'backup',
+  'restore',
   'migrate',
   'verify',
 ];

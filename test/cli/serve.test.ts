@@ -171,7 +171,7 @@ describe('dms serve, asked to end', SLOW, () => {
       [200, 'close'],
     ]);
     expect(await responses[0]?.json()).toMatchObject({ domain: 'example.com' });
-    expect(await responses[1]?.json()).toEqual({ data: { domain: { name: 'example.com' } } });
+    expect(await responses[1]?.json()).toMatchObject({ data: { domain: { name: 'example.com' } } });
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
