@@ -16,7 +16,7 @@ import { Zone } from '../../support/dns-zone.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for what comes at once, short enough for what never comes. */
-const SHORT = 150;
+const SHORT = 500;
 
 const ZONE = `
 $ORIGIN example.test.
