@@ -29,12 +29,18 @@ export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers):
       attributesOf(request, path, kind),
     );
     metrics.began();
+    let sending: Sending = 'under way';
+    // Before Node.js' own, which takes the socket from the response.
+    response.prependOnceListener('finish', () => {
+      sending = response.socket?.destroyed === false ? 'complete' : 'cut off';
+    });
     response.once('close', () => {
       const duration = performance.now() - began;
       const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
-      metrics.answered(answered, statusOf(response), duration / 1000);
-      if (log.isLevelEnabled('info')) log.info(lineOf(request, response, path, duration, span), 'request');
-      span?.end(response.headersSent ? response.statusCode : undefined);
+      const outcome = { status: statusOf(response, sending), complete: sending === 'complete', duration };
+      metrics.answered(answered, outcome.status, duration / 1000);
+      if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
+      span?.end(outcome.status === 0 ? undefined : outcome.status);
     });
     if (span === undefined) next();
     else span.run(next);
@@ -47,9 +53,25 @@ function pathOf({ url }: Request): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** 0: the client went before there was one. */
-function statusOf(response: Response): number {
-  return response.headersSent ? response.statusCode : 0;
+/**
+ * How far a response has come whose bytes are all handed over. Node.js' `finish` and `writableFinished` say
+ * the same of bytes that have left and of those that were dropped with their connection.
+ */
+type Sending = 'under way' | 'complete' | 'cut off';
+
+/** What has become of a request. */
+interface Outcome {
+  /** 0: the client went before there was one. */
+  readonly status: number;
+  /** All of the response has left. */
+  readonly complete: boolean;
+  /** In milliseconds. */
+  readonly duration: number;
+}
+
+/** A response that has never had a socket has a head all the same, which nobody has seen. */
+function statusOf({ headersSent, socket, statusCode }: Response, sending: Sending): number {
+  return headersSent && (socket !== null || sending !== 'under way') ? statusCode : 0;
 }
 
 function isPage(response: Response): boolean {
@@ -73,20 +95,19 @@ function attributesOf(request: Request, path: string, { route }: RoutedKind): Re
 }
 
 function lineOf(
-  request: Request,
-  response: Response,
+  { requestId, method }: Request,
   path: string,
-  duration: number,
+  { status, complete, duration }: Outcome,
   span: RequestSpan | undefined,
 ): object {
   return {
-    requestId: request.requestId,
+    requestId,
     ...(span === undefined ? {} : { traceId: span.traceId }),
-    method: request.method,
+    method,
     path,
-    status: response.statusCode,
+    status,
     durationMs: Math.round(duration * 1000) / 1000,
     // The client went before the response was over.
-    ...(response.writableFinished ? {} : { aborted: true }),
+    ...(complete ? {} : { aborted: true }),
   };
 }
