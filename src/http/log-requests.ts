@@ -1,6 +1,5 @@
 import type { Handler, Request, Response } from 'express';
 import type { Logger } from '../telemetry/logging.js';
-import { redactSecrets } from '../telemetry/redact.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
@@ -12,13 +11,15 @@ export interface RequestFollowers {
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
+  /** Leaves secrets out of what a client has written, as the log does, before it is sent with a trace. */
+  readonly redact: (text: string) => string;
 }
 
 /**
  * Logs, counts and traces each request when its response is over. The log has one line: no query, since
  * that may hold what a client wants to know, and no header, since one holds its token.
  */
-export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers): Handler {
+export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFollowers): Handler {
   return (request, response, next) => {
     const began = performance.now();
     const path = pathOf(request);
@@ -26,7 +27,7 @@ export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers):
     const span = tracing?.startRequest(
       request.headers,
       spanNameOf(request, kind),
-      attributesOf(request, path, kind),
+      attributesOf(request, redact(path), redact(request.requestId), kind),
     );
     metrics.began();
     let sending: Sending = 'under way';
@@ -84,12 +85,17 @@ function spanNameOf({ method }: Request, { route }: RoutedKind): string {
   return route === undefined ? method : `${method} ${route}`;
 }
 
-function attributesOf(request: Request, path: string, { route }: RoutedKind): Record<string, string> {
+function attributesOf(
+  { method, protocol }: Request,
+  path: string,
+  requestId: string,
+  { route }: RoutedKind,
+): Record<string, string> {
   return {
-    'http.request.method': request.method,
-    'url.path': redactSecrets(path),
-    'url.scheme': request.protocol,
-    'dms.request.id': request.requestId,
+    'http.request.method': method,
+    'url.path': path,
+    'url.scheme': protocol,
+    'dms.request.id': requestId,
     ...(route === undefined ? {} : { 'http.route': route }),
   };
 }

@@ -9,6 +9,7 @@ import { logRequests } from '../../src/http/log-requests.js';
 import { requestKinds } from '../../src/http/request-kind.js';
 import { type HttpServer, startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
+import { redactSecrets } from '../../src/telemetry/redact.js';
 import { createRequestMetrics } from '../../src/telemetry/request-metrics.js';
 
 /** More than the buffers on the way hold. */
@@ -26,7 +27,7 @@ beforeEach(async () => {
   const app = express();
   const metrics = createRequestMetrics(registry);
   app.use(identifyRequests);
-  app.use(logRequests({ log, kinds: requestKinds(''), metrics, tracing: null }));
+  app.use(logRequests({ log, kinds: requestKinds(''), metrics, tracing: null, redact: redactSecrets }));
   app.get('/short', (_request, response) => void response.end('done'));
   app.get('/long', (_request, response) => void response.end(LONG));
   app.get('/cut', (_request, response) => {
