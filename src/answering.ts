@@ -22,6 +22,7 @@ import { openRedisStore } from './rates/redis-store.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metrics.js';
 import type { Logger } from './telemetry/logging.js';
+import { redactorOf } from './telemetry/redact.js';
 import { createRefusalMetrics, type RefusalMetrics } from './telemetry/refusal-metrics.js';
 import { currentRequestId } from './telemetry/request-id.js';
 import { createRequestMetrics } from './telemetry/request-metrics.js';
@@ -66,6 +67,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     log,
     metrics: createRequestMetrics(operating.registry),
     tracing: operating.tracing,
+    redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
     failures,
     rest: createRestV1(graphql.door, settings.http),

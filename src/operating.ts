@@ -62,10 +62,12 @@ export async function startOperating(
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
   const tracing = settings.telemetry.traces ? await startTracing(log) : null;
   const local = metricsEndpoint(exposition, log, isFromThisMachine);
+  // Behind a proxy, which may not say so of each request, every client looks like one on this machine.
+  const withMetrics = server === null && settings.trustProxy === 0;
   return {
     registry,
     tracing,
-    endpoint: server === null ? either(health.endpoint, local) : health.endpoint,
+    endpoint: withMetrics ? either(health.endpoint, local) : health.endpoint,
     metricsUrl: server === null ? null : urlOf(settings.telemetry.metricsHost, server.port),
     stopping: () => health.stopping(),
     async stop() {

@@ -28,6 +28,8 @@ export interface AppOptions {
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
+  /** Leaves secrets out of what is sent with traces. */
+  readonly redact: (text: string) => string;
   readonly authenticate: Authenticate;
   /** As `authenticate` counts them. */
   readonly failures?: Penalties;
@@ -38,7 +40,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, trustProxy, corsOrigins, log, metrics, tracing } = options;
+  const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -49,7 +51,7 @@ export function createApp(options: AppOptions): Express {
 
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
-  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing }));
+  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing, redact }));
   app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));

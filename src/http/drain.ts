@@ -7,6 +7,9 @@ const SWEEP_EVERY = 50;
 /** How long, in milliseconds, a request may take to arrive whose head was under way when the draining began. */
 const LAST_HEADS = 1000;
 
+/** Each connection, with its latest response. */
+type Connections = ReadonlyMap<Socket, ServerResponse | null>;
+
 /**
  * Follows what each connection of a server is at, so that it can be closed without cutting a request off.
  * To be called before anything answers: what it sets is set before a response begins.
@@ -22,10 +25,13 @@ export function drainable(server: Server): (limit: number) => Promise<void> {
     connections.set(socket, null);
     socket.once('close', () => connections.delete(socket));
   });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  const follow = ({ socket }: IncomingMessage, response: ServerResponse) => {
     if (draining) closeAfter(response, connections.get(socket) ?? null);
     connections.set(socket, response);
-  });
+  };
+  server.on('request', follow);
+  server.on('checkExpectation', follow);
+  spareUnsent(server, connections);
   return async (limit) => {
     draining = true;
     const closed = once(server, 'close');
@@ -45,6 +51,21 @@ export function drainable(server: Server): (limit: number) => Promise<void> {
   };
 }
 
+/**
+ * Keeps connections open whose response has yet to leave, whenever the idle ones are closed: Node.js takes a
+ * response for over once all of it was handed over, and its server.close() closes the idle ones, too. Which
+ * connections have half a head is known to Node.js alone, so the choice is left to it otherwise.
+ */
+function spareUnsent(server: Server, connections: Connections): void {
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    const spared = [...connections].filter(([, response]) => response?.writableFinished === false);
+    for (const [socket] of spared) socket.destroy = () => socket;
+    closeIdle();
+    for (const [socket] of spared) Reflect.deleteProperty(socket, 'destroy');
+  };
+}
+
 /** Of several requests on one connection, answered in their order, only the last response may close it. */
 function closeAfter(response: ServerResponse, before: ServerResponse | null): void {
   if (before?.headersSent === false) before.removeHeader('connection');
@@ -52,7 +73,7 @@ function closeAfter(response: ServerResponse, before: ServerResponse | null): vo
 }
 
 /** Closes what has no request under way whose head has arrived. */
-function closeUnasked(connections: ReadonlyMap<Socket, ServerResponse | null>): void {
+function closeUnasked(connections: Connections): void {
   for (const [socket, response] of connections) {
     if (response === null || response.writableFinished) socket.destroy();
   }

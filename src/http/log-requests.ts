@@ -1,6 +1,5 @@
 import type { Handler, Request, Response } from 'express';
 import type { Logger } from '../telemetry/logging.js';
-import { redactSecrets } from '../telemetry/redact.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
@@ -12,13 +11,15 @@ export interface RequestFollowers {
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
+  /** Leaves secrets out of what a client has written, as the log does, before it is sent with a trace. */
+  readonly redact: (text: string) => string;
 }
 
 /**
  * Logs, counts and traces each request when its response is over. The log has one line: no query, since
  * that may hold what a client wants to know, and no header, since one holds its token.
  */
-export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers): Handler {
+export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFollowers): Handler {
   return (request, response, next) => {
     const began = performance.now();
     const path = pathOf(request);
@@ -26,15 +27,21 @@ export function logRequests({ log, kinds, metrics, tracing }: RequestFollowers):
     const span = tracing?.startRequest(
       request.headers,
       spanNameOf(request, kind),
-      attributesOf(request, path, kind),
+      attributesOf(request, redact(path), redact(request.requestId), kind),
     );
     metrics.began();
+    let sending: Sending = 'under way';
+    // Before Node.js' own, which takes the socket from the response.
+    response.prependOnceListener('finish', () => {
+      sending = response.socket?.destroyed === false ? 'complete' : 'cut off';
+    });
     response.once('close', () => {
       const duration = performance.now() - began;
       const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
-      metrics.answered(answered, statusOf(response), duration / 1000);
-      if (log.isLevelEnabled('info')) log.info(lineOf(request, response, path, duration, span), 'request');
-      span?.end(response.headersSent ? response.statusCode : undefined);
+      const outcome = { status: statusOf(response, sending), complete: sending === 'complete', duration };
+      metrics.answered(answered, outcome.status, duration / 1000);
+      if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
+      span?.end(outcome.status === 0 ? undefined : outcome.status);
     });
     if (span === undefined) next();
     else span.run(next);
@@ -47,9 +54,25 @@ function pathOf({ url }: Request): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** 0: the client went before there was one. */
-function statusOf(response: Response): number {
-  return response.headersSent ? response.statusCode : 0;
+/**
+ * How far a response has come whose bytes are all handed over. Node.js' `finish` and `writableFinished` say
+ * the same of bytes that have left and of those that were dropped with their connection.
+ */
+type Sending = 'under way' | 'complete' | 'cut off';
+
+/** What has become of a request. */
+interface Outcome {
+  /** 0: the client went before there was one. */
+  readonly status: number;
+  /** All of the response has left. */
+  readonly complete: boolean;
+  /** In milliseconds. */
+  readonly duration: number;
+}
+
+/** A response that has never had a socket has a head all the same, which nobody has seen. */
+function statusOf({ headersSent, socket, statusCode }: Response, sending: Sending): number {
+  return headersSent && (socket !== null || sending !== 'under way') ? statusCode : 0;
 }
 
 function isPage(response: Response): boolean {
@@ -62,31 +85,35 @@ function spanNameOf({ method }: Request, { route }: RoutedKind): string {
   return route === undefined ? method : `${method} ${route}`;
 }
 
-function attributesOf(request: Request, path: string, { route }: RoutedKind): Record<string, string> {
+function attributesOf(
+  { method, protocol }: Request,
+  path: string,
+  requestId: string,
+  { route }: RoutedKind,
+): Record<string, string> {
   return {
-    'http.request.method': request.method,
-    'url.path': redactSecrets(path),
-    'url.scheme': request.protocol,
-    'dms.request.id': request.requestId,
+    'http.request.method': method,
+    'url.path': path,
+    'url.scheme': protocol,
+    'dms.request.id': requestId,
     ...(route === undefined ? {} : { 'http.route': route }),
   };
 }
 
 function lineOf(
-  request: Request,
-  response: Response,
+  { requestId, method }: Request,
   path: string,
-  duration: number,
+  { status, complete, duration }: Outcome,
   span: RequestSpan | undefined,
 ): object {
   return {
-    requestId: request.requestId,
+    requestId,
     ...(span === undefined ? {} : { traceId: span.traceId }),
-    method: request.method,
+    method,
     path,
-    status: response.statusCode,
+    status,
     durationMs: Math.round(duration * 1000) / 1000,
     // The client went before the response was over.
-    ...(response.writableFinished ? {} : { aborted: true }),
+    ...(complete ? {} : { aborted: true }),
   };
 }

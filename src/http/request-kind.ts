@@ -32,6 +32,8 @@ export function requestKinds(basePath: string): RequestKinds {
   const graphqlPage: RoutedKind = { door: 'page', operation: 'sandbox', route: graphqlPath };
   const startPage: RoutedKind = { door: 'page', operation: 'start', route: `${basePath}/` };
   const pages = pageKinds(basePath, api);
+  const assets = `${basePath}/assets/`;
+  const asset: RoutedKind = { door: 'page', operation: 'asset', route: `${assets}{file}` };
   const none: RoutedKind = { door: 'none', operation: UNKNOWN, route: undefined };
   return {
     graphqlPage,
@@ -43,6 +45,7 @@ export function requestKinds(basePath: string): RequestKinds {
         const segments = path.slice(api.length).split('/');
         return rest.find((kind) => matches(kind.segments, segments)) ?? unknownRest;
       }
+      if (path.startsWith(assets)) return asset;
       return path === `${basePath}/` || path === basePath ? startPage : none;
     },
   };
@@ -55,6 +58,7 @@ function pageKinds(basePath: string, api: string): ReadonlyMap<string, RoutedKin
     ['docs', `${api}/docs`],
     ['graphiql', `${basePath}/graphiql`],
     ['api-catalog', API_CATALOG_PATH],
+    ['api-catalog', basePath + API_CATALOG_PATH],
   ];
   return new Map(paths.map(([operation, path]) => [path, { door: 'page', operation, route: path }]));
 }

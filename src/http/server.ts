@@ -5,6 +5,7 @@ import { OperationError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import { answerClientErrors } from './client-errors.js';
 import { drainable } from './drain.js';
+import { closeQueuedResponses } from './queued-responses.js';
 import { readTarget } from './request-head.js';
 import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
@@ -54,6 +55,7 @@ export async function startHttpServer(
   };
   const server = createServer(optionsOf(timeLimits));
   const drain = drainable(server);
+  closeQueuedResponses(server);
   server.on('request', answer);
   server.setTimeout(timeLimits.silence);
   // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).

@@ -59,6 +59,22 @@ describe('a server that closes', () => {
     expect(await received).toMatch(/\r\nbe\r\n(?:.|\s)*\r\ngun\r\n0\r\n\r\n$/);
   });
 
+  test.each([
+    ['of whatever kind', ''],
+    ['also where an expectation is passed over', 'expect: the-unexpected\r\n'],
+  ])('sends all of a response that its client is slow to read, %s', async (_which, field) => {
+    const size = 20_000_000;
+    const asked = once(requests, 'request');
+    const socket = await send(`GET / HTTP/1.1\r\nhost: a\r\n${field}\r\n`);
+    socket.pause();
+    const [, response] = await asked;
+    response.end(Buffer.alloc(size, 'a'));
+    const closed = server.close();
+    const received = await text(socket);
+    await closed;
+    expect(received.length - received.indexOf('\r\n\r\n') - 4).toBe(size);
+  });
+
   test('takes the rest of a body that is under way, and answers', async () => {
     const asked = once(requests, 'request');
     const socket = await send('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 8\r\n\r\nhalf');

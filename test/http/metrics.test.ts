@@ -185,3 +185,14 @@ describe('without a port of their own', () => {
     expect(await statusWith({ ...headers })).toBe(404);
   });
 });
+
+test.each([1, ['10.0.0.0/8']])(
+  'without a port of their own, and with TRUST_PROXY=%s, they are told to nobody',
+  async (trustProxy) => {
+    const proxied = await startTestService({ database, trustProxy });
+    const statuses = ['/metrics', '/livez'].map(async (path) => (await fetch(proxied.url + path)).status);
+    const answered = await Promise.all(statuses);
+    await proxied.stop();
+    expect(answered).toEqual([404, 200]);
+  },
+);

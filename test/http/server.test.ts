@@ -84,6 +84,23 @@ describe('a connection is closed', () => {
   });
 });
 
+test('a client that closes its side after the request counts as gone at once', async () => {
+  const requests = new EventEmitter();
+  const asked = once(requests, 'request');
+  const server = await startHttpServer((_request, response) => requests.emit('request', response), {
+    host: '127.0.0.1',
+    port: 0,
+    log,
+  });
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+  const received = text(socket);
+  socket.end('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  const [response] = await asked;
+  if (!response.destroyed) await once(response, 'close');
+  expect([response.destroyed, await received]).toEqual([true, '']);
+  await server.close();
+});
+
 describe('an address that cannot be had is an OperationError of one line that names the setting', () => {
   test('for a port in use', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');

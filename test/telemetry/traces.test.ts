@@ -69,6 +69,19 @@ describe('a serving process', () => {
     expect(collector.text()).not.toContain('whispered');
   });
 
+  test('sends no secret of the settings, wherever a client has written it', async () => {
+    const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
+    serving = await serve({ ...environment, OTEL_EXPORTER_OTLP_HEADERS, ROLE: 'api' });
+    const headers = { 'x-request-id': 'my-open-sesame' };
+    await (await fetch(`${serving.url}/api/v1/domain/open-sesame`, { headers })).text();
+    await serving.close();
+    expect(collector.spans.find(({ kind }) => kind === 2)?.attributes).toMatchObject({
+      'url.path': '/api/v1/domain/[redacted]',
+      'dms.request.id': 'my-[redacted]',
+    });
+    expect(collector.text()).not.toContain('open-sesame');
+  });
+
   test('names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
     const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
     serving = await serve({ ...environment, ...sampler, ROLE: 'api' });
