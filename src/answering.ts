@@ -61,6 +61,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   );
   const app = createApp({
     basePath: settings.basePath,
+    tokenRequired: settings.auth.required === 'all',
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,

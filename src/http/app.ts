@@ -20,6 +20,8 @@ import { startPage } from './start-page.js';
 export interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
+  /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
+  readonly tokenRequired: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** Of which sites pages may read answers: all, or these. */
@@ -38,7 +40,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, trustProxy, corsOrigins, log, metrics, tracing } = options;
+  const { basePath, tokenRequired, trustProxy, corsOrigins, log, metrics, tracing } = options;
   const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -53,7 +55,7 @@ export function createApp(options: AppOptions): Express {
   app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));
-  app.use(answerPages(basePath));
+  app.use(answerPages(basePath, tokenRequired));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));
