@@ -22,6 +22,8 @@ export interface AppOptions {
   readonly basePath: string;
   /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
   readonly tokenRequired: boolean;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser: the start page says so. */
+  readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** Of which sites pages may read answers: all, or these. */
@@ -58,7 +60,7 @@ export function createApp(options: AppOptions): Express {
   app.use(answerPages(basePath, tokenRequired));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
-  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));
+  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));
   app.use(refuseUnknownPaths);
   app.use(answerErrors(log, (path) => path === graphqlPath));
   return app;

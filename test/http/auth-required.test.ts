@@ -54,6 +54,11 @@ describe('with AUTH_REQUIRED=all', () => {
     }
   });
 
+  test('the start page lists no operation as open', async () => {
+    const page = await (await fetch(`${service.url}/`)).text();
+    expect(page).not.toContain('no token needed');
+  });
+
   test.each(['/', '/graphql'])('the page at %s is open: it holds no data', async (path) => {
     const response = await fetch(`${service.url}${path}`, { headers: { accept: 'text/html' } });
     expect(response.status).toBe(200);
