@@ -111,7 +111,7 @@ function responsesOf(route: Route): Readonly<Record<string, object>> {
   };
 }
 
-/** The header fields of every response of an operation. */
+/** The header fields that every response of an operation may have. */
 function fieldsOfEvery({ deprecation }: Route): readonly HeaderFieldName[] {
   if (deprecation === undefined) return ['X-Request-Id'];
   const sunset: readonly HeaderFieldName[] = deprecation.sunset === undefined ? [] : ['Sunset'];
