@@ -4,7 +4,7 @@ import { constants, gzipSync } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
 
 // Puts what the pages for people load into dist/pages, so that they need no other host. Each file is there
-// as it is and compressed, which would cost the server time later.
+// compressed, which would cost the server time later; for a client that takes no gzip it is unpacked.
 
 const OUTPUT = new URL('../dist/pages/', import.meta.url);
 
@@ -29,10 +29,9 @@ rmSync(OUTPUT, { recursive: true, force: true });
 for (const [name, text] of Object.entries(FILES)) {
   // What maps lines to the sources is not among the files.
   const served = text.replace(/\n(\/\/|\/\*)# sourceMappingURL=\S+( \*\/)?\s*$/, '\n');
-  const file = new URL(name, OUTPUT);
+  const file = new URL(`${name}.gz`, OUTPUT);
   mkdirSync(new URL('.', file), { recursive: true });
-  writeFileSync(file, served);
-  writeFileSync(new URL(`${name}.gz`, OUTPUT), gzipSync(served, { level: constants.Z_BEST_COMPRESSION }));
+  writeFileSync(file, gzipSync(served, { level: constants.Z_BEST_COMPRESSION }));
 }
 
 // Written last: that it is there says that all are.

@@ -62,6 +62,8 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   );
   const app = createApp({
     basePath: settings.basePath,
+    tokenRequired: settings.auth.required === 'all',
+    sandbox: parts.knownOperations === undefined,
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,

@@ -14,6 +14,8 @@ export interface BackupOptions {
   readonly file: string;
   /** Is called after each file of the database with how many there were so far. */
   readonly onFile?: ((files: number) => void) | undefined;
+  /** Ends the backup with an AbortError. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -26,15 +28,16 @@ export interface BackupOptions {
  */
 export async function backUpEmbedded(
   database: Database,
-  { dataDirectory, file, onFile }: BackupOptions,
+  { dataDirectory, file, onFile, signal }: BackupOptions,
 ): Promise<number> {
   const handle = await open(file, 'wx', 0o600);
   try {
     // The path again, since the stream closes what it writes to, and the handle has to last.
     const target = () => createWriteStream(file, { flags: 'r+', highWaterMark: 1024 * 1024 });
     await inTransaction(database.pool, async (client) => {
+      signal?.throwIfAborted();
       await client.query('CHECKPOINT');
-      await writeArchive(join(dataDirectory, PREFIX), target(), { madeAt: new Date(), onFile });
+      await writeArchive(join(dataDirectory, PREFIX), target(), { madeAt: new Date(), onFile, signal });
       // Where the process that had it open has ended, another may have changed the files meanwhile.
       await client.query('SELECT 1');
     });

@@ -20,6 +20,10 @@ import { startPage } from './start-page.js';
 export interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
+  /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
+  readonly tokenRequired: boolean;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser: the start page says so. */
+  readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** Of which sites pages may read answers: all, or these. */
@@ -40,7 +44,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
+  const { basePath, tokenRequired, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -55,10 +59,10 @@ export function createApp(options: AppOptions): Express {
   app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));
-  app.use(answerPages(basePath));
+  app.use(answerPages(basePath, tokenRequired));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
-  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(basePath));
+  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));
   app.use(refuseUnknownPaths);
   app.use(answerErrors(log, (path) => path === graphqlPath));
   return app;

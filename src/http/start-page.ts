@@ -3,13 +3,19 @@ import { requireReading } from '../rest/v1/require-reading.js';
 import { ROUTES } from '../rest/v1/routes.js';
 import { pagePolicy } from './content-security-policy.js';
 
-/**
- * The page at the root: where to find what. It loads nothing.
- *
- * @param basePath Before all paths; of characters that need no escaping.
- */
-export function startPage(basePath: string): Handler {
-  const page = Buffer.from(pageOf(basePath));
+/** What the start page tells of. */
+export interface StartPageOptions {
+  /** Before all paths; of characters that need no escaping. */
+  readonly basePath: string;
+  /** Whether the APIs answer nobody without a token. */
+  readonly tokenRequired: boolean;
+  /** Whether `/graphql` opens Apollo Sandbox in a browser; otherwise it answers the operations of a list only. */
+  readonly sandbox: boolean;
+}
+
+/** The page at the root: where to find what. It loads nothing. */
+export function startPage(options: StartPageOptions): Handler {
+  const page = Buffer.from(pageOf(options));
   return (request, response) => {
     requireReading(request, response);
     response.writeHead(200, {
@@ -21,12 +27,13 @@ export function startPage(basePath: string): Handler {
   };
 }
 
-function pageOf(basePath: string): string {
+function pageOf({ basePath, tokenRequired, sandbox }: StartPageOptions): string {
   const api = `${basePath}/api/v1`;
   const example = `${api}/domain/example.com`;
+  const noScope = tokenRequired ? 'none: any token' : 'no token needed';
   const rows = ROUTES.map(
     ({ name, path, scope, maturity }) =>
-      `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${scope ?? 'no token needed'}<td>${maturity}`,
+      `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${scope ?? noScope}<td>${maturity}`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -36,8 +43,7 @@ function pageOf(basePath: string): string {
 <h1>Domain Metadata Service</h1>
 <p>DNS records and HTTP response headers of domains over time. Two doors to the same history:
 <ul>
-<li><a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
-<a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host
+<li>${graphqlText(basePath, sandbox)}
 <li>REST, for example <a href="${example}">${example}</a>; all of it: <a href="${api}/docs">documentation</a>,
 <a href="${api}/openapi.json">OpenAPI</a>
 </ul>
@@ -47,4 +53,12 @@ ${rows.join('\n')}
 </table>
 </html>
 `;
+}
+
+function graphqlText(basePath: string, sandbox: boolean): string {
+  if (sandbox) {
+    return `<a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
+<a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host`;
+  }
+  return `GraphQL, at <code>${basePath}/graphql</code>: answers the operations of <code>PERSISTED_ONLY</code> only`;
 }

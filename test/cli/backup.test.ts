@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -103,6 +103,49 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     expect(restored).toMatchObject({ code: 0 });
     expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
   });
+
+  test.each(['file', '-'])(
+    'that a signal ends while the files are copied leaves nothing, and says so: dms backup %s',
+    async (target) => {
+      const place = join(folder, `stopped-${target}`);
+      await mkdir(place);
+      // Long to copy, and it takes no room where it is; its name comes first.
+      const large = join(dataDirectory, 'postgresql-18', '0');
+      await writeFile(large, '');
+      await truncate(large, 4_000_000_000);
+      const { child, result } = startDms(['backup', target === '-' ? '-' : join(place, target)], {
+        DATA_DIR: dataDirectory,
+        TMPDIR: place,
+      });
+      await expect.poll(() => bytesIn(place), { timeout: 20_000, interval: 20 }).toBeGreaterThan(1_000_000);
+      child.kill('SIGTERM');
+      const said = await result;
+      await rm(large);
+      expect(said).toEqual({
+        code: 1,
+        signal: null,
+        stdout: '',
+        stderr: 'dms: Stopped by a signal: nothing was written.\n',
+      });
+      expect(await readdir(place)).toEqual([]);
+    },
+  );
+
+  test('whose reader goes away before its end leaves nothing', async () => {
+    const place = join(folder, 'unread');
+    await mkdir(place);
+    const { child, result } = startDms(['backup', '-'], { DATA_DIR: dataDirectory, TMPDIR: place });
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    await result;
+    expect(await readdir(place)).toEqual([]);
+  });
+
+  /** The size of all files under a folder. */
+  async function bytesIn(place: string): Promise<number> {
+    const names = await readdir(place, { recursive: true });
+    const sizes = names.map((name) => stat(join(place, name)).then(({ size }) => size));
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  }
 
   test('never takes the place of a file without --force', async () => {
     const file = join(folder, 'there.tar');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/rest/v1/routes.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -41,6 +42,21 @@ describe('with AUTH_REQUIRED=all', () => {
       ...bearer(await service.createToken()),
     };
     expect((await fetch(`${service.url}${path}`, { ...init, headers })).status).toBe(200);
+  });
+
+  test('the OpenAPI document says that every operation needs a token', async () => {
+    const { paths } = JSON.parse(await (await fetch(`${service.url}/api/v1/openapi.json`)).text());
+    for (const { path, scope } of ROUTES) {
+      const { security, description } = paths[path].get;
+      expect([path, security]).toEqual([path, [{ accessToken: scope === null ? [] : [scope] }]]);
+      expect(description).toContain('Needs an access token');
+      expect(description).not.toContain('unless');
+    }
+  });
+
+  test('the start page lists no operation as open', async () => {
+    const page = await (await fetch(`${service.url}/`)).text();
+    expect(page).not.toContain('no token needed');
   });
 
   test.each(['/', '/graphql'])('the page at %s is open: it holds no data', async (path) => {

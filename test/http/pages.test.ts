@@ -1,5 +1,13 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import express from 'express';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerErrors } from '../../src/http/last-resort.js';
+import { assetHandlers } from '../../src/http/pages/asset-files.js';
+import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -93,13 +101,75 @@ describe('what the pages load', () => {
     expect(await packed.text()).toBe(await plain.text());
   });
 
-  test('is asked for once, and then only whether it has changed', async () => {
-    const first = await fetch(service.url + SCRIPT);
-    const since = first.headers.get('last-modified') ?? '';
-    expect(first.headers.get('cache-control')).toBe('no-cache');
-    // fetch() would send `Cache-Control: no-cache` with it.
-    const again = await request(service.url).get(SCRIPT).set('if-modified-since', since);
-    expect(again.status).toBe(304);
+  test('is loaded once, and then only asked whether it has changed, whatever the content coding', async () => {
+    for (const encoding of ['gzip', 'identity']) {
+      const first = await fetch(service.url + SCRIPT, { headers: { 'accept-encoding': encoding } });
+      await first.arrayBuffer();
+      const etag = first.headers.get('etag') ?? '';
+      expect([first.headers.get('cache-control'), etag]).toEqual([
+        'no-cache',
+        expect.stringMatching(/^W\/"[\w-]{22}"$/),
+      ]);
+      const again = await fetch(service.url + SCRIPT, { headers: { 'if-none-match': etag } });
+      expect([again.status, again.headers.get('etag'), await again.text()]).toEqual([304, etag, '']);
+    }
+  });
+
+  test('is answered whatever else the request makes a condition, as every other document is', async () => {
+    const past = 'Sat, 01 Jan 2000 00:00:00 GMT';
+    for (const path of [SCRIPT, '/api/v1/openapi.json']) {
+      for (const encoding of ['gzip', 'identity']) {
+        for (const condition of [
+          { 'if-match': '"x"' },
+          { 'if-unmodified-since': past },
+          { range: 'bytes=9-1' },
+        ]) {
+          const headers = { ...condition, 'accept-encoding': encoding };
+          const response = await fetch(service.url + path, { headers });
+          await response.arrayBuffer();
+          expect([path, condition, response.status]).toEqual([path, condition, 200]);
+        }
+      }
+    }
+  });
+
+  test('answers HEAD with the header fields of GET, compressed or not, and can only be read', async () => {
+    for (const encoding of ['gzip', 'identity']) {
+      const ask = async (method: string) => {
+        const response = await fetch(service.url + SCRIPT, {
+          method,
+          headers: { 'accept-encoding': encoding },
+        });
+        const fields = ['content-type', 'content-length', 'content-encoding', 'etag', 'cache-control'];
+        const { byteLength } = await response.arrayBuffer();
+        return {
+          status: response.status,
+          fields: fields.map((name) => response.headers.get(name)),
+          byteLength,
+        };
+      };
+      const [head, got] = await Promise.all([ask('HEAD'), ask('GET')]);
+      expect(head).toEqual({ ...got, byteLength: 0 });
+      if (encoding === 'identity') expect(got.fields[1]).toBe(String(got.byteLength));
+    }
+    const posted = await fetch(service.url + SCRIPT, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('that is missing is a failure that says so in plain JSON, until it is there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dms-test-assets-'));
+    const app = express();
+    for (const [path, handler] of assetHandlers('/assets', folder)) app.use(path, handler);
+    app.use(answerErrors(createLogger({ level: 'silent' }), () => false));
+    const path = '/assets/swagger-ui/swagger-ui.css';
+    const missing = await request(app).get(path).set('accept-encoding', 'gzip');
+    expect([missing.status, missing.body.code]).toEqual([500, 'INTERNAL']);
+    expect(missing.headers).not.toHaveProperty('content-encoding');
+    expect(missing.headers).not.toHaveProperty('etag');
+    await mkdir(join(folder, 'swagger-ui'));
+    await writeFile(join(folder, 'swagger-ui/swagger-ui.css.gz'), gzipSync('a {}'));
+    expect((await request(app).get(path)).text).toBe('a {}');
+    await rm(folder, { recursive: true });
   });
 
   test.each([

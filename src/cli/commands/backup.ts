@@ -1,5 +1,5 @@
-import { createReadStream, existsSync } from 'node:fs';
-import { link, mkdtemp, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { type FileHandle, link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +8,7 @@ import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
 import { OperationError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
+import { stopSignal } from '../stop-signal.js';
 
 /** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
 export function backupCommand(context: CommandContext): Command {
@@ -25,10 +26,11 @@ export function backupCommand(context: CommandContext): Command {
 }
 
 async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {
+  const signal = stopSignal(context);
   if (!force && existsSync(file)) throw taken(file);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    const size = await backUp(context, unfinished);
+    const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
     context.stdout.write(`Backed up to ${file} (${megabytes(size)} MB).\n`);
   } finally {
@@ -36,20 +38,36 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   }
 }
 
-/** By way of a file: a reader that is slow must not keep everybody from the database. */
 async function backUpToOutput(context: CommandContext): Promise<void> {
+  const signal = stopSignal(context);
+  const file = await backUpToNobodysFile(context, signal);
+  try {
+    await pipeline(file.createReadStream(), context.stdout, { end: false, signal });
+  } catch (error) {
+    throw signal.aborted ? stopped('what was written is no whole backup', error) : error;
+  }
+}
+
+/**
+ * By way of a file: a reader that is slow must not keep everybody from the database. The file is gone when
+ * it is written, but for who has it open, so that nothing is left wherever the process ends from then on.
+ */
+async function backUpToNobodysFile(context: CommandContext, signal: AbortSignal): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-backup-'));
   try {
-    const file = join(folder, 'backup.tar');
-    await backUp(context, file);
-    await pipeline(createReadStream(file), context.stdout, { end: false });
+    const path = join(folder, 'backup.tar');
+    await backUp(context, path, signal);
+    return await open(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** @returns the size in bytes. */
-async function backUp(context: CommandContext, file: string): Promise<number> {
+/**
+ * @returns the size in bytes.
+ * @throws OperationError where the signal ends it; nothing is left then.
+ */
+async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
   const database = await context.openDatabase({ mayCreate: false });
@@ -59,7 +77,9 @@ async function backUp(context: CommandContext, file: string): Promise<number> {
     files = count;
   };
   try {
-    return await backUpEmbedded(database, { dataDirectory, file, onFile });
+    return await backUpEmbedded(database, { dataDirectory, file, onFile, signal });
+  } catch (error) {
+    throw signal.aborted ? stopped('nothing was written', error) : error;
   } finally {
     hideProgress();
     await database.close();
@@ -80,6 +100,10 @@ async function putInPlace(unfinished: string, file: string, force: boolean): Pro
 
 function taken(file: string): OperationError {
   return new OperationError(`There is a file ${file}: choose another name, or replace it with --force.`);
+}
+
+function stopped(left: string, cause: unknown): OperationError {
+  return new OperationError(`Stopped by a signal: ${left}.`, { cause });
 }
 
 function megabytes(bytes: number): string {

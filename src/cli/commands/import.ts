@@ -9,6 +9,7 @@ import { addImportCounts, type ImportCounts } from '../../recorder/import-counts
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
+import { stopSignal } from '../stop-signal.js';
 import { type KeptRefusals, Refusals } from './import-refusals.js';
 import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
 
@@ -119,13 +120,6 @@ function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string
     case 'stopped':
       return 'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n';
   }
-}
-
-/** Aborted when somebody asks the process to end. */
-function stopSignal(context: CommandContext): AbortSignal {
-  const controller = new AbortController();
-  void context.stopRequested().then(() => controller.abort());
-  return controller.signal;
 }
 
 /** @throws UsageError where refused lines would replace something. */

@@ -15,6 +15,8 @@ export interface WriteOptions {
   readonly madeAt: Date;
   /** Is called after each file with how many there were so far. */
   readonly onFile?: ((files: number) => void) | undefined;
+  /** Ends the writing with an AbortError. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -27,10 +29,10 @@ export interface WriteOptions {
 export async function writeArchive(
   folder: string,
   target: Writable,
-  { madeAt, onFile }: WriteOptions,
+  { madeAt, onFile, signal }: WriteOptions,
 ): Promise<ArchiveTail> {
   const archive = pack();
-  const written = pipeline(archive, target);
+  const written = pipeline(archive, target, { signal });
   // Without a listener, an early failure would count as unhandled until it is awaited.
   written.catch(() => {});
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Handler } from 'express';
+import type { Handler, Request, Response } from 'express';
 import { requireReading } from '../../rest/v1/require-reading.js';
 
 /** What is answered to everybody, until the program ends. */
@@ -16,18 +16,33 @@ export interface FixedAnswer {
  */
 export function fixedAnswer({ mediaType, body, headers = {} }: FixedAnswer): Handler {
   const bytes = Buffer.from(body);
-  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
-  const fields = { 'cache-control': 'no-cache', etag: `W/${tag}`, ...headers };
+  const tag = opaqueTagOf(bytes);
   return (request, response) => {
     requireReading(request, response);
-    response.set(fields);
-    if (names(request.headers['if-none-match'], tag)) {
-      response.writeHead(304).end();
-      return;
-    }
+    response.set(headers);
+    if (sendIfKept(request, response, tag)) return;
     response.writeHead(200, { 'content-type': mediaType, 'content-length': bytes.length }).end(bytes);
   };
+}
+
+/** The part of an entity tag that tells one body from another, in its quotes (RFC 9110, section 8.8.3). */
+export function opaqueTagOf(bytes: Buffer): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+}
+
+/**
+ * Sets what a client needs to keep the answer, and answers 304 to one that has it already. No other
+ * precondition than If-None-Match is looked at: nothing here has a date, or is written by clients.
+ *
+ * @param tag of opaqueTagOf().
+ * @returns whether it has answered.
+ */
+export function sendIfKept(request: Request, response: Response, tag: string): boolean {
+  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
+  response.set({ 'cache-control': 'no-cache', etag: `W/${tag}` });
+  if (!names(request.headers['if-none-match'], tag)) return false;
+  response.writeHead(304).end();
+  return true;
 }
 
 /**

@@ -15,19 +15,20 @@ const PACKAGE = new URL('../../../package.json', import.meta.url);
  * Answers the paths of the documents: what describes the APIs, for people and for programs.
  *
  * @param basePath '' or like `/dms`; of characters that need no escaping.
+ * @param tokenRequired Whether the APIs answer nobody without a token.
  */
-export function answerPages(basePath: string): Handler {
-  const handlers = pagesByPath(basePath);
+export function answerPages(basePath: string, tokenRequired: boolean): Handler {
+  const handlers = pagesByPath(basePath, tokenRequired);
   return (request, response, next) => {
     const handler = handlers.get(request.path);
     return handler === undefined ? next() : handler(request, response, next);
   };
 }
 
-function pagesByPath(basePath: string): ReadonlyMap<string, Handler> {
+function pagesByPath(basePath: string, tokenRequired: boolean): ReadonlyMap<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
-  const openApi = JSON.stringify(openApiDocument(ROUTES, { basePath, version }));
+  const openApi = JSON.stringify(openApiDocument(ROUTES, { basePath, version, tokenRequired }));
   const catalog = fixedAnswer(apiCatalog(basePath));
   return new Map<string, Handler>([
     [

@@ -143,6 +143,12 @@ test('there is no Sandbox where only the operations of a list are answered', asy
   try {
     const response = await fetch(`${service.url}/graphql`, { headers: { accept: 'text/html' } });
     expect(response.status).toBe(400);
+    // The start page says so.
+    const page = await (await fetch(`${service.url}/`)).text();
+    expect(page).not.toMatch(/Sandbox|href="\/graphi?ql"/);
+    expect(page).toContain(
+      '<code>/graphql</code>: answers the operations of <code>PERSISTED_ONLY</code> only',
+    );
   } finally {
     await service.stop();
   }

@@ -1,10 +1,19 @@
 import { createServer, type Server } from 'node:http';
+import type { Express } from 'express';
+import { Registry } from 'prom-client';
+import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuthentication } from '../../../src/auth/authenticate.js';
+import { createTokenVerifier } from '../../../src/auth/token-verifier.js';
+import { createApp } from '../../../src/http/app.js';
+import { createLimiters } from '../../../src/rates/limiters.js';
 import { type Deprecation, deprecationFields } from '../../../src/rest/v1/deprecation.js';
-import { createRestV1 } from '../../../src/rest/v1/handler.js';
+import { createRestV1, type RestHandler } from '../../../src/rest/v1/handler.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { problemOf, sendProblem } from '../../../src/rest/v1/problem.js';
 import { ROUTES, type Route } from '../../../src/rest/v1/routes.js';
+import { createLogger } from '../../../src/telemetry/logging.js';
+import { createRequestMetrics } from '../../../src/telemetry/request-metrics.js';
 import { openTestDatabase, type TestDatabase } from '../../support/database.js';
 import { anonymous, openDoor } from '../../support/graphql-door.js';
 import { insertDomain } from '../../support/rows.js';
@@ -94,6 +103,55 @@ describe('an operation that the table deprecates', () => {
     });
     expect(document).not.toHaveProperty(['paths', '/domain/{domain}/dns', 'get', 'deprecated']);
   });
+});
+
+describe('through the whole way of a request', () => {
+  const REFUSED = { authorization: 'Bearer unknown' };
+  const ASKED: readonly (readonly [status: number, path: string, headers: Record<string, string>])[] = [
+    [200, '/domain/example.com', {}],
+    [404, '/domain/example.net', {}],
+    [401, '/domain/example.com', REFUSED],
+    [429, '/domain/example.com', REFUSED],
+  ];
+
+  test('every answer has the fields that the document requires of its status, a refused token too', async () => {
+    const { components, paths } = JSON.parse(
+      JSON.stringify(openApiDocument(TABLE, { basePath: '', version: '1' })),
+    );
+    const app = appOf(createRestV1(openDoor(database), { maxAge: 0 }, TABLE));
+    for (const [status, path, headers] of ASKED) {
+      const response = await request(app).get(`/api/v1${path}`).set(headers);
+      expect(response.status).toBe(status);
+      const documented = Object.keys(paths['/domain/{domain}'].get.responses[status].headers);
+      const required = documented.filter((name) => components.headers[name].required === true);
+      expect(Object.keys(response.headers)).toEqual(
+        expect.arrayContaining(required.map((name) => name.toLowerCase())),
+      );
+    }
+  });
+
+  /** Which lets nobody fail twice. */
+  function appOf(rest: RestHandler): Express {
+    const failures = createLimiters().penalties('failures', 1, () => {});
+    return createApp({
+      basePath: '',
+      tokenRequired: false,
+      sandbox: false,
+      trustProxy: 0,
+      corsOrigins: [],
+      log: createLogger({ level: 'silent' }),
+      metrics: createRequestMetrics(new Registry()),
+      tracing: null,
+      authenticate: createAuthentication({
+        tokens: createTokenVerifier(database.prisma, () => 0n),
+        anonymousScopes: new Set(),
+        failures,
+      }),
+      failures,
+      rest,
+      graphql: (_request, _response, next) => next(),
+    });
+  }
 });
 
 test('a deprecation whose end is not decided has no Sunset', () => {

@@ -10,10 +10,15 @@ export interface DocumentOptions {
   readonly basePath: string;
   /** The version of the program. */
   readonly version: string;
+  /** Whether nobody is answered without a token; absent: whether one is needed is each operation's. */
+  readonly tokenRequired?: boolean;
 }
 
 /** REST v1 as OpenAPI 3.1 describes it: made from the table of routes. */
-export function openApiDocument(routes: readonly Route[], { basePath, version }: DocumentOptions): object {
+export function openApiDocument(
+  routes: readonly Route[],
+  { basePath, version, tokenRequired = false }: DocumentOptions,
+): object {
   const api = `${basePath}/api/v1`;
   return {
     openapi: '3.1.1',
@@ -27,7 +32,9 @@ export function openApiDocument(routes: readonly Route[], { basePath, version }:
     servers: [{ url: api, description: 'The server that this document comes from.' }],
     externalDocs: { url: `${api}/docs`, description: 'This document as a page.' },
     tags: [{ name: 'Domains', description: 'What was observed of a domain.' }],
-    paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route) }])),
+    paths: Object.fromEntries(
+      routes.map((route) => [route.path, { get: operationOf(route, tokenRequired) }]),
+    ),
     components: {
       securitySchemes: { [TOKEN_SCHEME]: TOKEN },
       parameters: PARAMETERS,

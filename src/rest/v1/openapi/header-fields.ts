@@ -57,20 +57,18 @@ export const HEADER_FIELDS = {
     schema: { type: 'string', pattern: '^Bearer realm="[^"]*"' },
     required: true,
   },
+  // Not required: what is refused before the operation is looked at, such as a bad token, has none of them.
   Deprecation: {
     description: 'Since when the operation is deprecated: `@` and seconds since 1970 (RFC 9745).',
     schema: { type: 'string', pattern: '^@-?\\d+$' },
-    required: true,
   },
   Sunset: {
     description: 'When the operation will answer no longer (RFC 8594).',
     schema: TEXT,
-    required: true,
   },
   Link: {
     description: 'Where the deprecation is explained: `rel="deprecation"` and `rel="sunset"`.',
     schema: TEXT,
-    required: true,
   },
 } satisfies Readonly<Record<string, HeaderField>>;
 

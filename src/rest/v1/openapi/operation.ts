@@ -7,33 +7,45 @@ import { schemaReference } from './schema.js';
 /** The name of the security scheme. */
 export const TOKEN_SCHEME = 'accessToken';
 
-/** An operation of the table as OpenAPI has it. */
-export function operationOf(route: Route): object {
+/**
+ * An operation of the table as OpenAPI has it.
+ *
+ * @param tokenRequired Whether nobody is answered without a token, whatever the operation.
+ */
+export function operationOf(route: Route, tokenRequired: boolean): object {
   return {
     operationId: route.operationId,
     summary: route.name,
-    description: descriptionOf(route),
+    description: descriptionOf(route, tokenRequired),
     tags: ['Domains'],
     'x-maturity': route.maturity,
     ...(route.deprecation === undefined ? {} : { deprecated: true }),
     parameters: parametersOf(route),
-    security: route.scope === null ? [{}, { [TOKEN_SCHEME]: [] }] : [{ [TOKEN_SCHEME]: [route.scope] }],
+    security: securityOf(route, tokenRequired),
     responses: responsesOf(route),
   };
 }
 
-function descriptionOf({ description, maturity, scope, deprecation }: Route): string {
-  const access =
-    scope === null
-      ? 'Needs no access token.'
-      : `Needs an access token with the scope \`${scope}\`, unless the server's \`ANONYMOUS_SCOPES\` opens it to everybody.`;
-  const paragraphs = [description, `Maturity: **${maturity}**.`, access];
+/** What an empty object is among them: nothing is needed (OpenAPI 3.1.1, section 4.8.10). */
+function securityOf({ scope }: Route, tokenRequired: boolean): readonly object[] {
+  const token = { [TOKEN_SCHEME]: scope === null ? [] : [scope] };
+  return scope === null && !tokenRequired ? [{}, token] : [token];
+}
+
+function descriptionOf({ description, maturity, scope, deprecation }: Route, tokenRequired: boolean): string {
+  const paragraphs = [description, `Maturity: **${maturity}**.`, accessOf(scope, tokenRequired)];
   if (deprecation !== undefined) {
     const { since, sunset, notice } = deprecation;
     const end = sunset === undefined ? '' : ` It answers until ${dayOf(sunset)}.`;
     paragraphs.push(`Deprecated since ${dayOf(since)}.${end} What to use instead: <${notice}>`);
   }
   return paragraphs.join('\n\n');
+}
+
+function accessOf(scope: Route['scope'], tokenRequired: boolean): string {
+  if (scope === null) return tokenRequired ? 'Needs an access token.' : 'Needs no access token.';
+  const opened = tokenRequired ? '' : ", unless the server's `ANONYMOUS_SCOPES` opens it to everybody";
+  return `Needs an access token with the scope \`${scope}\`${opened}.`;
 }
 
 function dayOf(date: Date): string {
@@ -99,7 +111,7 @@ function responsesOf(route: Route): Readonly<Record<string, object>> {
   };
 }
 
-/** The header fields of every response of an operation. */
+/** The header fields that every response of an operation may have. */
 function fieldsOfEvery({ deprecation }: Route): readonly HeaderFieldName[] {
   if (deprecation === undefined) return ['X-Request-Id'];
   const sunset: readonly HeaderFieldName[] = deprecation.sunset === undefined ? [] : ['Sunset'];
