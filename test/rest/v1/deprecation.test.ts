@@ -142,6 +142,7 @@ describe('through the whole way of a request', () => {
       log: createLogger({ level: 'silent' }),
       metrics: createRequestMetrics(new Registry()),
       tracing: null,
+      redact: (text) => text,
       authenticate: createAuthentication({
         tokens: createTokenVerifier(database.prisma, () => 0n),
         anonymousScopes: new Set(),
