@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { HttpAnswer } from './http-answer.js';
+import { prefersPage } from './media-type.js';
 import { refusal } from './refusal.js';
 
 /** The methods that GraphQL is asked by (RFC 9110, section 9). */
@@ -33,7 +34,7 @@ export function refusalOfHead(request: Request): HttpAnswer | undefined {
 }
 
 /**
- * The answer to a request that asks nothing, where no page shows how to ask; undefined for any other.
+ * The answer to a request that asks nothing, and does not get the page; undefined for any other.
  *
  * @param request Its body is read.
  * @param sandbox Whether a browser gets Apollo Sandbox.
@@ -43,7 +44,7 @@ export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer
     if (!isEmpty(request.body)) return undefined;
     return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
   }
-  if (request.query['query'] || request.query['extensions'] || getsPage(request, sandbox)) return undefined;
+  if (request.query['query'] || request.query['extensions']) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
   return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
 }
@@ -57,12 +58,10 @@ function isEmpty(body: unknown): boolean {
 }
 
 /**
- * Whether a request is answered with the page: as Apollo Server decides it.
+ * Whether a request is answered with the page, whatever else it asks for.
  *
  * @param sandbox Whether a browser gets Apollo Sandbox.
  */
 export function getsPage(request: Request, sandbox: boolean): boolean {
-  if (!sandbox || request.method === 'POST') return false;
-  const types = ['application/json', 'application/graphql-response+json', 'text/html'];
-  return request.headers.accept !== undefined && request.accepts(types) === 'text/html';
+  return sandbox && request.method !== 'POST' && prefersPage(request);
 }

@@ -210,6 +210,21 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
+  test.each([
+    'application/json; charset=utf-8, text/html;q=0.5',
+    'multipart/mixed, text/html;q=0.9, application/json;q=0.1',
+  ])('are counted by GET, too, from a client that takes pages as well: %s', async (accept) => {
+    await withService(limits, async (service) => {
+      const headers = { accept, 'apollo-require-preflight': '1' };
+      const statuses = [];
+      for (let time = 0; time < 5; time += 1) {
+        const asked = await told(service, '/graphql?query={__schema{types{name}}}', { headers });
+        statuses.push(asked.status);
+      }
+      expect(statuses.slice(3)).toEqual([429, 429]);
+    });
+  });
+
   test('do not touch a document that comes often', async () => {
     await withService(limits, async (service) => {
       for (let time = 0; time < 40; time += 1) await told(service, '/graphql', query(NAME));
