@@ -404,6 +404,11 @@ describe('a request that comes again and again', () => {
       'query ($on: Boolean!) { domain(name: "a.example") { name @include(if: $on) } }',
       { on: false },
     ],
+    [
+      'a variable named __proto__',
+      'query ($__proto__: String!) { domain(name: $__proto__) { name } }',
+      JSON.parse('{ "__proto__": "a.example" }'),
+    ],
     ['introspection', '{ __schema { queryType { name } } }', {}],
     [
       'a union',
