@@ -27,7 +27,7 @@ export async function answerByApollo(
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const search = searchOf(request.url);
   const response = await apollo.executeHTTPGraphQLRequest({
-    httpGraphQLRequest: { method, headers: headersOf(request), search, body: request.body },
+    httpGraphQLRequest: { method, headers: headersOf(request, mediaType), search, body: request.body },
     context: async () => ({
       ...door.contextFor(viewer, request.res),
       cost,
@@ -80,10 +80,15 @@ function withCodeOf(status: number, body: string): string {
   return code === undefined ? body : body.replace('"code":"BAD_REQUEST"', `"code":"${code}"`);
 }
 
-function headersOf(request: Request): HeaderMap {
+/** What a client that takes no response accepts. */
+const NOTHING = '*/*;q=0';
+
+/** Apollo Server is told what was chosen, so that it chooses nothing else, and no page. */
+function headersOf(request: Request, mediaType = NOTHING): HeaderMap {
   const headers = new HeaderMap();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
+  headers.set('accept', mediaType);
   return headers;
 }

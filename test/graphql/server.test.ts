@@ -432,13 +432,25 @@ describe('a request that comes again and again', () => {
     const { app } = await serve();
     const answers: string[] = [];
     for (let time = 0; time < 40; time += 1) await post(app, NAME, { name: 'a.example' });
-    for (const accept of ['application/graphql-response+json', 'application/json', '*/*', 'image/png']) {
+    const several = 'multipart/mixed;deferSpec=20220824, application/graphql-response+json;q=0.9, */*;q=0.1';
+    for (const accept of [
+      'application/graphql-response+json',
+      'application/graphql-response+json; charset=utf-8',
+      'application/json',
+      'application/json; charset=UTF-8, application/graphql-response+json;q=0.5',
+      several,
+      '*/*',
+      'image/png',
+    ]) {
       const { status, headers } = await post(app, NAME, { name: 'a.example' }).set('accept', accept);
       answers.push(`${status} ${headers['content-type']}`);
     }
     expect(answers).toEqual([
       '200 application/graphql-response+json; charset=utf-8',
+      '200 application/graphql-response+json; charset=utf-8',
       '200 application/json; charset=utf-8',
+      '200 application/json; charset=utf-8',
+      '200 application/graphql-response+json; charset=utf-8',
       '200 application/json; charset=utf-8',
       '406 application/json; charset=utf-8',
     ]);
