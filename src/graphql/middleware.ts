@@ -30,7 +30,7 @@ export function graphqlMiddleware(
       return;
     }
     readBody(request, response, (error?: unknown) => {
-      const refused = refusalOfBody(error);
+      const refused = error === undefined ? undefined : refusalOfBody(request, error);
       if (refused !== undefined) send(response, refused);
       else if (error !== undefined) next(error);
       else answer(server, request, response, viewerOf(request)).catch(next);

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { HttpAnswer } from './http-answer.js';
-import { prefersPage } from './media-type.js';
+import { mediaTypeFor, prefersPage } from './media-type.js';
 import { refusal } from './refusal.js';
 
 /** The methods that GraphQL is asked by (RFC 9110, section 9). */
@@ -16,6 +16,8 @@ const HOW_TO_ASK =
  * other sites.
  */
 export function refusalOfHead(request: Request): HttpAnswer | undefined {
+  const refused = (status: number, code: string, message: string) =>
+    refusal(status, code, message, { mediaType: mediaTypeFor(request) });
   switch (request.method) {
     case 'GET':
     case 'HEAD':
@@ -23,12 +25,12 @@ export function refusalOfHead(request: Request): HttpAnswer | undefined {
     case 'POST':
       return isJson(request.headers['content-type'])
         ? undefined
-        : refusal(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
+        : refused(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
     case 'OPTIONS':
       return { status: 200, headers: new Map([['allow', ALLOWED]]), body: '' };
     default: {
-      const { headers, ...refused } = refusal(405, 'METHOD_NOT_ALLOWED', `This is asked by ${ALLOWED} only.`);
-      return { ...refused, headers: new Map([...headers, ['allow', ALLOWED]]) };
+      const { headers, ...rest } = refused(405, 'METHOD_NOT_ALLOWED', `This is asked by ${ALLOWED} only.`);
+      return { ...rest, headers: new Map([...headers, ['allow', ALLOWED]]) };
     }
   }
 }
@@ -40,13 +42,14 @@ export function refusalOfHead(request: Request): HttpAnswer | undefined {
  * @param sandbox Whether a browser gets Apollo Sandbox.
  */
 export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer | undefined {
+  const refused = (message: string) =>
+    refusal(400, 'BAD_REQUEST', message, { mediaType: mediaTypeFor(request) });
   if (request.method === 'POST') {
-    if (!isEmpty(request.body)) return undefined;
-    return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
+    return isEmpty(request.body) ? refused(`The body is empty. ${HOW_TO_ASK}.`) : undefined;
   }
   if (request.query['query'] || request.query['extensions']) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
-  return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
+  return refused(`The request has no query. ${HOW_TO_ASK}${page}.`);
 }
 
 function isJson(contentType = ''): boolean {

@@ -164,6 +164,28 @@ describe('what is wrong with a request is said with a code', () => {
     expect(logged).toEqual([]);
   });
 
+  test.each<[number, 'post' | 'get' | 'put', string, string]>([
+    [400, 'post', 'application/json', '{"query":'],
+    [400, 'post', 'application/json', '{}'],
+    [400, 'get', 'application/json', ''],
+    [405, 'put', 'application/json', '{}'],
+    [413, 'post', 'application/json', JSON.stringify({ query: ' '.repeat(600_000) })],
+    [415, 'post', 'application/json; charset=koi8-r', '{}'],
+    [415, 'post', 'application/graphql', '{ __typename }'],
+  ])('%d in the media type that the client takes (%s, %s)', async (status, method, type, body) => {
+    const { app } = await serve();
+    const mediaType = 'application/graphql-response+json; charset=utf-8';
+    const request = supertest(app)[method]('/graphql').set('accept', 'application/graphql-response+json');
+    const response = await (method === 'get'
+      ? request
+      : request
+          .set('content-type', type)
+          .serialize((text) => text)
+          .send(body));
+    expect([response.status, response.headers['content-type']]).toEqual([status, mediaType]);
+    expect(JSON.parse(response.text)).toMatchObject({ errors: [{ message: expect.any(String) }] });
+  });
+
   test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'])(
     '405 METHOD_NOT_ALLOWED with Allow for %s',
     async (method) => {

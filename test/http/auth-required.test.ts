@@ -42,6 +42,16 @@ describe('with AUTH_REQUIRED=all', () => {
     expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
   });
 
+  test('GraphQL refuses in the media type that the client takes', async () => {
+    const accepting = (accept: string) =>
+      fetch(`${service.url}/graphql`, { ...POST, headers: { ...POST.headers, accept } });
+    const type = async (accept: string) => (await accepting(accept)).headers.get('content-type');
+    const graphql = 'application/graphql-response+json; charset=utf-8';
+    expect(await type('application/graphql-response+json')).toBe(graphql);
+    expect(await type('*/*')).toBe('application/json; charset=utf-8');
+    expect(await type('image/png')).toBe('application/json; charset=utf-8');
+  });
+
   test.each(ASKING)('%s with a token is answered', async (path, init) => {
     const headers = {
       ...Object.fromEntries(new Headers(init.headers)),
