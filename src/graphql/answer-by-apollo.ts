@@ -1,4 +1,4 @@
-import { HeaderMap } from '@apollo/server';
+import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import type { Request } from 'express';
 import type { Viewer } from '../auth/viewer.js';
 import { askedOperation, searchOf } from './asked-operation.js';
@@ -9,7 +9,11 @@ import { mediaTypeFor } from './media-type.js';
 import { refusal } from './refusal.js';
 import type { GraphqlServer } from './server.js';
 
-/** Answers any GraphQL request, right or wrong, and a browser's request for Apollo Sandbox. */
+/**
+ * Answers any GraphQL request, right or wrong.
+ *
+ * @param request One that does not get the page.
+ */
 export async function answerByApollo(
   { apollo, door, limits, persisted }: GraphqlServer,
   request: Request,
@@ -23,7 +27,7 @@ export async function answerByApollo(
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const search = searchOf(request.url);
   const response = await apollo.executeHTTPGraphQLRequest({
-    httpGraphQLRequest: { method, headers: headersOf(request), search, body: request.body },
+    httpGraphQLRequest: { method, headers: headersOf(request, mediaType), search, body: request.body },
     context: async () => ({
       ...door.contextFor(viewer, request.res),
       cost,
@@ -31,7 +35,20 @@ export async function answerByApollo(
       mediaType,
     }),
   });
-  const { status = 200, headers, body } = response;
+  return wholeAnswer(response);
+}
+
+/** Apollo Sandbox. Apollo Server sees nothing of the request, so that it cannot execute what stands in it. */
+export async function answerWithPage({ apollo }: GraphqlServer): Promise<HttpAnswer> {
+  const headers = new HeaderMap([['accept', 'text/html']]);
+  const response = await apollo.executeHTTPGraphQLRequest({
+    httpGraphQLRequest: { method: 'GET', headers, search: '', body: undefined },
+    context: () => Promise.reject(new Error('Apollo Server took a request for the page for another.')),
+  });
+  return wholeAnswer(response);
+}
+
+function wholeAnswer({ status = 200, headers, body }: HTTPGraphQLResponse): HttpAnswer {
   if (body.kind !== 'complete') throw new Error('Apollo Server answered in parts, which nothing asks for.');
   return { status, headers, body: withCodeOf(status, body.string) };
 }
@@ -63,10 +80,15 @@ function withCodeOf(status: number, body: string): string {
   return code === undefined ? body : body.replace('"code":"BAD_REQUEST"', `"code":"${code}"`);
 }
 
-function headersOf(request: Request): HeaderMap {
+/** What a client that takes no response accepts. */
+const NOTHING = '*/*;q=0';
+
+/** Apollo Server is told what was chosen, so that it chooses nothing else, and no page. */
+function headersOf(request: Request, mediaType = NOTHING): HeaderMap {
   const headers = new HeaderMap();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
+  headers.set('accept', mediaType);
   return headers;
 }

@@ -40,7 +40,7 @@ function answerOf(
   onInternalError: OnInternalError,
 ): HttpAnswer {
   const errors = result.errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
-  const headers = new Map([['content-type', `${mediaType}; charset=utf-8`]]);
+  const headers = new Map([['content-type', mediaType]]);
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) headers.set('retry-after', String(retryAfter));
   return { status: 200, headers, body: `${JSON.stringify({ errors, data, extensions })}\n` };

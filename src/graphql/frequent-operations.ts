@@ -78,7 +78,10 @@ function onlyQuery(document: DocumentNode): OperationDefinitionNode | undefined 
   return isQuery && operations.length === 1 ? operation : undefined;
 }
 
-/** What the compiler takes otherwise than graphql-js: directives, introspection, and defaults of variables. */
+/**
+ * What the compiler takes otherwise than graphql-js: directives, introspection, defaults of variables, and a
+ * variable named `__proto__`.
+ */
 function hasWhatIsNotCompiled(document: DocumentNode): boolean {
   let found = false;
   visit(document, {
@@ -88,8 +91,8 @@ function hasWhatIsNotCompiled(document: DocumentNode): boolean {
     Field: ({ name }) => {
       found ||= name.value.startsWith('__') && name.value !== '__typename';
     },
-    VariableDefinition: ({ defaultValue }) => {
-      found ||= defaultValue !== undefined;
+    VariableDefinition: ({ variable, defaultValue }) => {
+      found ||= defaultValue !== undefined || variable.name.value === '__proto__';
     },
   });
   return found;

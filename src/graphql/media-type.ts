@@ -1,12 +1,34 @@
 import type { Request } from 'express';
 
+/** What all clients know. */
+export const JSON_RESPONSE = 'application/json; charset=utf-8';
+
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
-export const GRAPHQL_RESPONSE = 'application/graphql-response+json';
+export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
 
-/** Where a client takes both, the one that all clients know. */
-const MEDIA_TYPES = ['application/json', GRAPHQL_RESPONSE];
+/** What Apollo Server writes a response in, in its order: where a client takes several, the first of them. */
+const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE, 'application/json; callbackSpec=1.0; charset=utf-8'];
 
-/** The media type that the client takes a response in, as Apollo Server finds it; undefined: it takes none. */
+/** All that Apollo Server chooses from for GET, in its order. */
+const WITH_PAGE = [
+  JSON_RESPONSE,
+  GRAPHQL_RESPONSE,
+  'multipart/mixed; deferSpec=20220824',
+  'multipart/mixed; incrementalSpec=v0.2',
+  'multipart/mixed',
+  'text/html',
+];
+
+/**
+ * The media type that the client takes a response in, as Apollo Server finds it.
+ *
+ * @returns The value of `Content-Type`; undefined: the client takes none.
+ */
 export function mediaTypeFor(request: Request): string | undefined {
-  return request.accepts(MEDIA_TYPES) || undefined;
+  return request.accepts(OF_RESPONSE) || undefined;
+}
+
+/** Whether a GET takes a page rather than a response, as Apollo Server finds it. */
+export function prefersPage(request: Request): boolean {
+  return request.headers.accept !== undefined && request.accepts(WITH_PAGE) === 'text/html';
 }

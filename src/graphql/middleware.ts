@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { requireToken } from '../auth/require-scope.js';
 import type { Viewer } from '../auth/viewer.js';
 import { setRateFields } from '../rates/rate-fields.js';
-import { answerByApollo } from './answer-by-apollo.js';
+import { answerByApollo, answerWithPage } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
@@ -30,7 +30,7 @@ export function graphqlMiddleware(
       return;
     }
     readBody(request, response, (error?: unknown) => {
-      const refused = refusalOfBody(error);
+      const refused = error === undefined ? undefined : refusalOfBody(request, error);
       if (refused !== undefined) send(response, refused);
       else if (error !== undefined) next(error);
       else answer(server, request, response, viewerOf(request)).catch(next);
@@ -54,7 +54,7 @@ async function answer(
 }
 
 async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer): Promise<HttpAnswer> {
-  if (getsPage(request, server.sandbox)) return answerByApollo(server, request, viewer);
+  if (getsPage(request, server.sandbox)) return answerWithPage(server);
   requireToken(viewer);
   const quick =
     refusalOfNothing(request, server.sandbox) ??

@@ -10,6 +10,11 @@ import type { RequestContext } from '../resolvers/context.js';
 /** How often a viewer of each kind may ask for a limited field: occurrences in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
+/** A viewer, and whether any limited field was granted to this request. */
+export interface CountedViewer extends Viewer {
+  granted?: boolean;
+}
+
 /** Told of each occurrence of a limited field that is refused. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
@@ -43,13 +48,16 @@ function limitKind(
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     setState: (
-      { remainingPoints: remaining, msBeforeNext: resetAfter },
-      _directive,
+      { consumedPoints, remainingPoints: remaining, msBeforeNext: resetAfter },
+      { limit = policy.limit },
       _source,
       _args,
       context,
     ) => {
-      context.viewer.rates = { policy, remaining, resetAfter };
+      const viewer: CountedViewer = context.viewer;
+      viewer.rates = { policy, remaining, resetAfter };
+      // It is told of refused ones as well.
+      if (consumedPoints <= limit) viewer.granted = true;
     },
     onLimit: ({ msBeforeNext: resetAfter }) => {
       onRateLimited?.(kind);

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { HttpAnswer } from './http-answer.js';
+import { mediaTypeFor, prefersPage } from './media-type.js';
 import { refusal } from './refusal.js';
 
 /** The methods that GraphQL is asked by (RFC 9110, section 9). */
@@ -15,6 +16,8 @@ const HOW_TO_ASK =
  * other sites.
  */
 export function refusalOfHead(request: Request): HttpAnswer | undefined {
+  const refused = (status: number, code: string, message: string) =>
+    refusal(status, code, message, { mediaType: mediaTypeFor(request) });
   switch (request.method) {
     case 'GET':
     case 'HEAD':
@@ -22,30 +25,31 @@ export function refusalOfHead(request: Request): HttpAnswer | undefined {
     case 'POST':
       return isJson(request.headers['content-type'])
         ? undefined
-        : refusal(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
+        : refused(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
     case 'OPTIONS':
       return { status: 200, headers: new Map([['allow', ALLOWED]]), body: '' };
     default: {
-      const { headers, ...refused } = refusal(405, 'METHOD_NOT_ALLOWED', `This is asked by ${ALLOWED} only.`);
-      return { ...refused, headers: new Map([...headers, ['allow', ALLOWED]]) };
+      const { headers, ...rest } = refused(405, 'METHOD_NOT_ALLOWED', `This is asked by ${ALLOWED} only.`);
+      return { ...rest, headers: new Map([...headers, ['allow', ALLOWED]]) };
     }
   }
 }
 
 /**
- * The answer to a request that asks nothing, where no page shows how to ask; undefined for any other.
+ * The answer to a request that asks nothing, and does not get the page; undefined for any other.
  *
  * @param request Its body is read.
  * @param sandbox Whether a browser gets Apollo Sandbox.
  */
 export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer | undefined {
+  const refused = (message: string) =>
+    refusal(400, 'BAD_REQUEST', message, { mediaType: mediaTypeFor(request) });
   if (request.method === 'POST') {
-    if (!isEmpty(request.body)) return undefined;
-    return refusal(400, 'BAD_REQUEST', `The body is empty. ${HOW_TO_ASK}.`);
+    return isEmpty(request.body) ? refused(`The body is empty. ${HOW_TO_ASK}.`) : undefined;
   }
-  if (request.query['query'] || request.query['extensions'] || getsPage(request, sandbox)) return undefined;
+  if (request.query['query'] || request.query['extensions']) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
-  return refusal(400, 'BAD_REQUEST', `The request has no query. ${HOW_TO_ASK}${page}.`);
+  return refused(`The request has no query. ${HOW_TO_ASK}${page}.`);
 }
 
 function isJson(contentType = ''): boolean {
@@ -57,12 +61,10 @@ function isEmpty(body: unknown): boolean {
 }
 
 /**
- * Whether a request is answered with the page: as Apollo Server decides it.
+ * Whether a request is answered with the page, whatever else it asks for.
  *
  * @param sandbox Whether a browser gets Apollo Sandbox.
  */
 export function getsPage(request: Request, sandbox: boolean): boolean {
-  if (!sandbox || request.method === 'POST') return false;
-  const types = ['application/json', 'application/graphql-response+json', 'text/html'];
-  return request.headers.accept !== undefined && request.accepts(types) === 'text/html';
+  return sandbox && request.method !== 'POST' && prefersPage(request);
 }

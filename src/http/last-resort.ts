@@ -1,4 +1,5 @@
-import type { ErrorRequestHandler, Handler, Response } from 'express';
+import type { ErrorRequestHandler, Handler, Request, Response } from 'express';
+import { JSON_RESPONSE, mediaTypeFor } from '../graphql/media-type.js';
 import { PublicError } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -24,17 +25,17 @@ export function answerErrors(log: Logger, isGraphql: (path: string) => boolean):
       return;
     }
     const problem = problemOf(error, (internal) => log.error({ requestId, err: internal }, 'request failed'));
-    if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(response, problem);
+    if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };
 }
 
-function sendGraphqlError(response: Response, { body, headers }: Problem): void {
+function sendGraphqlError(request: Request, response: Response, { body, headers }: Problem): void {
   const errors = [{ message: body.detail, extensions: { code: body.code } }];
   const text = JSON.stringify({ errors });
   response.writeHead(body.status, {
     ...headers,
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': mediaTypeFor(request) ?? JSON_RESPONSE,
     'content-length': Buffer.byteLength(text),
   });
   response.end(text);

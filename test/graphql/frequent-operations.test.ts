@@ -39,6 +39,7 @@ describe('a document is not compiled', () => {
     ['with directives', '{ domain(name: "a") { name @skip(if: false) } }'],
     ['with introspection', '{ __schema { description } }'],
     ['with a default for a variable', 'query ($name: String! = "a") { domain(name: $name) { name } }'],
+    ['with a variable named __proto__', 'query ($__proto__: String!) { domain(name: $__proto__) { name } }'],
     ['that is long', `${QUERY} # ${'x'.repeat(8000)}`],
     ['with many selections', `{ ${aliases(150)} }`],
     [

@@ -164,6 +164,28 @@ describe('what is wrong with a request is said with a code', () => {
     expect(logged).toEqual([]);
   });
 
+  test.each<[number, 'post' | 'get' | 'put', string, string]>([
+    [400, 'post', 'application/json', '{"query":'],
+    [400, 'post', 'application/json', '{}'],
+    [400, 'get', 'application/json', ''],
+    [405, 'put', 'application/json', '{}'],
+    [413, 'post', 'application/json', JSON.stringify({ query: ' '.repeat(600_000) })],
+    [415, 'post', 'application/json; charset=koi8-r', '{}'],
+    [415, 'post', 'application/graphql', '{ __typename }'],
+  ])('%d in the media type that the client takes (%s, %s)', async (status, method, type, body) => {
+    const { app } = await serve();
+    const mediaType = 'application/graphql-response+json; charset=utf-8';
+    const request = supertest(app)[method]('/graphql').set('accept', 'application/graphql-response+json');
+    const response = await (method === 'get'
+      ? request
+      : request
+          .set('content-type', type)
+          .serialize((text) => text)
+          .send(body));
+    expect([response.status, response.headers['content-type']]).toEqual([status, mediaType]);
+    expect(JSON.parse(response.text)).toMatchObject({ errors: [{ message: expect.any(String) }] });
+  });
+
   test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'])(
     '405 METHOD_NOT_ALLOWED with Allow for %s',
     async (method) => {
@@ -404,6 +426,11 @@ describe('a request that comes again and again', () => {
       'query ($on: Boolean!) { domain(name: "a.example") { name @include(if: $on) } }',
       { on: false },
     ],
+    [
+      'a variable named __proto__',
+      'query ($__proto__: String!) { domain(name: $__proto__) { name } }',
+      JSON.parse('{ "__proto__": "a.example" }'),
+    ],
     ['introspection', '{ __schema { queryType { name } } }', {}],
     [
       'a union',
@@ -427,13 +454,25 @@ describe('a request that comes again and again', () => {
     const { app } = await serve();
     const answers: string[] = [];
     for (let time = 0; time < 40; time += 1) await post(app, NAME, { name: 'a.example' });
-    for (const accept of ['application/graphql-response+json', 'application/json', '*/*', 'image/png']) {
+    const several = 'multipart/mixed;deferSpec=20220824, application/graphql-response+json;q=0.9, */*;q=0.1';
+    for (const accept of [
+      'application/graphql-response+json',
+      'application/graphql-response+json; charset=utf-8',
+      'application/json',
+      'application/json; charset=UTF-8, application/graphql-response+json;q=0.5',
+      several,
+      '*/*',
+      'image/png',
+    ]) {
       const { status, headers } = await post(app, NAME, { name: 'a.example' }).set('accept', accept);
       answers.push(`${status} ${headers['content-type']}`);
     }
     expect(answers).toEqual([
       '200 application/graphql-response+json; charset=utf-8',
+      '200 application/graphql-response+json; charset=utf-8',
       '200 application/json; charset=utf-8',
+      '200 application/json; charset=utf-8',
+      '200 application/graphql-response+json; charset=utf-8',
       '200 application/json; charset=utf-8',
       '406 application/json; charset=utf-8',
     ]);

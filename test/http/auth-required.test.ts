@@ -20,12 +20,19 @@ const POST = {
   body: '{"query":"{ __typename }"}',
 };
 
+/** GET from a script, which takes a page as well. */
+function byPage(accept: string): RequestInit {
+  return { headers: { 'apollo-require-preflight': '1', accept } };
+}
+
 const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [
   ['/api/v1/domain/example.com', {}],
   ['/api/v1/domain/example.com/dns', {}],
   ['/graphql', POST],
   ['/graphql', { ...POST, headers: { ...POST.headers, accept: 'text/html, */*' } }],
   ['/graphql?query={__typename}', { headers: { 'apollo-require-preflight': '1' } }],
+  ['/graphql?query={__typename}', byPage('application/json; charset=utf-8, text/html;q=0.5')],
+  ['/graphql?query={__typename}', byPage('multipart/mixed, text/html;q=0.9, application/json;q=0.1')],
 ];
 
 describe('with AUTH_REQUIRED=all', () => {
@@ -34,6 +41,16 @@ describe('with AUTH_REQUIRED=all', () => {
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Domain Metadata Service"');
     expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
+  });
+
+  test('GraphQL refuses in the media type that the client takes', async () => {
+    const accepting = (accept: string) =>
+      fetch(`${service.url}/graphql`, { ...POST, headers: { ...POST.headers, accept } });
+    const type = async (accept: string) => (await accepting(accept)).headers.get('content-type');
+    const graphql = 'application/graphql-response+json; charset=utf-8';
+    expect(await type('application/graphql-response+json')).toBe(graphql);
+    expect(await type('*/*')).toBe('application/json; charset=utf-8');
+    expect(await type('image/png')).toBe('application/json; charset=utf-8');
   });
 
   test.each(ASKING)('%s with a token is answered', async (path, init) => {
@@ -57,6 +74,20 @@ describe('with AUTH_REQUIRED=all', () => {
   test('the start page lists no operation as open', async () => {
     const page = await (await fetch(`${service.url}/`)).text();
     expect(page).not.toContain('no token needed');
+  });
+
+  test.each([
+    'text/html',
+    'text/html, application/json;q=0.5',
+    'multipart/mixed;q=0.1, text/html',
+    'application/json; charset=koi8-r, text/html;q=0.1',
+  ])('a query beside the request for the page is not executed (accept: %s)', async (accept) => {
+    const query = '/graphql?query={domain(name:"example.com"){name}}';
+    for (const method of ['GET', 'HEAD']) {
+      const response = await fetch(`${service.url}${query}`, { ...byPage(accept), method });
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(await response.text()).not.toContain('"data"');
+    }
   });
 
   test.each(['/', '/graphql'])('the page at %s is open: it holds no data', async (path) => {

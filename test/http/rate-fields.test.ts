@@ -210,6 +210,62 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
+  test('are counted when a domain is asked for besides, and refused', async () => {
+    const rateLimits = { anonymous: 2, token: 9 };
+    await withService({ ...limits, rateLimits }, async (service) => {
+      const statuses = [];
+      for (let time = 0; time < 6; time += 1) {
+        const text = `{ a${time}: domain(name: "example.com") { name } __schema { types { name } } }`;
+        statuses.push((await told(service, '/graphql', query(text))).status);
+      }
+      expect(statuses, 'two domains, three refusals').toEqual([200, 200, 200, 200, 200, 429]);
+    });
+  });
+
+  test('are not those with one domain that is granted, whatever else is refused', async () => {
+    await withService({ rateLimits: { anonymous: 1, token: 9 }, ...limits }, async (service) => {
+      const two = '{ a: domain(name: "example.com") { name } b: domain(name: "example.net") { name } }';
+      expect(await told(service, '/graphql', query(two))).toMatchObject({ field: '"anonymous";r=0;t=t' });
+      expect(await told(service, '/graphql', query('{ nothing }'))).toMatchObject({
+        field: '"documents";r=2;t=t',
+      });
+    });
+  });
+
+  test('are not those that are refused unread', async () => {
+    await withService(limits, async (service) => {
+      const json = { 'content-type': 'application/json' };
+      const unread: readonly RequestInit[] = [
+        { method: 'PUT' },
+        { method: 'POST', headers: json, body: '{' },
+        { method: 'POST', headers: json, body: '{}' },
+        { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{ nothing }' },
+        { method: 'POST', headers: json, body: JSON.stringify({ query: ' '.repeat(600_000) }) },
+      ];
+      for (const init of unread) {
+        expect(await told(service, '/graphql', init)).toMatchObject({ policy: null, field: null });
+      }
+      expect(await told(service, '/graphql', query('{ nothing }'))).toMatchObject({
+        field: '"documents";r=2;t=t',
+      });
+    });
+  });
+
+  test.each([
+    'application/json; charset=utf-8, text/html;q=0.5',
+    'multipart/mixed, text/html;q=0.9, application/json;q=0.1',
+  ])('are counted by GET, too, from a client that takes pages as well: %s', async (accept) => {
+    await withService(limits, async (service) => {
+      const headers = { accept, 'apollo-require-preflight': '1' };
+      const statuses = [];
+      for (let time = 0; time < 5; time += 1) {
+        const asked = await told(service, '/graphql?query={__schema{types{name}}}', { headers });
+        statuses.push(asked.status);
+      }
+      expect(statuses.slice(3)).toEqual([429, 429]);
+    });
+  });
+
   test('do not touch a document that comes often', async () => {
     await withService(limits, async (service) => {
       for (let time = 0; time < 40; time += 1) await told(service, '/graphql', query(NAME));

@@ -4,6 +4,11 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** A cost that is known, or that follows from a request's variables. */
 export type Cost = number | ((variables: Variables) => number);
 
+/** What a request gives for a variable; undefined where it does not say it, whatever the name. */
+export function valueOfVariable(variables: Variables, name: string): unknown {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+}
+
 /** The cost for given variables. */
 export function costWith(cost: Cost, variables: Variables): number {
   return typeof cost === 'number' ? cost : cost(variables);

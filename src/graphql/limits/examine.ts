@@ -78,7 +78,8 @@ function requireModest(operation: Measure): Measure {
 /** A cost that knows what the operation's variables are where a request does not say it. */
 function withDefaults(cost: Cost, { variableDefinitions = [] }: OperationDefinitionNode): Cost {
   if (typeof cost === 'number') return cost;
-  const defaults: Record<string, unknown> = {};
+  // One with a prototype would take the default of a variable named __proto__ for another prototype.
+  const defaults: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {
     if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue);
   }

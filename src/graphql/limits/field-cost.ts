@@ -1,5 +1,5 @@
 import { type ArgumentNode, type DirectiveNode, type FieldNode, Kind, type ValueNode } from 'graphql';
-import type { Cost } from './cost.js';
+import { type Cost, valueOfVariable } from './cost.js';
 
 /** What a field costs besides what is selected in it. */
 interface FieldPrice {
@@ -43,7 +43,8 @@ export function sizeOf(field: string, node: FieldNode): Cost {
 
 /** One that is no list is taken for a list of one (GraphQL, section 3.11, input coercion). */
 function lengthOf(variable: string): Cost {
-  return ({ [variable]: value }) => {
+  return (variables) => {
+    const value = valueOfVariable(variables, variable);
     if (value === undefined || value === null) return ASSUMED_SIZE;
     return Array.isArray(value) ? value.length : 1;
   };
@@ -63,7 +64,7 @@ function unless(excluding: boolean, value: ValueNode | undefined): Cost {
 }
 
 function unlessVariable(excluding: boolean, variable: string): Cost {
-  return ({ [variable]: value }) => (value === excluding ? 0 : 1);
+  return (variables) => (valueOfVariable(variables, variable) === excluding ? 0 : 1);
 }
 
 function valueOfArgument(given: readonly ArgumentNode[] = [], name: string): ValueNode | undefined {

@@ -81,6 +81,20 @@ describe('a query costs', () => {
     expect(inDomain(source, { list: null }, declared)).toBe(1 + 10);
   });
 
+  test.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+    'a variable named %s as any other',
+    (name) => {
+      const source = `dnsRecords(types: $${name}) { __typename }`;
+      const given = JSON.parse(`{ "${name}": ["A", "MX", "NS"] }`);
+      for (const declared of [`($${name}: [String!])`, `($other: Int = 1, $${name}: [String!])`]) {
+        expect(inDomain(source, {}, declared), 'missing').toBe(1 + 10);
+        expect(inDomain(source, given, declared), 'given').toBe(1 + 3);
+      }
+      expect(inDomain(source, {}, `($${name}: [String!] = ["A", "MX"])`), 'by default').toBe(1 + 2);
+      expect(inDomain(source, given, `($${name}: [String!] = ["A", "MX"])`)).toBe(1 + 3);
+    },
+  );
+
   test.each<[string, Record<string, unknown>, number]>([
     ['name @skip(if: true)', {}, 0],
     ['name @skip(if: false)', {}, 1],

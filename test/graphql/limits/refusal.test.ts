@@ -101,6 +101,9 @@ describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database 
   });
 
   test('also by GET, by HEAD, and in the other media type', async () => {
+    const charset = 'application/graphql-response+json; charset=utf-8';
+    const { status, type } = await ask(service, { query: aliases(201, '__typename') }, charset);
+    expect([status, type]).toEqual([400, charset]);
     const url = `${service.url}/graphql?query=${encodeURIComponent(aliases(201, '__typename'))}`;
     const headers = {
       'apollo-require-preflight': 'yes',

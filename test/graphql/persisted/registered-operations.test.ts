@@ -64,10 +64,13 @@ describe('automatic persisted queries', () => {
     });
   });
 
-  test('one that is not known is a failed request in application/graphql-response+json', async () => {
-    const { status } = await post(persisted(sha256('unknown')), 'application/graphql-response+json');
-    expect(status).toBe(400);
-  });
+  test.each(['application/graphql-response+json', 'application/graphql-response+json; charset=utf-8'])(
+    'one that is not known is a failed request in %s',
+    async (accept) => {
+      const { status } = await post(persisted(sha256('unknown')), accept);
+      expect(status).toBe(400);
+    },
+  );
 
   test.each([
     ['a SHA-256 of another document', { ...persisted(sha256('other')), query: NAME }],

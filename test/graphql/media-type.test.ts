@@ -1,0 +1,51 @@
+import type { Request } from 'express';
+import express from 'express';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { mediaTypeFor, prefersPage } from '../../src/graphql/media-type.js';
+
+const JSON_UTF_8 = 'application/json; charset=utf-8';
+const GRAPHQL_UTF_8 = 'application/graphql-response+json; charset=utf-8';
+
+function requestFor(accept: string | undefined): Request {
+  const request: Request = Object.create(express.request);
+  request.headers = accept === undefined ? {} : { accept };
+  return request;
+}
+
+test.each([
+  [undefined, JSON_UTF_8, false],
+  ['', JSON_UTF_8, false],
+  ['*/*', JSON_UTF_8, false],
+  ['application/json', JSON_UTF_8, false],
+  ['application/json;charset=UTF-8', JSON_UTF_8, false],
+  ['application/json; charset=koi8-r', undefined, false],
+  ['application/graphql-response+json; charset=utf-8', GRAPHQL_UTF_8, false],
+  ['application/graphql-response+json, application/json;q=0.9', GRAPHQL_UTF_8, false],
+  ['application/json; charset=utf-8, text/html;q=0.5', JSON_UTF_8, false],
+  ['multipart/mixed, text/html;q=0.9, application/json;q=0.1', JSON_UTF_8, false],
+  ['multipart/mixed', undefined, false],
+  ['text/html', undefined, true],
+  ['text/html,application/xhtml+xml,*/*;q=0.8', JSON_UTF_8, true],
+  ['image/png', undefined, false],
+])('a client that accepts %s gets a response in %s; the page: %s', (accept, mediaType, page) => {
+  expect(mediaTypeFor(requestFor(accept))).toBe(mediaType);
+  expect(prefersPage(requestFor(accept))).toBe(page);
+});
+
+test('what was chosen is chosen again by whoever is told it, and is no page', () => {
+  const ranges = fc.constantFrom(
+    ...['application/json', JSON_UTF_8, GRAPHQL_UTF_8, 'application/*', '*/*', 'text/html', 'text/*'],
+    ...['multipart/mixed', 'multipart/mixed; deferSpec=20220824', 'multipart/*', 'image/png'],
+    'application/json; callbackSpec=1.0; charset=utf-8',
+  );
+  const weighed = fc.tuple(ranges, fc.constantFrom('', ';q=0', ';q=0.1', ';q=0.5', ';q=0.9'));
+  fc.assert(
+    fc.property(fc.array(weighed, { maxLength: 5 }), (parts) => {
+      const accept = parts.map(([range, quality]) => range + quality).join(', ');
+      const chosen = mediaTypeFor(requestFor(accept)) ?? '*/*;q=0';
+      expect(mediaTypeFor(requestFor(chosen)) ?? '*/*;q=0').toBe(chosen);
+      expect(prefersPage(requestFor(chosen))).toBe(false);
+    }),
+  );
+});
