@@ -151,6 +151,30 @@ test('requests that are sent at once on one connection are answered in their ord
   expect([...answer.matchAll(/x-request-id: (p-\d)/g)].map(([, id]) => id)).toEqual(['p-1', 'p-2', 'p-3']);
 });
 
+describe('what is no HTTP', () => {
+  const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  const get = (target: string) => `GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`;
+
+  test('is refused after the answers to the requests that came before it at once', async () => {
+    const answer = await send(`${get(PATH)}GARBAGE\r\n\r\n`);
+    expect(statuses(answer)).toEqual(['200', '400']);
+    expect(answer).toContain('"domain":"example.com"');
+    expect(statuses(await send(`${get(PATH)}${get('/nothing')}${get(PATH)}GARBAGE\r\n\r\n`))).toEqual([
+      '200',
+      '404',
+      '200',
+      '400',
+    ]);
+  });
+
+  test('is refused in the place of the answer where it is in the body of a request', async () => {
+    const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
+    const broken = `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`;
+    expect(statuses(await send(broken))).toEqual(['400']);
+    expect(statuses(await send(`${get(PATH)}${broken}`))).toEqual(['200', '400']);
+  });
+});
+
 describe('the body of a GraphQL request', () => {
   const post = (fields: string, body: string) =>
     ask(`POST /graphql HTTP/1.1\r\n${fields}\r\n${CLOSE}${body}`);
