@@ -130,9 +130,11 @@ function doorOf(
 /** Who is let in: with the service's own tokens, and with those of an identity provider. */
 function authenticationOf({ settings, database, log, now }: AnsweringParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
+  const onUnusableKey = (keyId: string | undefined, reason: string) =>
+    log.warn({ keyId, reason }, "a key of the identity provider's cannot be used");
   return {
     tokens: createTokenVerifier(database.prisma, now),
-    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now }),
+    jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',
   };

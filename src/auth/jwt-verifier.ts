@@ -1,5 +1,13 @@
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose';
 import { BoundedCache } from '../model/bounded-cache.js';
+import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf } from './access-token.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -12,6 +20,13 @@ export interface JwtVerifierOptions {
   readonly audience: string;
   /** The wall clock: `exp` and `nbf` are by it. */
   readonly now: () => Instant;
+  /**
+   * Told once of each key of the provider's that no signature can be verified with, such as an RSA key of
+   * 1024 bits.
+   *
+   * @param keyId Its `kid`; undefined where the token that met it named none.
+   */
+  onUnusableKey?(keyId: string | undefined, reason: string): void;
 }
 
 /** By public key only: with a shared secret whoever verifies could sign (RFC 8725, section 3.1). */
@@ -25,6 +40,8 @@ const CLOCK_TOLERANCE = 5;
 /** How old, in milliseconds, a verification may be: a key that the provider takes back works no longer. */
 const KNOWN_FOR_MILLISECONDS = 60_000;
 const MOST_TOKENS_KNOWN = 10_000;
+/** Whatever tokens name: the log stays short. */
+const MOST_KEYS_TOLD = 100;
 
 interface KnownToken {
   readonly viewer: Viewer;
@@ -41,10 +58,12 @@ export function isJwt(text: string): boolean {
 /**
  * Verifies the access tokens of an identity provider (RFC 7519, profiled by RFC 9068).
  *
- * Its `verify` throws what `keys` throws where the provider is away.
+ * Its `verify` throws ProviderUnavailableError where `keys` does, and nothing else: whatever cannot be
+ * verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const known = new BoundedCache<string, KnownToken>(MOST_TOKENS_KNOWN);
+  const tellOfKey = once(options);
   return {
     knows: (text) => known.has(keyOf(text)),
     async verify(text) {
@@ -52,7 +71,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
       const token = known.get(key);
       if (token !== undefined && isFresh(token, options.now())) return token.viewer;
       known.delete(key);
-      const verified = await verifyToken(text, options);
+      const verified = await verifyToken(text, options, tellOfKey);
       if (verified === null) return null;
       known.set(key, verified);
       return verified.viewer;
@@ -68,7 +87,11 @@ function isFresh({ verifiedAt, expiresAt }: KnownToken, now: Instant): boolean {
   return performance.now() - verifiedAt < KNOWN_FOR_MILLISECONDS && now < expiresAt;
 }
 
-async function verifyToken(text: string, options: JwtVerifierOptions): Promise<KnownToken | null> {
+async function verifyToken(
+  text: string,
+  options: JwtVerifierOptions,
+  tellOfKey: (text: string, error: unknown) => void,
+): Promise<KnownToken | null> {
   const { keys, issuer, audience, now } = options;
   try {
     const { payload, protectedHeader } = await jwtVerify(text, keys, {
@@ -79,13 +102,48 @@ async function verifyToken(text: string, options: JwtVerifierOptions): Promise<K
       clockTolerance: CLOCK_TOLERANCE,
       currentDate: new Date(Number(now() / 1000n)),
     });
-    const viewer = TYPES.includes(protectedHeader.typ?.toLowerCase()) ? viewerOf(payload) : null;
-    const expiresAt = BigInt(Math.floor(payload.exp ?? 0)) * 1_000_000n;
-    return viewer === null ? null : { viewer, expiresAt, verifiedAt: performance.now() };
+    const viewer = isAccessTokenType(protectedHeader.typ) ? viewerOf(payload) : null;
+    const expiresAt = endOf(payload);
+    if (viewer === null || expiresAt === null) return null;
+    return { viewer, expiresAt, verifiedAt: performance.now() };
   } catch (error) {
-    if (error instanceof errors.JOSEError) return null;
-    throw error;
+    if (error instanceof ProviderUnavailableError) throw error;
+    // What jose cannot do with a key it says by errors of other kinds.
+    if (!(error instanceof errors.JOSEError)) tellOfKey(text, error);
+    return null;
   }
+}
+
+/** Whoever names a key, with any signature at all, brings its failure about: it is told of once. */
+function once({ onUnusableKey }: JwtVerifierOptions): (text: string, error: unknown) => void {
+  const told = new Set<string | undefined>();
+  return (text, error) => {
+    const header = headerOf(text);
+    const keyId = typeof header?.kid === 'string' ? header.kid : undefined;
+    if (header === undefined || told.has(keyId) || told.size >= MOST_KEYS_TOLD) return;
+    told.add(keyId);
+    onUnusableKey?.(keyId, error instanceof Error ? error.message : String(error));
+  };
+}
+
+/** Undefined where it is no JSON object: such a token names no key. */
+function headerOf(text: string): ProtectedHeaderParameters | undefined {
+  try {
+    return decodeProtectedHeader(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A header is the client's JSON: its `typ` may be no text. */
+function isAccessTokenType(type: unknown): boolean {
+  return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
+}
+
+/** A NumericDate may have a fraction (RFC 7519, section 2). Null where it is no time: JSON's 1e400 is Infinity. */
+function endOf({ exp }: JWTPayload): Instant | null {
+  const seconds = Math.floor(exp ?? Number.NaN);
+  return Number.isSafeInteger(seconds) ? BigInt(seconds) * 1_000_000n : null;
 }
 
 /** The viewer's budget is the subject's, whichever token it comes with. Null where the token is nobody's. */

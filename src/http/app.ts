@@ -56,7 +56,8 @@ export function createApp(options: AppOptions): Express {
   const graphqlPath = `${basePath}/graphql`;
   app.use(identifyRequests);
   app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing, redact }));
-  app.use(beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }));
+  const variesByOrigin = corsOrigins !== '*' && corsOrigins.length > 0;
+  app.use(beginResponses({ variesByOrigin, readsBody: (path) => path === graphqlPath }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(authenticateRequests(authenticate, failures));
   app.use(answerPages(basePath, tokenRequired));

@@ -16,30 +16,37 @@ interface Refusal {
   readonly fields?: readonly string[];
 }
 
+/** A request, and what answers it. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /**
  * Answers what is not HTTP enough to become a request, in the shape that all other refusals have. There
- * is no request then, and so no Accept to look at.
+ * is no request then, and so no Accept to look at. Whole requests that came before it on the same connection
+ * are answered first (RFC 9112, section 9.3.2).
  */
 export function answerClientErrors(server: Server, log: Logger): void {
-  const responses = new WeakMap<Duplex, ServerResponse>();
+  const inHandOf = followExchanges(server);
   const refused = new WeakSet<Duplex>();
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    responses.set(request.socket, response);
-  });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // What comes after the first error on a connection is the rest of the same.
-    if (refused.has(socket)) return;
-    refused.add(socket);
-    const response = responses.get(socket);
-    const midway = response?.headersSent === true && !response.writableFinished;
-    if (!socket.writable || error.code === 'ECONNRESET' || midway) {
+  const refuse = (code: string | undefined, socket: Duplex) => {
+    const midway = inHandOf(socket).some(({ response }) => response.headersSent);
+    if (!socket.writable || midway) {
       socket.destroy();
       return;
     }
     const requestId = randomUUID();
-    const refusal = refusalOf(error.code);
-    log.info({ requestId, status: refusal.status, reason: error.code }, 'request refused');
+    const refusal = refusalOf(code);
+    log.info({ requestId, status: refusal.status, reason: code }, 'request refused');
     sayFarewell(socket, textOf(refusal, requestId));
+  };
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
+    // What comes after the first error on a connection is the rest of the same.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    if (code === 'ECONNRESET') socket.destroy();
+    else afterAnswers(inHandOf(socket), () => refuse(code, socket));
   });
   // Node.js would close the connection without a word.
   server.on('connect', (request: IncomingMessage, socket) => {
@@ -47,6 +54,27 @@ export function answerClientErrors(server: Server, log: Logger): void {
     log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
     sayFarewell(socket, textOf(NO_PROXY, requestId));
   });
+}
+
+/** Gives, of a connection, what has not been answered to the end. */
+function followExchanges(server: Server): (socket: Duplex) => readonly Exchange[] {
+  const inHand = new WeakMap<Duplex, Set<Exchange>>();
+  const follow = (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = { request, response };
+    const exchanges = inHand.get(request.socket) ?? new Set();
+    inHand.set(request.socket, exchanges.add(exchange));
+    response.once('close', () => exchanges.delete(exchange));
+  };
+  server.on('request', follow);
+  server.on('checkExpectation', follow);
+  return (socket) => [...(inHand.get(socket) ?? [])];
+}
+
+/** Responses go in their requests' order. A request that is not whole is what the error is about. */
+function afterAnswers(exchanges: readonly Exchange[], then: () => void): void {
+  const last = exchanges.findLast(({ request }) => request.complete);
+  if (last === undefined) then();
+  else last.response.once('close', then);
 }
 
 function refusalOf(code: string | undefined): Refusal {

@@ -1,4 +1,4 @@
-import type { Handler, Request, Response } from 'express';
+import type { Handler, NextFunction, Request, Response } from 'express';
 
 /** What a page of another site may read of an answer, besides its body and the fields of no interest. */
 const EXPOSED = [
@@ -21,24 +21,35 @@ const PERMISSION_AGE = '7200';
  * @param origins All, or those that may. Others are answered as if there were no such thing.
  */
 export function allowOrigins(origins: '*' | readonly string[]): Handler {
-  const allowed = new Set(origins);
+  return origins === '*' ? allowAll : allowListed(new Set(origins));
+}
+
+/** The same to everybody, whether a page asks or not: a cache gives one's answer to the other (Fetch, section 3.3.6). */
+const allowAll: Handler = (request, response, next) => {
+  allow(request, response, '*', next);
+};
+
+function allowListed(allowed: ReadonlySet<string>): Handler {
   return (request, response, next) => {
     const { origin } = request.headers;
-    if (origin === undefined || !(origins === '*' || allowed.has(origin))) {
-      next();
-      return;
-    }
-    response.setHeader('access-control-allow-origin', origins === '*' ? '*' : origin);
-    if (isPreflight(request)) answerPreflight(response);
-    else {
-      response.setHeader('access-control-expose-headers', EXPOSED);
-      next();
-    }
+    if (origin === undefined || !allowed.has(origin)) next();
+    else allow(request, response, origin, next);
   };
 }
 
+function allow(request: Request, response: Response, origin: string, next: NextFunction): void {
+  response.setHeader('access-control-allow-origin', origin);
+  if (isPreflight(request)) answerPreflight(response);
+  else {
+    response.setHeader('access-control-expose-headers', EXPOSED);
+    next();
+  }
+}
+
+/** Fetch, section 3.3.2: both fields make it one. */
 function isPreflight({ method, headers }: Request): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  if (method !== 'OPTIONS' || headers.origin === undefined) return false;
+  return headers['access-control-request-method'] !== undefined;
 }
 
 function answerPreflight(response: Response): void {

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DEFAULT_FIELDS } from './default-fields.js';
+import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
 
 /**
  * Answers a request that is for it, and says whether it was. What stands before everything else: it is
@@ -27,11 +29,11 @@ export function pathOf({ url = '' }: IncomingMessage): string {
 export function sendText(request: IncomingMessage, response: ServerResponse, answer: TextAnswer): void {
   const { status, headers, contentType, text } = allowed(request) ? answer : REFUSAL;
   response.writeHead(status, {
+    ...DEFAULT_FIELDS,
+    [REQUEST_ID_FIELD]: requestIdOf(request.headers),
     ...headers,
     'content-type': contentType,
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
   });
   response.end(text);
 }

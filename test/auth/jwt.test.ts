@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -102,6 +103,10 @@ function seconds(fromNow: number): number {
   return Math.floor(Date.now() / 1000) + fromNow;
 }
 
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
 describe('a JWT that is not good is refused as every other token', () => {
   const claimed = (claims: object) => provider.sign({ claims: { ...claims } });
   test.each<readonly [string, () => Promise<string> | string]>([
@@ -113,6 +118,19 @@ describe('a JWT that is not good is refused as every other token', () => {
     ['that never expires', () => claimed({ exp: undefined })],
     ['not yet valid', () => claimed({ nbf: seconds(60) })],
     ["that is nobody's", () => claimed({ sub: undefined })],
+    [
+      'whose end is no time',
+      () =>
+        provider.sign({
+          payload: JSON.stringify({ ...goodClaims(), exp: 0 }).replace('"exp":0', '"exp":1e400'),
+        }),
+    ],
+    ['whose end is too far for a clock', () => claimed({ exp: 1e300 })],
+    ['whose type is no text', () => provider.sign({ header: { typ: 5 } })],
+    ['whose header is null', () => `${encoded('null')}.${encoded('{}')}.AAAA`],
+    ['whose header is a list', () => `${encoded('[]')}.${encoded('{}')}.AAAA`],
+    ['whose payload is null', () => provider.sign({ payload: 'null' })],
+    ['whose key is named by a number', () => provider.sign({ header: { kid: 5 } })],
     ['of another type', () => provider.sign({ header: { typ: 'logout+jwt' } })],
     ['with a critical extension', () => provider.sign({ header: { crit: ['x'], x: 1 } })],
     [
@@ -141,6 +159,47 @@ describe('a JWT that is not good is refused as every other token', () => {
     const alone = await startTestService({ database });
     expect(await statusOf(alone, await provider.sign())).toBe(401);
     await alone.stop();
+  });
+});
+
+describe("a key of the provider's that cannot be used", () => {
+  const { publicKey: short } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  const UNUSABLE = [
+    { ...short.export({ format: 'jwk' }), kid: 'short', alg: 'RS256' },
+    { kty: 'RSA', e: 'AQAB', kid: 'without its modulus', alg: 'RS256' },
+    { kty: 'EC', crv: 'P-256', x: 'A'.repeat(43), y: 'B'.repeat(43), kid: 'off the curve', alg: 'ES256' },
+  ];
+  const naming = ({ kid, alg }: { kid: string; alg: string }) => {
+    const [header, payload] = [{ alg, kid }, goodClaims()].map((part) => encoded(JSON.stringify(part)));
+    return `${header}.${payload}.${'A'.repeat(86)}`;
+  };
+
+  test('makes a token that names it one that is not valid, counted as such; the log has one line for it', async () => {
+    const other = await startIdentityProvider();
+    const good = await other.sign();
+    other.web.serve({ body: JSON.stringify({ keys: [...(await other.publicKeys()), ...UNUSABLE] }) });
+    const asking = await trusting(other, { penaltyLimits: { failures: 2 * UNUSABLE.length, documents: 9 } });
+    for (const key of [...UNUSABLE, ...UNUSABLE]) {
+      const response = await ask(asking, naming(key));
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', detail: NOT_VALID });
+    }
+    expect(await statusOf(asking, naming({ kid: 'short', alg: 'RS256' }))).toBe(429);
+    const told = asking.logged.filter(({ level }) => level === 'warn' || level === 'error');
+    expect(told).toEqual(
+      UNUSABLE.map(({ kid }) =>
+        expect.objectContaining({
+          level: 'warn',
+          msg: "a key of the identity provider's cannot be used",
+          keyId: kid,
+        }),
+      ),
+    );
+    await asking.stop();
+    const patient = await trusting(other);
+    expect(await statusOf(patient, good), 'its other keys go on').toBe(200);
+    await patient.stop();
+    await other.web.close();
   });
 });
 

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { digestOf } from '../../src/auth/access-token.js';
+import { createJwtVerifier } from '../../src/auth/jwt-verifier.js';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { BoundedCache } from '../../src/model/bounded-cache.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
@@ -92,4 +94,33 @@ test('a token that was valid a moment ago is no longer known once it is refused'
   time.now += 1_000n;
   expect(await tokens.verify(token)).toBeNull();
   expect(tokens.knows(token)).toBe(false);
+});
+
+test('a flood of tokens that are not valid leaves nothing behind: only valid ones are kept, and not without end', async () => {
+  const kept = vi.spyOn(BoundedCache.prototype, 'set');
+  const told: unknown[] = [];
+  const tokens = createTokenVerifier(database.prisma, now);
+  const jwts = createJwtVerifier({
+    keys: () => {
+      throw new TypeError('no key that can be used');
+    },
+    issuer: 'https://id.example.com/',
+    audience: 'dms',
+    now,
+    onUnusableKey: (keyId) => told.push(keyId),
+  });
+  for (let index = 0; index < 1_000; index += 1) {
+    const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `key ${index}` })).toString('base64url');
+    const jwt = `${header}.${Buffer.from('{}').toString('base64url')}.AAAA`;
+    expect(await jwts.verify(jwt)).toBeNull();
+    expect(jwts.knows(jwt)).toBe(false);
+  }
+  for (let index = 0; index < 200; index += 1) {
+    const token = unknownToken();
+    expect(await tokens.verify(token)).toBeNull();
+    expect(tokens.knows(token)).toBe(false);
+  }
+  expect(kept).not.toHaveBeenCalled();
+  expect(told.length).toBeLessThanOrEqual(100);
+  kept.mockRestore();
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
+import { DEFAULT_FIELDS } from '../../src/http/default-fields.js';
 import { createHealth } from '../../src/http/health.js';
 import { startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
@@ -23,6 +24,19 @@ afterAll(async () => {
 });
 
 const probe = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${service.port}${path}`, init);
+
+test.each(['/livez', '/readyz', '/metrics'])(
+  '%s has the header fields of every answer, and a request id',
+  async (path) => {
+    for (const method of ['GET', 'POST']) {
+      const { headers } = await probe(path, { method });
+      expect(Object.fromEntries(headers)).toMatchObject(DEFAULT_FIELDS);
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    const asked = await probe(path, { headers: { 'x-request-id': 'mine' } });
+    expect(asked.headers.get('x-request-id')).toBe('mine');
+  },
+);
 
 describe.each(['/livez', '/readyz'])('%s', (path) => {
   test('says that all is well, to anyone, at the root whatever the base path, and to no cache', async () => {

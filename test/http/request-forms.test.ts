@@ -151,6 +151,68 @@ test('requests that are sent at once on one connection are answered in their ord
   expect([...answer.matchAll(/x-request-id: (p-\d)/g)].map(([, id]) => id)).toEqual(['p-1', 'p-2', 'p-3']);
 });
 
+describe('a body over 512 kB is refused on every path', () => {
+  const MOST = 512 * 1024;
+  const announced = (bytes: number) => `content-length: ${bytes}\r\n${CLOSE}${' '.repeat(bytes)}`;
+  const chunked = (bytes: number) =>
+    `transfer-encoding: chunked\r\n${CLOSE}${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n0\r\n\r\n`;
+
+  test.each([
+    `GET ${PATH}`,
+    `POST ${PATH}`,
+    'GET /',
+    'GET /nothing',
+    'GET /api/v1/openapi.json',
+    `OPTIONS ${PATH}`,
+  ])('%s', async (start) => {
+    for (const body of [announced, chunked]) {
+      const answer = await ask(`${start} HTTP/1.1\r\n${body(MOST + 1)}`);
+      expect(answer.status).toBe(413);
+      expect(answer.fields.get('connection')).toBe('close');
+      expect(JSON.parse(answer.body)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+    }
+  });
+
+  test('and by GraphQL in its own shape, while one of 512 kB is taken anywhere', async () => {
+    const refused = await ask(`GET /graphql HTTP/1.1\r\n${announced(MOST + 1)}`);
+    expect([refused.status, JSON.parse(refused.body).errors[0].extensions.code]).toEqual([
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ]);
+    for (const body of [announced, chunked]) {
+      expect((await ask(`GET ${PATH} HTTP/1.1\r\n${body(MOST)}`)).status).toBe(200);
+    }
+  });
+
+  test('before it has come, where its length is announced and the client waits', async () => {
+    expect((await ask(`GET ${PATH} HTTP/1.1\r\ncontent-length: 700000\r\n${CLOSE}`)).status).toBe(413);
+  });
+});
+
+describe('what is no HTTP', () => {
+  const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  const get = (target: string) => `GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`;
+
+  test('is refused after the answers to the requests that came before it at once', async () => {
+    const answer = await send(`${get(PATH)}GARBAGE\r\n\r\n`);
+    expect(statuses(answer)).toEqual(['200', '400']);
+    expect(answer).toContain('"domain":"example.com"');
+    expect(statuses(await send(`${get(PATH)}${get('/nothing')}${get(PATH)}GARBAGE\r\n\r\n`))).toEqual([
+      '200',
+      '404',
+      '200',
+      '400',
+    ]);
+  });
+
+  test('is refused in the place of the answer where it is in the body of a request', async () => {
+    const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
+    const broken = `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`;
+    expect(statuses(await send(broken))).toEqual(['400']);
+    expect(statuses(await send(`${get(PATH)}${broken}`))).toEqual(['200', '400']);
+  });
+});
+
 describe('the body of a GraphQL request', () => {
   const post = (fields: string, body: string) =>
     ask(`POST /graphql HTTP/1.1\r\n${fields}\r\n${CLOSE}${body}`);

@@ -173,6 +173,19 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     expect((await get(open, { origin: ALLOWED })).headers.get('vary')).not.toContain('Origin');
   });
 
+  test('all may where all are listed, and a cache has one answer for those who ask from a page and those who do not', async () => {
+    for (const path of [PATH, '/nothing', '/graphql', '/api/v1/openapi.json']) {
+      const asked = [{}, { origin: ALLOWED }].map(async (fields) => {
+        const { headers } = await get(open, { ...fields, 'x-request-id': 'same' }, path);
+        return [...headers].filter(([name]) => !['date', 'ratelimit'].includes(name));
+      });
+      const [plain = [], fromPage] = await Promise.all(asked);
+      expect(plain).toEqual(fromPage);
+      expect(plain).toContainEqual(['access-control-allow-origin', '*']);
+      expect(new Map(plain).get('access-control-expose-headers')).toContain('ETag');
+    }
+  });
+
   test.each([PATH, '/graphql'])(
     'are permitted tokens and conditions by a preflight, which needs no token: %s',
     async (path) => {

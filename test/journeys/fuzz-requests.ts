@@ -6,6 +6,8 @@ import { graphqlBodies, graphqlDocuments } from './fuzz-graphql.js';
 export interface FuzzRequest {
   readonly kind: string;
   readonly octets: Buffer;
+  /** That of a page, of what a page loads, or of a probe; absent: of none of them. */
+  readonly path?: string;
 }
 
 /** What a request is made of. Texts of the head are sent as UTF-8, whatever HTTP allows. */
@@ -135,6 +137,47 @@ const method = fc.oneof(
 
 const rest = fc.record({ method, target: restTarget, fields }).map((parts) => requestOf('REST', parts));
 
+/** Whatever the base path is answered with: pages, what they load, and probes. */
+const FIXED_PATHS = [
+  ...['/', '/graphiql', '/api/v1/docs', '/api/v1/openapi.json', '/.well-known/api-catalog'],
+  ...['/assets/swagger-ui/swagger-ui.css', '/assets/swagger-ui/swagger-ui-bundle.js'],
+  ...['/assets/graphiql/graphiql.css', '/assets/graphiql/json-worker.js', '/assets/graphiql/nothing.js'],
+  ...['/livez', '/readyz', '/metrics'],
+];
+
+const encodings = fc.oneof(
+  fc.constantFrom('gzip', 'br', 'identity', '*;q=0', 'gzip;q=0', 'identity;q=0', ';q=x', ''),
+  text,
+);
+
+const ranges = fc.oneof(
+  fc.constantFrom('bytes=0-3', 'bytes=-1', 'bytes=9-1', 'bytes=0-0,2-2', 'bytes=99999999999-', 'lines=1-2'),
+  text,
+);
+
+const fixedFields = fc
+  .tuple(
+    ...['if-match', 'if-none-match', 'if-unmodified-since', 'if-modified-since'].map((name) =>
+      sometimes(fc.tuple(fc.constant(name), conditional)),
+    ),
+    sometimes(fc.tuple(fc.constant('range'), ranges)),
+    sometimes(fc.tuple(fc.constant('accept-encoding'), encodings)),
+    rarely(fc.tuple(fc.constant('authorization'), authorization)),
+    rarely(fc.tuple(fc.constant('accept'), accept)),
+  )
+  .map((found) => found.filter((field) => field !== undefined));
+
+function sometimes<Value>(arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
+  return fc.option(arbitrary, { nil: undefined, freq: 2 });
+}
+
+const fixed = fc
+  .record({ method, path: fc.constantFrom(...FIXED_PATHS), query, fields: fixedFields })
+  .map(({ method: name, path, query: after, fields: some }) => ({
+    ...requestOf('fixed', { method: name, target: `${path}${after}`, fields: some }),
+    path,
+  }));
+
 const CONTENT_TYPES = [
   'application/json',
   'application/json; charset=utf-8',
@@ -202,6 +245,7 @@ const notHttp = fc
 /** Any request that a client with bad intentions, or a bad day, could send. */
 export const fuzzRequests: fc.Arbitrary<FuzzRequest> = fc.oneof(
   { weight: 10, arbitrary: rest },
+  { weight: 4, arbitrary: fixed },
   { weight: 8, arbitrary: graphqlPost },
   { weight: 3, arbitrary: graphqlGet },
   { weight: 1, arbitrary: notHttp },

@@ -60,16 +60,27 @@ const CODES = new Set([
 const INSIDE =
   /node_modules|\bat \S+ \(|\bat (?:async )?(?:file|node):|prisma|\.[jt]s:\d+|pg_|ECONN|SQLSTATE|TypeError|RangeError|Maximum call stack|Cannot read|is not a function|relation "/i;
 
+/** What is right with 200 where the answer is no JSON of the API: the media type by the path. */
+const PAGES: readonly (readonly [paths: RegExp, type: RegExp])[] = [
+  [/^\/(?:graphiql|api\/v1\/docs)?$/, /^text\/html; charset=utf-8$/],
+  [/^\/assets\/.*\.css$/, /^text\/css; charset=utf-8$/],
+  [/^\/assets\/.*\.js$/, /^text\/javascript; charset=utf-8$/],
+  [/^\/api\/v1\/openapi\.json$/, /^application\/(?:json|[\w.+-]*openapi\+json)/],
+  [/^\/metrics$/, /^text\/plain/],
+];
+
 /** What is wrong with an answer; undefined: nothing. */
-function wrongWith(response: RawResponse | undefined): string | undefined {
+function wrongWith(response: RawResponse | undefined, path: string | undefined): string | undefined {
   // Who is refused in the middle of a request may see the connection end before the answer.
   if (response === undefined) return undefined;
   const { status, fields, body } = response;
   if (status >= 500) return `the status ${status}`;
+  if (fields.get('x-request-id') === undefined) return 'no x-request-id';
   const type = fields.get('content-type') ?? '';
+  const page = PAGES.find(([paths]) => path !== undefined && paths.test(path));
+  if (status === 200 && page !== undefined) return page[1].test(type) ? undefined : `the media type ${type}`;
   if (/html/i.test(type) || /<html|<!doctype/i.test(body.replaceAll('<!DOCTYPE html>', ''))) return 'HTML';
   if (INSIDE.test(body)) return 'a message from the inside';
-  if (fields.get('x-request-id') === undefined) return 'no x-request-id';
   return body === '' ? undefined : wrongWithJson(type, body);
 }
 
@@ -106,7 +117,7 @@ async function send(
   const response = await sendRaw(port, request.octets);
   const outcome = `${request.kind} ${response?.status ?? 'closed'}`;
   tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
-  const wrong = wrongWith(response);
+  const wrong = wrongWith(response, request.path);
   if (wrong === undefined) return undefined;
   return {
     wrong,

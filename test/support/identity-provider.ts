@@ -1,4 +1,4 @@
-import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { startHttpServer, type WebServer } from './web-server.js';
 
 export const ISSUER = 'https://id.example.com/';
@@ -8,6 +8,8 @@ export const AUDIENCE = 'dms';
 export interface TestJwt {
   /** Claims in the place of a good token's; undefined: without that claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** The claims as they are written, in the place of all others. */
+  readonly payload?: string;
   readonly header?: Readonly<Record<string, unknown>>;
   /** Which of the provider's keys signs: its `kid`. */
   readonly key?: string;
@@ -24,6 +26,8 @@ export interface IdentityProvider {
   /** Makes a key, which signs by its `kid`; it is served from now on, unless told otherwise. */
   addKey(kid: string, algorithm?: string, served?: boolean): Promise<void>;
   removeKey(kid: string): Promise<void>;
+  /** The keys that are served (RFC 7517, section 4). */
+  publicKeys(): Promise<object[]>;
   /** A public key as text (RFC 7468, section 13). */
   publicKeyText(kid: string): Promise<string>;
   sign(token?: TestJwt): Promise<string>;
@@ -39,10 +43,12 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     if (pair === undefined) throw new Error(`no key ${kid}`);
     return pair;
   };
-  const serve = async () => {
-    const keys = await Promise.all(
+  const publicKeys = () =>
+    Promise.all(
       [...served].map(async (kid) => ({ ...(await exportJWK(pairOf(kid).publicKey)), kid, use: 'sig' })),
     );
+  const serve = async () => {
+    const keys = await publicKeys();
     web.serve({ fields: [['content-type', 'application/jwk-set+json']], body: JSON.stringify({ keys }) });
   };
   const provider: IdentityProvider = {
@@ -58,11 +64,17 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
       served.delete(kid);
       await serve();
     },
+    publicKeys,
     publicKeyText: (kid) => exportSPKI(pairOf(kid).publicKey),
-    async sign({ claims = {}, header = {}, key = 'first' } = {}) {
+    async sign({ claims = {}, payload, header = {}, key = 'first' } = {}) {
       const { privateKey, algorithm } = pairOf(key);
+      const fields = { alg: algorithm, kid: key, typ: 'at+jwt', ...header };
+      if (payload !== undefined) {
+        const octets = new TextEncoder().encode(payload);
+        return new CompactSign(octets).setProtectedHeader(fields).sign(privateKey);
+      }
       return new SignJWT(goodClaims(claims))
-        .setProtectedHeader({ alg: algorithm, kid: key, typ: 'at+jwt', ...header })
+        .setProtectedHeader(fields)
         .sign(privateKey, { crit: { x: true } });
     },
   };
