@@ -16,7 +16,7 @@ const STATUS_400 =
 const NO_FORMS =
   'a GET without a header that only scripts of the same site may set is refused: it may come from a page of another site';
 
-/** The recommendations that are not followed, and why: see "GraphQL over HTTP" in the README. */
+/** The recommendations that are not followed, and why: see "GraphQL over HTTP" in docs/graphql.md. */
 const NOT_FOLLOWED: Readonly<Record<string, string>> = {
   '572B': STATUS_400,
   FDE2: STATUS_400,
