@@ -42,6 +42,7 @@ test('a client that goes away is seen by each of the requests that it has sent a
   const closed = Promise.all(responses.map((response) => once(response, 'close')));
   socket.destroy();
   await closed;
+  await server.close();
   expect(responses.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
   expect(closings).toEqual([1, 1, 1]);
 });
