@@ -62,7 +62,7 @@ const restTarget = fc
   )
   .map((parts) => parts.join(''))
   // The start page is for people, and HTML.
-  .filter((target) => !/^\/(\?|$)/.test(target));
+  .filter((target) => !/^\/([?#]|$)/.test(target));
 
 const TOKEN = `dms_${'A'.repeat(43)}`;
 const JWT = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.';
