@@ -1,4 +1,4 @@
-import express, { type Express, type Handler } from 'express';
+import express, { type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
@@ -11,6 +11,7 @@ import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
 import { identifyRequests } from './identify-requests.js';
 import { answerErrors, refuseUnknownPaths } from './last-resort.js';
+import { limitBodies } from './limit-body.js';
 import { logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
@@ -57,8 +58,9 @@ export function createApp(options: AppOptions): Express {
   app.use(identifyRequests);
   app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing, redact }));
   const variesByOrigin = corsOrigins !== '*' && corsOrigins.length > 0;
-  app.use(beginResponses({ variesByOrigin, readsBody: (path) => path === graphqlPath }));
+  app.use(beginResponses({ variesByOrigin }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
+  app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   app.use(authenticateRequests(authenticate, failures));
   app.use(answerPages(basePath, tokenRequired));
   app.use(`${basePath}/api/v1`, restHandler(rest));
@@ -71,6 +73,11 @@ export function createApp(options: AppOptions): Express {
 
 function restHandler(rest: RestHandler): Handler {
   return (request, response) => rest(request, response, request.path, request.viewer);
+}
+
+/** What GraphQL reads the body of. */
+function isJsonPost(request: Request): boolean {
+  return request.method === 'POST' && request.is('application/json') !== false;
 }
 
 /** What GraphQL's own parts log of a request carries its id. */

@@ -1,33 +1,22 @@
 import type { Handler, Response } from 'express';
 import { compressResponse } from './compress-response.js';
 import { defaultFields } from './default-fields.js';
-import { limitBody } from './limit-body.js';
 import { asksForMethods, requireHost } from './request-head.js';
-
-/** What the answers of a service differ by. */
-export interface BeginOptions {
-  /** Whether the answer is another for another site's page. */
-  readonly variesByOrigin: boolean;
-  /** Whether who answers at a path, with the base path, reads the request's body, and bounds it. */
-  readonly readsBody: (path: string) => boolean;
-}
 
 /**
  * What is done for every request alike: the fields of its answer, its content coding, and the refusal of
  * what is no proper request. It is one stage, since a stage costs more than each of these.
+ *
+ * @param variesByOrigin Whether the answer is another for another site's page.
  */
-export function beginResponses({ variesByOrigin, readsBody }: BeginOptions): Handler {
+export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }): Handler {
   const setFields = defaultFields(variesByOrigin);
   return (request, response, next) => {
     setFields(response);
     compressResponse(request, response);
     requireHost(request);
-    const begin = (error?: unknown) => {
-      if (error !== undefined) next(error);
-      else if (asksForMethods(request)) sendMethods(response);
-      else next();
-    };
-    if (!limitBody(request, response, begin, readsBody)) begin();
+    if (asksForMethods(request)) sendMethods(response);
+    else next();
   };
 }
 

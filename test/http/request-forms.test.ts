@@ -164,12 +164,13 @@ describe('a body over 512 kB is refused on every path', () => {
     'GET /nothing',
     'GET /api/v1/openapi.json',
     `OPTIONS ${PATH}`,
+    'PUT /graphql',
   ])('%s', async (start) => {
     for (const body of [announced, chunked]) {
       const answer = await ask(`${start} HTTP/1.1\r\n${body(MOST + 1)}`);
       expect(answer.status).toBe(413);
       expect(answer.fields.get('connection')).toBe('close');
-      expect(JSON.parse(answer.body)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+      expect(answer.body).toContain('"code":"PAYLOAD_TOO_LARGE"');
     }
   });
 

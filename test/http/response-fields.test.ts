@@ -155,6 +155,18 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     expect(headers.get('access-control-allow-origin')).toBe(ALLOWED);
   });
 
+  test('a body that is too large is refused in words that the page may read', async () => {
+    for (const { url } of [service, open]) {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { origin: ALLOWED, 'content-type': 'application/json' },
+        body: ' '.repeat(600_000),
+      });
+      expect(response.status).toBe(413);
+      expect(response.headers.get('access-control-allow-origin')).toBe(url === open.url ? '*' : ALLOWED);
+    }
+  });
+
   test.each(['https://other.example', 'https://app.example.evil.example', 'http://app.example', 'null'])(
     'may not where it is not: %s',
     async (origin) => {
