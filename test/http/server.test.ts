@@ -15,15 +15,18 @@ afterEach(async () => {
   for (const end of cleanUp.splice(0)) await end();
 });
 
+/** A server that leaves the answering to the test: `asked` gives the response to the first request. */
+async function startAsked() {
+  const requests = new EventEmitter();
+  const asked = once(requests, 'request');
+  const answer = (_request: unknown, response: unknown) => requests.emit('request', response);
+  const server = await startHttpServer(answer, { host: '127.0.0.1', port: 0, log });
+  return { server, asked };
+}
+
 describe('closing', () => {
   test('takes no more connections, and answers the request under way first', async () => {
-    const requests = new EventEmitter();
-    const asked = once(requests, 'request');
-    const server = await startHttpServer((_request, response) => requests.emit('request', response), {
-      host: '127.0.0.1',
-      port: 0,
-      log,
-    });
+    const { server, asked } = await startAsked();
     const socket = connect(server.port, '127.0.0.1');
     const received = text(socket);
     socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -85,13 +88,7 @@ describe('a connection is closed', () => {
 });
 
 test('a client that closes its side after the request counts as gone at once', async () => {
-  const requests = new EventEmitter();
-  const asked = once(requests, 'request');
-  const server = await startHttpServer((_request, response) => requests.emit('request', response), {
-    host: '127.0.0.1',
-    port: 0,
-    log,
-  });
+  const { server, asked } = await startAsked();
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
   const received = text(socket);
   socket.end('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
