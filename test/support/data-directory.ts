@@ -27,5 +27,6 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
 export async function removeDataDirectory(dataDirectory: string): Promise<void> {
   const owner = await ownerOf(dataDirectory).catch(() => null);
   if (owner !== null) await ended(owner);
-  await rm(dataDirectory, { recursive: true, force: true });
+  // A user that left while it started a new owner leaves a process that still writes its first files.
+  await rm(dataDirectory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
