@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
+import type { Connections } from './connections.js';
 import { DEFAULT_FIELDS } from './default-fields.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
 
@@ -16,23 +17,17 @@ interface Refusal {
   readonly fields?: readonly string[];
 }
 
-/** A request, and what answers it. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 /**
  * Answers what is not HTTP enough to become a request, in the shape that all other refusals have. There
  * is no request then, and so no Accept to look at. Whole requests that came before it on the same connection
- * are answered first (RFC 9112, section 9.3.2).
+ * are answered first (RFC 9112, section 9.3.2), and none has two answers.
  */
-export function answerClientErrors(server: Server, log: Logger): void {
-  const inHandOf = followExchanges(server);
+export function answerClientErrors(server: Server, connections: Connections, log: Logger): void {
   const refused = new WeakSet<Duplex>();
+  const unansweredOf = (socket: Duplex) => [...(connections.get(socket)?.unanswered ?? [])];
   const refuse = (code: string | undefined, socket: Duplex) => {
-    const midway = inHandOf(socket).some(({ response }) => response.headersSent);
-    if (!socket.writable || midway) {
+    const midway = unansweredOf(socket).some(({ headersSent }) => headersSent);
+    if (!socket.writable || midway || isAnswered(connections.get(socket)?.latest)) {
       socket.destroy();
       return;
     }
@@ -46,7 +41,7 @@ export function answerClientErrors(server: Server, log: Logger): void {
     if (refused.has(socket)) return;
     refused.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
-    else afterAnswers(inHandOf(socket), () => refuse(code, socket));
+    else afterAnswers(unansweredOf(socket), () => refuse(code, socket));
   });
   // Node.js would close the connection without a word.
   server.on('connect', (request: IncomingMessage, socket) => {
@@ -56,25 +51,16 @@ export function answerClientErrors(server: Server, log: Logger): void {
   });
 }
 
-/** Gives, of a connection, what has not been answered to the end. */
-function followExchanges(server: Server): (socket: Duplex) => readonly Exchange[] {
-  const inHand = new WeakMap<Duplex, Set<Exchange>>();
-  const follow = (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = { request, response };
-    const exchanges = inHand.get(request.socket) ?? new Set();
-    inHand.set(request.socket, exchanges.add(exchange));
-    response.once('close', () => exchanges.delete(exchange));
-  };
-  server.on('request', follow);
-  server.on('checkExpectation', follow);
-  return (socket) => [...(inHand.get(socket) ?? [])];
+/** Whether the rest of a request's body is what the error is about, and the request has its answer already. */
+function isAnswered(latest: ServerResponse | undefined): boolean {
+  return latest?.writableFinished === true && !latest.req.complete;
 }
 
 /** Responses go in their requests' order. A request that is not whole is what the error is about. */
-function afterAnswers(exchanges: readonly Exchange[], then: () => void): void {
-  const last = exchanges.findLast(({ request }) => request.complete);
+function afterAnswers(unanswered: readonly ServerResponse[], then: () => void): void {
+  const last = unanswered.findLast(({ req }) => req.complete);
   if (last === undefined) then();
-  else last.response.once('close', then);
+  else last.once('close', then);
 }
 
 function refusalOf(code: string | undefined): Refusal {

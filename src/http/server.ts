@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import { answerClientErrors } from './client-errors.js';
+import { followConnections } from './connections.js';
 import { drainable } from './drain.js';
-import { closeQueuedResponses } from './queued-responses.js';
 import { readTarget } from './request-head.js';
 import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
@@ -54,13 +54,13 @@ export async function startHttpServer(
     listener(request, response);
   };
   const server = createServer(optionsOf(timeLimits));
-  const drain = drainable(server);
-  closeQueuedResponses(server);
+  const connections = followConnections(server);
+  const drain = drainable(server, connections);
   server.on('request', answer);
   server.setTimeout(timeLimits.silence);
   // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
   server.on('checkExpectation', answer);
-  answerClientErrors(server, log);
+  answerClientErrors(server, connections, log);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });

@@ -67,6 +67,27 @@ describe('a connection is closed', () => {
     await server.close();
   });
 
+  test('without a second answer when the body of an answered request does not come to its end', async () => {
+    const server = await start((_request, response) => response.end('done'), { header: 200, request: 200 });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf');
+    const received = await text(socket);
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    await server.close();
+  });
+
+  test('with a 408 when the body of a request that waits for it does not come to its end', async () => {
+    const server = await start(
+      (request, response) => request.resume().on('end', () => response.end('done')),
+      { header: 200, request: 200 },
+    );
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf');
+    const received = await text(socket);
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 408']);
+    await server.close();
+  });
+
   test('when the client reads nothing of a long answer', async () => {
     const responses = new EventEmitter();
     const cut = once(responses, 'close');
