@@ -9,6 +9,7 @@ import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import { createGraphqlDoor, type GraphqlDoor } from './graphql/execute.js';
+import type { OnInternalError } from './graphql/format-error.js';
 import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
@@ -24,7 +25,7 @@ import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metr
 import type { Logger } from './telemetry/logging.js';
 import { redactorOf } from './telemetry/redact.js';
 import { createRefusalMetrics, type RefusalMetrics } from './telemetry/refusal-metrics.js';
-import { currentRequestId } from './telemetry/request-id.js';
+import { currentRequest, type LoggedRequest } from './telemetry/request-id.js';
 import { createRequestMetrics } from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
@@ -100,18 +101,30 @@ function graphqlOf(
 ): Promise<GraphqlServer> {
   const { settings, log, knownOperations } = parts;
   const { documents } = settings.penaltyLimits;
-  const onInternalError = (error: unknown) => {
-    refusals.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
-    log.error({ requestId: currentRequestId(), err: error }, 'request failed');
-  };
   return createGraphqlServer(doorOf(parts, limiters, refusals), {
-    onInternalError,
+    onInternalError: logFailures(log, refusals),
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
     maxCost: settings.graphql.maxCost,
     knownOperations,
     documents: limiters.penalties('documents', documents, () => refusals.rateLimited('documents')),
   });
+}
+
+/** Logs and counts what clients are not told. */
+function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
+  const withoutDatabase = new WeakSet<LoggedRequest>();
+  return (error) => {
+    const unavailable = isDatabaseFailure(error);
+    refusals.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
+    const request = currentRequest();
+    if (unavailable && request !== undefined) {
+      // Each of a request's domains fails alike, and the log should not grow when the database is slow.
+      if (withoutDatabase.has(request)) return;
+      withoutDatabase.add(request);
+    }
+    log.error({ ...request, err: error }, 'request failed');
+  };
 }
 
 function doorOf(

@@ -5,21 +5,21 @@ import { askedOperation, searchOf } from './asked-operation.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { AskedOperation, QueryLimits } from './limits/query-limits.js';
 import { QueryTooComplexError } from './limits/refuse.js';
-import { mediaTypeFor } from './media-type.js';
+import { JSON_RESPONSE, mediaTypeFor } from './media-type.js';
 import { refusal } from './refusal.js';
 import type { GraphqlServer } from './server.js';
 
 /**
  * Answers any GraphQL request, right or wrong.
  *
- * @param request One that does not get the page.
+ * @param request One that does not get the page, and takes a response.
  */
 export async function answerByApollo(
   { apollo, door, limits, persisted }: GraphqlServer,
   request: Request,
   viewer: Viewer,
 ): Promise<HttpAnswer> {
-  const mediaType = mediaTypeFor(request);
+  const mediaType = mediaTypeFor(request) ?? JSON_RESPONSE;
   const asked = askedOperation(request, persisted);
   const cost = asked === undefined ? undefined : costOrRefusal(limits, asked, mediaType);
   if (typeof cost === 'object') return cost;
@@ -57,7 +57,7 @@ function wholeAnswer({ status = 200, headers, body }: HTTPGraphQLResponse): Http
 function costOrRefusal(
   limits: QueryLimits,
   asked: AskedOperation,
-  mediaType: string | undefined,
+  mediaType: string,
 ): HttpAnswer | number | undefined {
   try {
     return limits.costOf(asked);
@@ -80,11 +80,8 @@ function withCodeOf(status: number, body: string): string {
   return code === undefined ? body : body.replace('"code":"BAD_REQUEST"', `"code":"${code}"`);
 }
 
-/** What a client that takes no response accepts. */
-const NOTHING = '*/*;q=0';
-
 /** Apollo Server is told what was chosen, so that it chooses nothing else, and no page. */
-function headersOf(request: Request, mediaType = NOTHING): HeaderMap {
+function headersOf(request: Request, mediaType: string): HeaderMap {
   const headers = new HeaderMap();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);

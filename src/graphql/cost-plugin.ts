@@ -9,8 +9,8 @@ export interface ExaminedContext extends RequestContext {
   readonly examined: boolean;
   /** What the request costs; undefined where the document does not say which operation is meant. */
   readonly cost: number | undefined;
-  /** What the response is written in; undefined: nothing that the client takes. */
-  readonly mediaType: string | undefined;
+  /** What the response is written in. */
+  readonly mediaType: string;
 }
 
 const NOT_FOUND = 'PERSISTED_QUERY_NOT_FOUND';

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { BoundedCache } from '../model/bounded-cache.js';
 
 /** What all clients know. */
 export const JSON_RESPONSE = 'application/json; charset=utf-8';
@@ -19,13 +20,21 @@ const WITH_PAGE = [
   'text/html',
 ];
 
+/** What was found for a field Accept: clients send few different ones, and it takes a while. */
+const found = new BoundedCache<string, string | undefined>(1_000);
+
 /**
  * The media type that the client takes a response in, as Apollo Server finds it.
  *
  * @returns The value of `Content-Type`; undefined: the client takes none.
  */
 export function mediaTypeFor(request: Request): string | undefined {
-  return request.accepts(OF_RESPONSE) || undefined;
+  const { accept } = request.headers;
+  if (accept === undefined) return JSON_RESPONSE;
+  if (found.has(accept)) return found.get(accept);
+  const mediaType = request.accepts(OF_RESPONSE) || undefined;
+  found.set(accept, mediaType);
+  return mediaType;
 }
 
 /** Whether a GET takes a page rather than a response, as Apollo Server finds it. */

@@ -24,7 +24,7 @@ export function graphqlMiddleware(
 ): RequestHandler {
   const readBody = express.json({ limit: BODY_LIMIT });
   return (request, response, next) => {
-    const refusedAtOnce = refusalOfHead(request);
+    const refusedAtOnce = refusalOfHead(request, server.sandbox);
     if (refusedAtOnce !== undefined) {
       send(response, refusedAtOnce);
       return;

@@ -14,17 +14,19 @@ const HOW_TO_ASK =
  *
  * OPTIONS is answered as Express answers it: with the methods there are, and no permission for pages of
  * other sites.
+ *
+ * @param sandbox Whether a browser gets Apollo Sandbox.
  */
-export function refusalOfHead(request: Request): HttpAnswer | undefined {
+export function refusalOfHead(request: Request, sandbox: boolean): HttpAnswer | undefined {
   const refused = (status: number, code: string, message: string) =>
     refusal(status, code, message, { mediaType: mediaTypeFor(request) });
   switch (request.method) {
     case 'GET':
     case 'HEAD':
-      return undefined;
+      return getsPage(request, sandbox) ? undefined : refusalOfAccept(request);
     case 'POST':
       return isJson(request.headers['content-type'])
-        ? undefined
+        ? refusalOfAccept(request)
         : refused(415, 'UNSUPPORTED_MEDIA_TYPE', `The body is not declared as JSON. ${HOW_TO_ASK}.`);
     case 'OPTIONS':
       return { status: 200, headers: new Map([['allow', ALLOWED]]), body: '' };
@@ -33,6 +35,14 @@ export function refusalOfHead(request: Request): HttpAnswer | undefined {
       return { ...rest, headers: new Map([...headers, ['allow', ALLOWED]]) };
     }
   }
+}
+
+/** Nothing is executed whose answer the client does not take (RFC 9110, section 15.5.7). */
+function refusalOfAccept(request: Request): HttpAnswer | undefined {
+  if (mediaTypeFor(request) !== undefined) return undefined;
+  const message =
+    'The field Accept takes no response to GraphQL: send application/json or application/graphql-response+json in it.';
+  return refusal(406, 'NOT_ACCEPTABLE', message);
 }
 
 /**

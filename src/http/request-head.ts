@@ -4,11 +4,17 @@ import { PublicError } from '../model/errors.js';
 
 /**
  * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is answered: the path.
- * A router remembers the first form that it sees, so this comes before.
+ * A fragment has no place in a target, and clients leave it out: it is passed over. A router remembers the
+ * first form that it sees, so this comes before.
  */
 export function readTarget(request: IncomingMessage): void {
   const { url = '' } = request;
-  if (url.startsWith('/') || !URL.canParse(url)) return;
+  if (url.startsWith('/')) {
+    const fragment = url.indexOf('#');
+    if (fragment !== -1) request.url = url.slice(0, fragment);
+    return;
+  }
+  if (!URL.canParse(url)) return;
   const { pathname, search } = new URL(url);
   request.url = pathname + search;
 }

@@ -258,6 +258,35 @@ describe('what is wrong with a request is said with a code', () => {
     expect(response.body.errors[0].extensions.code).toBe('UNSUPPORTED_MEDIA_TYPE');
   });
 
+  test.each(['get', 'post'] as const)(
+    '406 NOT_ACCEPTABLE where its answer would not be taken, and by %s nothing is executed',
+    async (method) => {
+      const { app } = await serve({ limit: 1 });
+      const ask = (accept: string) => {
+        const body = { query: '{ domain(name: "a.example") { name } }' };
+        const request = supertest(app)[method]('/graphql').set('apollo-require-preflight', 'yes');
+        return (method === 'get' ? request.query(body) : request.send(body)).set('accept', accept);
+      };
+      const refused = await ask('image/png, application/json;q=0');
+      expect([refused.status, refused.headers['content-type']]).toEqual([
+        406,
+        'application/json; charset=utf-8',
+      ]);
+      expect(refused.body).toEqual({
+        errors: [
+          {
+            message:
+              'The field Accept takes no response to GraphQL: send application/json or application/graphql-response+json in it.',
+            extensions: { code: 'NOT_ACCEPTABLE' },
+          },
+        ],
+      });
+      // The one request that the budget allows is still there.
+      expect((await ask('application/json')).body.data).toEqual({ domain: { name: 'a.example' } });
+      expect((await ask('application/json')).body.errors[0].extensions.code).toBe('RATE_LIMITED');
+    },
+  );
+
   test.each([
     ['*/*', '/graphql'],
     [undefined, '/graphql'],

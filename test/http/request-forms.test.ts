@@ -56,6 +56,17 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
     },
   );
 
+  test('what is written as a fragment is passed over, and the answer has the shape of its path', async () => {
+    expect((await ask(`GET ${PATH}#x HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
+    const refused = await ask(`DELETE /graphql#x?y HTTP/1.1\r\n${CLOSE}`);
+    expect(JSON.parse(refused.body)).toMatchObject({
+      errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }],
+    });
+    const token = 'authorization: Bearer unknown';
+    const thrown = await ask(`GET /graphql#x HTTP/1.1\r\n${token}\r\n${CLOSE}`);
+    expect(JSON.parse(thrown.body)).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+  });
+
   test('OPTIONS * tells what the server can do (RFC 9110, section 9.3.7)', async () => {
     const { status, fields, body } = await ask(`OPTIONS * HTTP/1.1\r\n${CLOSE}`);
     expect([status, fields.get('allow'), body]).toEqual([204, 'GET, HEAD, POST', '']);

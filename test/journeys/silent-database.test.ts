@@ -44,6 +44,26 @@ test('a database that is connected and silent gives 503 with Retry-After through
   expect((await fetch(address)).status).toBe(200);
 });
 
+test('a request of which every domain fails with the database is one line of the log', async () => {
+  const aliases = Array.from(
+    { length: 20 },
+    (_, place) => `a${place}: domain(name: "${place}.example") { name }`,
+  );
+  const requestId = 'all-domains-fail';
+  await whileLocked(home.pool, async () => {
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': requestId },
+      body: JSON.stringify({ query: `{ ${aliases.join(' ')} }` }),
+    });
+    expect(await response.json()).toMatchObject({ errors: { length: 20 } });
+  });
+  const lines = service.logged.filter(
+    (line) => line['requestId'] === requestId && line['msg'] === 'request failed',
+  );
+  expect(lines).toHaveLength(1);
+});
+
 test('a database that is closed while a query is never answered closes all the same', async () => {
   const other = await openDatabase(home.options);
   const client = await other.pool.connect();

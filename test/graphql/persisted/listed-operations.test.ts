@@ -141,7 +141,7 @@ test('an operation of the list costs what its variables say, and has the same ma
 test('there is no Sandbox where only the operations of a list are answered', async () => {
   const service = await start(MANIFEST);
   try {
-    const response = await fetch(`${service.url}/graphql`, { headers: { accept: 'text/html' } });
+    const response = await fetch(`${service.url}/graphql`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
     expect(response.status).toBe(400);
     // The start page says so.
     const page = await (await fetch(`${service.url}/`)).text();
