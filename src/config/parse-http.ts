@@ -15,7 +15,10 @@ export function parseCorsOrigins(name: string, value: string): '*' | readonly st
 
 function requireOrigin(name: string, value: string, part: string): void {
   const url = URL.canParse(part) ? new URL(part) : null;
-  if (url !== null && url.origin === part) return;
+  if (url !== null && url.origin === part && !part.includes('*')) return;
+  if (part.includes('*')) {
+    throw badSetting(name, value, `${part} names no single origin; name each one, or write * alone for all`);
+  }
   const known = url !== null && url.origin !== 'null';
   const advice = known
     ? `write ${url.origin} in the place of ${part}`

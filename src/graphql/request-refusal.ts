@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import type { HttpAnswer } from './http-answer.js';
 import { mediaTypeFor, prefersPage } from './media-type.js';
+import { isRecord } from './plain-request.js';
 import { refusal } from './refusal.js';
 
 /** The methods that GraphQL is asked by (RFC 9110, section 9). */
@@ -55,7 +56,8 @@ export function refusalOfNothing(request: Request, sandbox: boolean): HttpAnswer
   const refused = (message: string) =>
     refusal(400, 'BAD_REQUEST', message, { mediaType: mediaTypeFor(request) });
   if (request.method === 'POST') {
-    return isEmpty(request.body) ? refused(`The body is empty. ${HOW_TO_ASK}.`) : undefined;
+    const reason = reasonAgainst(request.body);
+    return reason === undefined ? undefined : refused(`${reason} ${HOW_TO_ASK}.`);
   }
   if (request.query['query'] || request.query['extensions']) return undefined;
   const page = sandbox ? ', or open this address in a browser' : '';
@@ -66,8 +68,10 @@ function isJson(contentType = ''): boolean {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
-function isEmpty(body: unknown): boolean {
-  return typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+/** Why a body is refused that asks for nothing, or for several things at once. */
+function reasonAgainst(body: unknown): string | undefined {
+  if (Array.isArray(body)) return 'The body is a list: one request holds one operation.';
+  return isRecord(body) && Object.keys(body).length > 0 ? undefined : 'The body has no query.';
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
+import { GraphQLError, OperationTypeNode } from 'graphql';
 import type { Penalties } from '../rates/penalties.js';
 import { costPlugin, type ExaminedContext } from './cost-plugin.js';
 import type { GraphqlDoor } from './execute.js';
@@ -80,6 +81,7 @@ export async function createGraphqlServer(
       ...REPORTING_DISABLED,
       sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
       logPlugin(onInternalError),
+      readOnlyPlugin,
       retryAfterPlugin,
       costPlugin,
     ],
@@ -105,6 +107,19 @@ function ignore(): void {}
 function logPlugin(onInternalError: OnInternalError): ApolloServerPlugin {
   return { unexpectedErrorProcessingRequest: async ({ error }) => onInternalError(error) };
 }
+
+/** The schema has no mutations, which validation does not tell. */
+const readOnlyPlugin: ApolloServerPlugin<ExaminedContext> = {
+  requestDidStart: async () => ({
+    didResolveOperation: async ({ operation: resolved }) => {
+      const operation = resolved?.operation;
+      if (operation === undefined || operation === OperationTypeNode.QUERY) return;
+      throw new GraphQLError(`This service is read-only: it has queries, and no ${operation}s.`, {
+        extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400 } },
+      });
+    },
+  }),
+};
 
 const retryAfterPlugin: ApolloServerPlugin = {
   requestDidStart: async () => ({

@@ -23,7 +23,7 @@ export interface AppOptions {
   readonly basePath: string;
   /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
   readonly tokenRequired: boolean;
-  /** Whether `/graphql` opens Apollo Sandbox in a browser: the start page says so. */
+  /** Whether any query is answered, so that Sandbox and GraphiQL are of use: the pages say so. */
   readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   app.use(authenticateRequests(authenticate, failures));
-  app.use(answerPages(basePath, tokenRequired));
+  app.use(answerPages({ basePath, tokenRequired, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));

@@ -20,7 +20,8 @@ describe('CORS_ORIGINS', () => {
     ['https://bücher.example', 'write https://xn--bcher-kva.example in the place of https://bücher.example'],
     ['app.example', 'app.example is no origin; write origins between commas'],
     ['null', 'null is no origin'],
-    ['*,https://app.example', '* is no origin'],
+    ['*,https://app.example', '* names no single origin; name each one, or write * alone for all'],
+    ['https://*.app.example', 'https://*.app.example names no single origin; name each one'],
     ['file:///x', 'file:///x is no origin'],
   ])('%s stops the start with the advice: %s', (value, advice) => {
     expect(() => corsOrigins(value)).toThrow(UsageError);

@@ -136,7 +136,8 @@ describe('what is wrong with a request is said with a code', () => {
     [400, 'GRAPHQL_VALIDATION_FAILED', '{ domain { name } }', {}],
     [400, 'BAD_USER_INPUT', NAME, { name: 7 }],
     [200, 'BAD_USER_INPUT', 'query ($n: String = "a.example") { domain(name: $n) { name } }', { n: null }],
-    [200, 'OPERATION_RESOLUTION_FAILURE', 'mutation { forget }', {}],
+    [400, 'GRAPHQL_VALIDATION_FAILED', 'mutation { forget }', {}],
+    [400, 'GRAPHQL_VALIDATION_FAILED', 'subscription { domain }', {}],
     [400, 'OPERATION_RESOLUTION_FAILURE', 'query A { __typename } query B { __typename }', {}],
     [400, 'QUERY_TOO_COMPLEX', `{ ${'__typename '.repeat(30_000)} }`, {}],
     [400, 'QUERY_TOO_COMPLEX', fragmentBomb(), {}],
@@ -309,11 +310,16 @@ describe('what is wrong with a request is said with a code', () => {
     });
   });
 
-  test.each(['', '{}'])('400 for the empty body %j, and what to send', async (body) => {
+  test.each([
+    ['', 'The body has no query.'],
+    ['{}', 'The body has no query.'],
+    ['[]', 'The body is a list: one request holds one operation.'],
+    ['[{"query":"{ __typename }"}]', 'The body is a list: one request holds one operation.'],
+  ])('400 for the body %j: %s And what to send', async (body, reason) => {
     const { app } = await serve();
     const response = await supertest(app).post('/graphql').set('content-type', 'application/json').send(body);
     expect(response.status).toBe(400);
-    expect(response.body.errors[0].message).toContain('The body is empty. Send {"query": ');
+    expect(response.body.errors[0].message).toContain(`${reason} Send {"query": `);
   });
 
   test.each([101, 2000, 6500])('and %d levels of nesting do no harm', async (levels) => {

@@ -39,7 +39,7 @@ function welcome(application: Application): string {
     ...samples,
     `Serving at ${url}/`,
     `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
-    `          ${url}/graphiql (GraphiQL, which needs no internet)`,
+    ...(sandbox ? [`          ${url}/graphiql (GraphiQL, which needs no internet)`] : []),
     `REST:     ${rest}`,
     `          ${url}/api/v1/docs (documentation)`,
     `Database: ${databasePlace}`,

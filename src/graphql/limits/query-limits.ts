@@ -37,9 +37,13 @@ export class QueryLimits {
   costOf({ source, operationName, variables }: AskedOperation): number | undefined {
     const cost = costNamed(this.examined(source), operationName);
     if (cost === undefined) return undefined;
-    const total = costWith(cost, variables);
-    if (total <= this.maxCost) return total;
-    return refuse(`The query costs ${total}; a request may cost ${this.maxCost} at most.`, total);
+    return this.requireAtMost(costWith(cost, variables));
+  }
+
+  /** Gives the cost back. @throws QueryTooComplexError for more than a request may cost. */
+  requireAtMost(cost: number): number {
+    if (cost <= this.maxCost) return cost;
+    return refuse(`The query costs ${cost}; a request may cost ${this.maxCost} at most.`, cost);
   }
 
   /** What is known of a document. @throws QueryTooComplexError for a document beyond a limit. */

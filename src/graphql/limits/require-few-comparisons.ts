@@ -13,6 +13,8 @@ type FieldsByName = Map<string, FieldNode[]>;
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
+const TOO_MANY = `The document asks for fields of one name in one place too many times: their pairs may be ${MOST_COMPARISONS} at most.`;
+
 /**
  * Holds the comparisons of fields that validation will make within their limit.
  *
@@ -25,12 +27,15 @@ export function requireFewComparisons(
 ): void {
   const fragments = new Map(definitions.map((fragment) => [fragment.name.value, fragment]));
   let comparisons = 0;
+  const count = (pairs: number) => {
+    comparisons += pairs;
+    if (comparisons > MOST_COMPARISONS) refuse(TOO_MANY);
+  };
   const compare = (sets: readonly SelectionSetNode[]): void => {
     const fields: FieldsByName = new Map();
     for (const set of sets) gather(set, fragments, fields);
     for (const same of fields.values()) {
-      comparisons += (same.length * (same.length - 1)) / 2;
-      if (comparisons > MOST_COMPARISONS) refuse('The document asks for the same fields too many times.');
+      count((same.length * (same.length - 1)) / 2);
       const inside = same.flatMap(({ selectionSet }) => selectionSet ?? []);
       if (inside.length > 0) compare(inside);
     }

@@ -34,6 +34,19 @@ export class ListedOperations implements PersistedOperations {
   }
 }
 
+/** Without the sentence that sums several reasons up. */
+function reasonOf(error: unknown): string {
+  const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return reasons.map((reason) => (reason instanceof Error ? reason.message : String(reason))).join(' ');
+}
+
+/** What an operation with variables costs is known only with their values. */
+function requireCheap(limits: QueryLimits, source: string): void {
+  for (const cost of limits.examined(source).costs.values()) {
+    if (typeof cost === 'number') limits.requireAtMost(cost);
+  }
+}
+
 /**
  * Holds a list of operations to what the service can answer.
  *
@@ -47,11 +60,12 @@ export function requireAnswerable(
 ): void {
   for (const [id, source] of sources) {
     try {
-      limits.examined(source);
+      requireCheap(limits, source);
       parseValid(schema, source);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new OperationError(`PERSISTED_ONLY: the operation ${id} cannot be answered. ${reason}`);
+      throw new OperationError(
+        `PERSISTED_ONLY: the operation ${id} of the file cannot be answered: ${reasonOf(error)}`,
+      );
     }
   }
 }

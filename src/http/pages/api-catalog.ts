@@ -10,8 +10,10 @@ const HTML_TYPE = 'text/html';
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
  * addresses have no host: what this server calls itself is not what it is called through a proxy.
+ *
+ * @param graphiql Whether there is GraphiQL.
  */
-export function apiCatalog(basePath: string): FixedAnswer {
+export function apiCatalog(basePath: string, graphiql: boolean): FixedAnswer {
   const rest = `${basePath}/api/v1`;
   const status = [{ href: '/readyz', type: JSON_TYPE, title: 'Whether the service is ready' }];
   const linkset = [
@@ -23,7 +25,7 @@ export function apiCatalog(basePath: string): FixedAnswer {
     },
     {
       anchor: `${basePath}/graphql`,
-      'service-doc': [{ href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' }],
+      ...(graphiql ? { 'service-doc': [graphiqlOf(basePath)] } : {}),
       status,
     },
   ];
@@ -32,4 +34,8 @@ export function apiCatalog(basePath: string): FixedAnswer {
     body: JSON.stringify({ linkset }),
     headers: { link: `<${API_CATALOG_PATH}>; rel="api-catalog"` },
   };
+}
+
+function graphiqlOf(basePath: string): object {
+  return { href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' };
 }

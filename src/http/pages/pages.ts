@@ -11,35 +11,41 @@ import { graphiqlPage } from './graphiql-page.js';
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/**
- * Answers the paths of the documents: what describes the APIs, for people and for programs.
- *
- * @param basePath '' or like `/dms`; of characters that need no escaping.
- * @param tokenRequired Whether the APIs answer nobody without a token.
- */
-export function answerPages(basePath: string, tokenRequired: boolean): Handler {
-  const handlers = pagesByPath(basePath, tokenRequired);
+/** What the documents tell of. */
+export interface DocumentedService {
+  /** '' or like `/dms`; of characters that need no escaping. */
+  readonly basePath: string;
+  /** Whether the APIs answer nobody without a token. */
+  readonly tokenRequired: boolean;
+  /** Whether GraphQL answers any query, so that GraphiQL is of use. */
+  readonly anyQuery: boolean;
+}
+
+/** Answers the paths of the documents: what describes the APIs, for people and for programs. */
+export function answerPages(service: DocumentedService): Handler {
+  const handlers = pagesByPath(service);
   return (request, response, next) => {
     const handler = handlers.get(request.path);
     return handler === undefined ? next() : handler(request, response, next);
   };
 }
 
-function pagesByPath(basePath: string, tokenRequired: boolean): ReadonlyMap<string, Handler> {
+function pagesByPath({ basePath, tokenRequired, anyQuery }: DocumentedService): ReadonlyMap<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
   const openApi = JSON.stringify(openApiDocument(ROUTES, { basePath, version, tokenRequired }));
-  const catalog = fixedAnswer(apiCatalog(basePath));
-  return new Map<string, Handler>([
+  const catalog = fixedAnswer(apiCatalog(basePath, anyQuery));
+  const handlers = new Map<string, Handler>([
     [
       `${basePath}/api/v1/openapi.json`,
       fixedAnswer({ mediaType: 'application/json; charset=utf-8', body: openApi }),
     ],
     [`${basePath}/api/v1/docs`, fixedAnswer(docsPage(assets))],
-    [`${basePath}/graphiql`, fixedAnswer(graphiqlPage(assets))],
     [API_CATALOG_PATH, catalog],
     // For a proxy that hands on nothing but the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
     ...assetHandlers(assets),
   ]);
+  if (anyQuery) handlers.set(`${basePath}/graphiql`, fixedAnswer(graphiqlPage(assets)));
+  return handlers;
 }

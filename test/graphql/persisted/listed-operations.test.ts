@@ -138,11 +138,16 @@ test('an operation of the list costs what its variables say, and has the same ma
   }
 });
 
-test('there is no Sandbox where only the operations of a list are answered', async () => {
+test('there is no Sandbox and no GraphiQL where only the operations of a list are answered', async () => {
   const service = await start(MANIFEST);
   try {
-    const response = await fetch(`${service.url}/graphql`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+    const response = await fetch(`${service.url}/graphql`, {
+      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+    });
     expect(response.status).toBe(400);
+    expect((await fetch(`${service.url}/graphiql`)).status).toBe(404);
+    const catalog = await (await fetch(`${service.url}/.well-known/api-catalog`)).text();
+    expect(catalog).not.toContain('graphiql');
     // The start page says so.
     const page = await (await fetch(`${service.url}/`)).text();
     expect(page).not.toMatch(/Sandbox|href="\/graphi?ql"/);
@@ -167,13 +172,24 @@ describe('a list that is not in order stops the start, with one line that names 
     [
       'an operation that the schema does not allow',
       { good: NAME, bad: '{ nonsense }' },
-      /^PERSISTED_ONLY: the operation bad cannot be answered\. .*"nonsense".*$/,
+      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: Cannot query field "nonsense".*$/,
     ],
-    ['no GraphQL', { bad: '{ domain(' }, /^PERSISTED_ONLY: the operation bad cannot be answered\. .*$/],
+    [
+      'no GraphQL',
+      { bad: '{ domain(' },
+      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: .*$/,
+    ],
     [
       'an operation beyond a limit',
       { bad: `{ ${'__typename '.repeat(201)} }` },
-      /^PERSISTED_ONLY: the operation bad cannot be answered\. The query has more than 200 fields.*$/,
+      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The query has more than 200 fields.*$/,
+    ],
+    [
+      'an operation without variables that costs too much',
+      {
+        bad: `{ ${Array.from({ length: 92 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
+      },
+      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The query costs 1012; a request may cost 1000 at most\. .*$/,
     ],
   ])('%s', async (_case, content, message) => {
     await expect(start(content)).rejects.toThrow(message);
