@@ -68,6 +68,14 @@ export const HOSTILE = [
     title: 'the same field in the same field',
     query: `{ ${`domain(name: "a.example") { ${'name '.repeat(90)} } `.repeat(90)} }`,
   },
+  {
+    title: 'an alias of 480,000 characters in a list of 20 domains',
+    query: `{ ${list(20, (index) => `d${index}: domain(name: "d${index}.example") { ...F }`)} } fragment F on Domain { dnsRecords { ${'n'.repeat(480_000)}: __typename } }`,
+  },
+  {
+    title: 'an operation name of 480,000 characters in 150 errors',
+    query: `query ${'n'.repeat(480_000)}(${list(150, (index) => `$v${index}: Int`)}) { __typename }`,
+  },
   { title: 'tokens: a list of 250,000 numbers', query: `{ domain(name: [${fill('1 ', 60)}]) { name } }` },
   { title: 'one string of 500 kB', query: `{ domain(name: "${fill('a', 60)}") { ${'name '.repeat(500)} } }` },
   {

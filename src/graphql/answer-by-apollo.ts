@@ -2,11 +2,10 @@ import { HeaderMap, type HTTPGraphQLResponse } from '@apollo/server';
 import type { Request } from 'express';
 import type { Viewer } from '../auth/viewer.js';
 import { askedOperation, searchOf } from './asked-operation.js';
+import { refusalOfComplexity } from './complexity-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
 import type { AskedOperation, QueryLimits } from './limits/query-limits.js';
-import { QueryTooComplexError } from './limits/refuse.js';
 import { JSON_RESPONSE, mediaTypeFor } from './media-type.js';
-import { refusal } from './refusal.js';
 import type { GraphqlServer } from './server.js';
 
 /**
@@ -62,10 +61,7 @@ function costOrRefusal(
   try {
     return limits.costOf(asked);
   } catch (error) {
-    if (!(error instanceof QueryTooComplexError)) throw error;
-    const { message, cost } = error;
-    const extensions = cost === undefined ? undefined : { cost };
-    return refusal(400, 'QUERY_TOO_COMPLEX', message, { mediaType, extensions });
+    return refusalOfComplexity(error, mediaType);
   }
 }
 

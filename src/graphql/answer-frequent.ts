@@ -1,8 +1,10 @@
 import type { Request } from 'express';
 import type { ExecutionResult } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
+import { refusalOfComplexity } from './complexity-refusal.js';
 import { formatError, type OnInternalError } from './format-error.js';
 import type { HttpAnswer } from './http-answer.js';
+import { requireModestAnswer } from './limits/answer-size.js';
 import { costWith } from './limits/cost.js';
 import { mediaTypeFor } from './media-type.js';
 import { plainRequest } from './plain-request.js';
@@ -31,6 +33,11 @@ export async function answerFrequent(
   const result = await server.door.execute(operation, plain.variables, viewer, request.res);
   // Without data it is the variables that do not fit: Apollo Server tells how.
   if (result.data === undefined) return undefined;
+  try {
+    requireModestAnswer(result);
+  } catch (error) {
+    return refusalOfComplexity(error, mediaType);
+  }
   return answerOf({ ...result, extensions: { cost } }, mediaType, server.onInternalError);
 }
 

@@ -3,6 +3,7 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { Recipient } from '../loaders/recipient.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
+import { AnswerBudget } from '../resolvers/answer-budget.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
@@ -58,9 +59,12 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
   const schema = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   return {
     schema,
-    contextFor: (viewer, recipient) => ({ viewer, loaders, recipient }),
+    contextFor: (viewer, recipient) => ({ viewer, loaders, recipient, answer: new AnswerBudget() }),
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run }, variables, viewer, recipient, counted = false) =>
-      run(undefined, { viewer, loaders, recipient, counted }, variables),
+    execute: async ({ run, limited }, variables, viewer, recipient, counted = false) => {
+      const answer = limited ? new AnswerBudget() : undefined;
+      const context: RequestContext = { viewer, loaders, recipient, counted, answer };
+      return run(undefined, context, variables);
+    },
   };
 }

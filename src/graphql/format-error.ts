@@ -19,6 +19,9 @@ export interface MaskedError {
 /** Takes what the client is not told, for the log. */
 export type OnInternalError = (error: unknown) => void;
 
+/** In characters: a message repeats what the client has sent. */
+const LONGEST_MESSAGE = 1_000;
+
 /** A database that restarts is back in about this many seconds. */
 const UNAVAILABLE_RETRY_AFTER = 5;
 
@@ -53,6 +56,18 @@ function told({ code, message }: PublicError): MaskedError {
  * @param formatted The error as Apollo Server would show it.
  */
 export function formatError(
+  formatted: GraphQLFormattedError,
+  error: unknown,
+  onInternalError: OnInternalError,
+): GraphQLFormattedError {
+  const shown = formattedError(formatted, error, onInternalError);
+  const { message } = shown;
+  return message.length > LONGEST_MESSAGE
+    ? { ...shown, message: `${message.slice(0, LONGEST_MESSAGE)}…` }
+    : shown;
+}
+
+function formattedError(
   formatted: GraphQLFormattedError,
   error: unknown,
   onInternalError: OnInternalError,

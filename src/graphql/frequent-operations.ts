@@ -64,7 +64,7 @@ function compileFit(
     const document = parseValid(schema, source);
     const query = onlyQuery(document);
     if (query === undefined || hasWhatIsNotCompiled(document)) return undefined;
-    return { ...compileOperation(schema, document), name: query.name?.value, cost };
+    return { run: compileOperation(schema, document), limited: true, name: query.name?.value, cost };
   } catch {
     // What is wrong with the document is told by the way that all other documents go.
     return undefined;

@@ -6,8 +6,8 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import { GraphQLError, OperationTypeNode } from 'graphql';
 import type { Penalties } from '../rates/penalties.js';
+import { modestAnswerPlugin, readOnlyPlugin, retryAfterPlugin } from './answer-plugins.js';
 import { costPlugin, type ExaminedContext } from './cost-plugin.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
@@ -17,7 +17,6 @@ import { QueryLimits } from './limits/query-limits.js';
 import { ListedOperations, requireAnswerable } from './persisted/listed-operations.js';
 import type { PersistedOperations } from './persisted/persisted-operations.js';
 import { RegisteredOperations } from './persisted/registered-operations.js';
-import { retryAfterOf } from './retry-after.js';
 import { sandboxPlugin } from './sandbox.js';
 import { ValidDocuments } from './valid-documents.js';
 
@@ -83,6 +82,7 @@ export async function createGraphqlServer(
       logPlugin(onInternalError),
       readOnlyPlugin,
       retryAfterPlugin,
+      modestAnswerPlugin,
       costPlugin,
     ],
   });
@@ -107,25 +107,3 @@ function ignore(): void {}
 function logPlugin(onInternalError: OnInternalError): ApolloServerPlugin {
   return { unexpectedErrorProcessingRequest: async ({ error }) => onInternalError(error) };
 }
-
-/** The schema has no mutations, which validation does not tell. */
-const readOnlyPlugin: ApolloServerPlugin<ExaminedContext> = {
-  requestDidStart: async () => ({
-    didResolveOperation: async ({ operation: resolved }) => {
-      const operation = resolved?.operation;
-      if (operation === undefined || operation === OperationTypeNode.QUERY) return;
-      throw new GraphQLError(`This service is read-only: it has queries, and no ${operation}s.`, {
-        extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400 } },
-      });
-    },
-  }),
-};
-
-const retryAfterPlugin: ApolloServerPlugin = {
-  requestDidStart: async () => ({
-    willSendResponse: async ({ response: { body, http } }) => {
-      const retryAfter = body.kind === 'single' ? retryAfterOf(body.singleResult.errors) : undefined;
-      if (retryAfter !== undefined) http.headers.set('retry-after', String(retryAfter));
-    },
-  }),
-};

@@ -1,3 +1,4 @@
+import type { HeaderEntry } from '../loaders/header-entries.js';
 import { registrableDomain, unicodeName } from '../model/domain-name.js';
 import { loadedPart } from './loaded-part.js';
 import { selectDnsEntries, selectHeaders } from './select-entries.js';
@@ -10,6 +11,19 @@ export const Domain: DomainResolvers = {
   dnsRecordCount: ({ counts }) => loadedPart(counts).dnsRecords,
   httpHeaderCount: ({ counts }) => loadedPart(counts).httpHeaders,
   changeCount: ({ counts }) => loadedPart(counts).changes,
-  dnsRecords: ({ dnsRecords }, args) => selectDnsEntries(loadedPart(dnsRecords), args),
-  httpHeaders: ({ httpHeaders }, args) => selectHeaders(loadedPart(httpHeaders), args),
+  dnsRecords: ({ dnsRecords }, args, { answer }, info) => {
+    const entries = selectDnsEntries(loadedPart(dnsRecords), args);
+    answer?.take(entries.length, info);
+    return entries;
+  },
+  httpHeaders: ({ httpHeaders }, args, { answer }, info) => {
+    const entries = selectHeaders(loadedPart(httpHeaders), args);
+    answer?.take(withHistory(entries), info);
+    return entries;
+  },
 };
+
+/** How many headers and changes of them there are. */
+function withHistory(headers: readonly HeaderEntry[]): number {
+  return headers.reduce((sum, { history }) => sum + history.length, headers.length);
+}

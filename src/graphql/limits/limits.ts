@@ -1,6 +1,9 @@
 /** A request with 100 aliases of `domain`, each with every field of every type, has 21,000 tokens. */
 export const MOST_TOKENS = 30_000;
 
+/** Of fields, aliases, operations and all else, in characters: an answer has an alias again for each object. */
+export const LONGEST_NAME = 200;
+
 /** Brackets in brackets, and fragments in fragments: parsing and validation call themselves at every level. */
 export const MOST_LEVELS = 100;
 

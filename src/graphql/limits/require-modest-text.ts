@@ -1,5 +1,5 @@
-import { Lexer, Source, TokenKind } from 'graphql';
-import { MOST_ALIASES, MOST_DIRECTIVES, MOST_LEVELS, MOST_TOKENS } from './limits.js';
+import { Lexer, Source, type Token, TokenKind } from 'graphql';
+import { LONGEST_NAME, MOST_ALIASES, MOST_DIRECTIVES, MOST_LEVELS, MOST_TOKENS } from './limits.js';
 import { refuse } from './refuse.js';
 
 const OPENING: ReadonlySet<string> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
@@ -16,16 +16,19 @@ interface Counts {
 
 /**
  * What can be told of a document before it is parsed: that its tokens, its aliases, its directives and the
- * levels of its brackets are not too many. What is no GraphQL passes: the parser tells what is wrong with it.
+ * levels of its brackets are not too many, and its names not too long. What is no GraphQL passes: the parser tells what is wrong with it.
  *
  * @throws QueryTooComplexError at the first token beyond a limit.
  */
 export function requireModestText(text: string): void {
   const lexer = new Lexer(new Source(text));
   const counts: Counts = { tokens: 0, aliases: 0, directives: 0, open: [] };
-  for (let kind = advance(lexer); kind !== TokenKind.EOF; kind = advance(lexer)) {
-    count(kind, counts);
+  for (let token = advance(lexer); token.kind !== TokenKind.EOF; token = advance(lexer)) {
+    count(token.kind, counts);
     requireWithin(counts);
+    if (token.kind === TokenKind.NAME && token.end - token.start > LONGEST_NAME) {
+      refuse(`The document has a name of more than ${LONGEST_NAME} characters.`);
+    }
   }
 }
 
@@ -47,10 +50,10 @@ function requireWithin({ tokens, aliases, directives, open }: Counts): void {
   }
 }
 
-function advance(lexer: Lexer): string {
+function advance(lexer: Lexer): Pick<Token, 'kind' | 'start' | 'end'> {
   try {
-    return lexer.advance().kind;
+    return lexer.advance();
   } catch {
-    return TokenKind.EOF;
+    return { kind: TokenKind.EOF, start: 0, end: 0 };
   }
 }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
-import { insertDomain } from '../../support/rows.js';
+import { insertDnsRecords, insertDomain } from '../../support/rows.js';
 import { startTestService, type TestService } from '../../support/service.js';
 
 const GRAPHQL = { maxCost: 10_000, introspection: true, persistedOnly: undefined };
@@ -67,6 +67,7 @@ describe('a request at a limit is answered', () => {
       `{ domain(name: "d0.example") ${aliases(250, 'name @skip(if: false) @include(if: true)')} }`,
     ],
     ['20 levels', `{ __schema { queryType ${'{ ofType '.repeat(17)} { name ${'}'.repeat(20)}`],
+    ['a name of 200 characters', `{ ${'n'.repeat(200)}: __typename }`],
     ['100 levels of fragments', `${'{ ... '.repeat(99)}{ __typename ${'}'.repeat(100)}`],
   ])('%s', async (_limit, query) => {
     const { status, answer } = await ask(service, { query });
@@ -86,6 +87,9 @@ describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database 
     ['levels of fields', `{ __schema { queryType ${'{ ofType '.repeat(18)} { name ${'}'.repeat(21)}`],
     ['levels of brackets', `${'{ a '.repeat(10_000)}${'}'.repeat(10_000)}`],
     ['the same fields again and again', domain(`{ ${'name '.repeat(2000)} }`)],
+    ['an alias of 201 characters', domain(`{ ${'n'.repeat(201)}: name }`)],
+    ['a name of an operation of 480,000 characters', `query ${'n'.repeat(480_000)} { __typename }`],
+    ['a name of a fragment of 201 characters', `{ ...${'n'.repeat(201)} }`],
     ['cost', domainAliases(180, EVERY_FIELD)],
   ])('%s', async (_limit, query) => {
     const { status, type, answer, statements } = await ask(service, { query });
@@ -120,6 +124,89 @@ describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database 
     const { status, answer, statements } = await ask(service, [{ query: '{ __typename }' }]);
     expect([status, answer.data, statements]).toEqual([400, undefined, 0]);
   });
+});
+
+describe('an answer that would be too long is refused, whatever its query costs', () => {
+  beforeAll(async () => {
+    const { pool } = service.database;
+    const texts = ['a', 'b'].map((letter) => ({
+      type: 'TXT',
+      rdata: { txt: letter.repeat(50_000), entries: [] },
+    }));
+    await insertDomain(pool, { name: 'texts.example' });
+    await insertDnsRecords(pool, 'texts.example', texts);
+    await insertDomain(pool, { name: 'many.example' });
+    await pool.query(
+      `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+       SELECT 'many.example', 0, 'A', n, 'many.example', 'IN', json_build_object('ip', '192.0.2.1')
+         FROM generate_series(1, 7000) AS n`,
+    );
+  });
+
+  const records = (domain: string, selection: string) =>
+    `{ domain(name: "${domain}") { name dnsRecords { ${selection} } } }`;
+
+  test.each(['the first time', 'and as often as it comes'])('by its characters: %s', async (occasion) => {
+    const query = records('texts.example', `... on TxtRecord ${aliases(120, 'txt')}`);
+    for (let time = 0; time < (occasion === 'the first time' ? 1 : 34); time += 1) {
+      const { status, answer } = await ask(service, { query });
+      expect(status).toBe(400);
+      expect(answer.errors).toEqual([
+        {
+          message:
+            'The answer would have more than 10000000 characters: ask for fewer domains, types, names or fields in one request.',
+          extensions: { code: 'QUERY_TOO_COMPLEX' },
+        },
+      ]);
+      expect(answer.data).toBeUndefined();
+    }
+    const modest = await ask(service, {
+      query: records('texts.example', `... on TxtRecord ${aliases(90, 'txt')}`),
+    });
+    expect([modest.status, modest.answer.errors]).toEqual([200, undefined]);
+  });
+
+  test.each(['the first time', 'and as often as it comes'])(
+    'by the values of its lists: %s',
+    async (occasion) => {
+      const query = records('many.example', `... on DnsRecordEntry ${aliases(145, 'host')}`);
+      for (let time = 0; time < (occasion === 'the first time' ? 1 : 34); time += 1) {
+        const { answer } = await ask(service, { query });
+        expect(answer.errors).toMatchObject([
+          {
+            message:
+              'The answer would have more than 1000000 values: ask for fewer domains, types, names or fields in one request.',
+            extensions: { code: 'QUERY_TOO_COMPLEX' },
+            path: ['domain', 'dnsRecords'],
+          },
+        ]);
+      }
+      const modest = await ask(service, {
+        query: records('many.example', `... on DnsRecordEntry ${aliases(40, 'host')}`),
+      });
+      expect(modest.answer.errors).toBeUndefined();
+      expect(modest.answer.data).toMatchObject({ domain: { dnsRecords: { length: 7000 } } });
+    },
+  );
+
+  test('and not in REST, which asks for each value once', async () => {
+    const response = await fetch(`${service.url}/api/v1/domain/many.example`);
+    expect(await response.json()).toMatchObject({ dnsRecords: { length: 7000 } });
+  });
+});
+
+test.each([
+  ['an operation name', { query: 'query A { __typename }', operationName: 'n'.repeat(480_000) }],
+  [
+    'a variable',
+    { query: 'query ($n: Int!) { domain(name: $n) { name } }', variables: { n: 'n'.repeat(480_000) } },
+  ],
+  ['a literal', { query: `{ domain(name: ["${'n'.repeat(480_000)}"]) { name } }` }],
+  ['a domain', { query: `{ domain(name: "${'n'.repeat(480_000)}") { name } }` }],
+])('%s of 480,000 characters is not repeated in the answer', async (_what, body) => {
+  const { answer } = await ask(service, body);
+  expect(answer.errors?.length).toBeGreaterThan(0);
+  expect(JSON.stringify(answer).length).toBeLessThan(5_000);
 });
 
 describe('the cost follows the variables', () => {
