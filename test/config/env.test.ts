@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { UsageError } from '../../src/model/errors.js';
 import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
+import { redactSecrets } from '../../src/telemetry/redact.js';
 
 test('without any setting, the defaults hold', () => {
   expect(readSettings({})).toEqual({
@@ -235,6 +236,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     expect(read).toThrow(UsageError);
     expect(read).toThrow(`${name} is "${value}": ${advice}`);
     expect(read).toThrow(/^[^\n]+\.$/);
+    expectShownWhole(read);
   });
 
   test('OTEL_EXPORTER_OTLP_PROTOCOL, where traces are sent', () => {
@@ -249,6 +251,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'u:hunter2@collector' });
     expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
     expect(read).not.toThrow(/hunter2/);
+    expectShownWhole(read);
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(
@@ -258,6 +261,19 @@ describe('a bad setting stops the program with one line that names it, shows it,
       expect(read).toThrow(UsageError);
       expect(read).toThrow(/^DATABASE_URL is no address .* write postgresql:\/\/user:password@host/);
       expect(read).not.toThrow(/hunter2/);
+      expectShownWhole(read);
     },
   );
 });
+
+/** What is left out of errors as a secret must be none of the advice. */
+function expectShownWhole(read: () => unknown): void {
+  let message = '';
+  try {
+    read();
+  } catch (error) {
+    message = error instanceof Error ? error.message : '';
+  }
+  expect(message).not.toBe('');
+  expect(redactSecrets(message)).toBe(message);
+}
