@@ -33,6 +33,7 @@ async function told({ url }: TestService, path: string, init: RequestInit = {}) 
   if (response.headers.has('retry-after')) expect(response.headers.get('retry-after')).toBe(seconds);
   expect(Number(seconds ?? 1)).toBeGreaterThanOrEqual(1);
   expect(Number(seconds ?? 1)).toBeLessThanOrEqual(60);
+  expect(body).toContain(response.status === 429 ? ` Try again in ${seconds} s.` : '');
   return {
     status: response.status,
     policy: response.headers.get('ratelimit-policy'),
@@ -110,7 +111,7 @@ describe('failed authentications', () => {
     headers: { 'x-forwarded-for': address, ...headers },
   });
 
-  test('are refused with 429 once there are too many from an address, whatever the credential and the path', async () => {
+  test('are refused with 429 and these words once there are too many from an address, whatever the credential and the path', async () => {
     await withService(limits, async (service) => {
       const guesses = [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`];
       for (const guess of guesses) {
@@ -130,6 +131,7 @@ describe('failed authentications', () => {
             field: '"failures";r=0;t=t',
             body: expect.stringContaining('"code":"RATE_LIMITED"'),
           });
+          expect(refused.body).toContain('"Too many invalid tokens came from this address. Try again in ');
         }
       }
     });
@@ -202,7 +204,12 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
       }
       const refused = await told(service, '/graphql', query('{ nothing }'));
       expect(refused).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
-      expect(JSON.parse(refused.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      const message = expect.stringMatching(
+        /^Too many GraphQL documents were refused or got no domain\. Try /,
+      );
+      expect(JSON.parse(refused.body)).toMatchObject({
+        errors: [{ message, extensions: { code: 'RATE_LIMITED' } }],
+      });
       const headers = bearer(await service.createToken());
       expect((await told(service, '/graphql', query('{ nothing }', headers))).status).toBe(400);
       expect((await told(service, DOMAIN)).status).toBe(200);
