@@ -273,6 +273,27 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
+  test('do not touch a document that got the same client a domain when it came last, unless it gets none now', async () => {
+    await withService({ rateLimits: { anonymous: 3, token: 9 }, ...limits }, async (service) => {
+      const status = async (text: string, headers: Record<string, string> = {}) =>
+        (await told(service, '/graphql', query(text, headers))).status;
+      const withSchema = '{ domain(name: "example.com") { name } __schema { types { name } } }';
+      expect([await status(NAME), await status(withSchema)]).toEqual([200, 200]);
+      for (let time = 0; time < 4; time += 1) await status('{ nothing }');
+      expect([await status('{ nothing }'), await status('{ domain(name: "a.example") { name } }')]).toEqual([
+        429, 429,
+      ]);
+      expect(await told(service, '/graphql', query(NAME))).toMatchObject({
+        status: 200,
+        field: '"anonymous";r=0;t=t',
+      });
+      expect([await status(withSchema), await status(withSchema)], 'no domain is left').toEqual([200, 429]);
+      const headers = bearer(await service.createToken());
+      for (let time = 0; time < 4; time += 1) await status('{ nothing }', headers);
+      expect(await status(NAME, headers), 'what another client was granted').toBe(429);
+    });
+  });
+
   test('do not touch a document that comes often', async () => {
     await withService(limits, async (service) => {
       for (let time = 0; time < 40; time += 1) await told(service, '/graphql', query(NAME));
