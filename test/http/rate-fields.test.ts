@@ -180,6 +180,16 @@ describe('failed authentications', () => {
     });
   });
 
+  test('are counted by the address of the connection where a proxy names what is no address', async () => {
+    await withService(limits, async (service) => {
+      const statuses = [];
+      for (const named of ['g1', 'unknown', '', 'g2', '192.0.2.1']) {
+        statuses.push((await told(service, DOMAIN, from(named, bearer(UNKNOWN_TOKEN)))).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 429, 401]);
+    });
+  });
+
   test('are counted by the address of the connection where no proxy is trusted: nobody chooses another', async () => {
     await withService({ ...limits, trustProxy: 0 }, async (service) => {
       const statuses = [];
