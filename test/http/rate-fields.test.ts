@@ -83,6 +83,33 @@ describe('RateLimit-Policy and RateLimit tell the state after the request', () =
     });
   });
 
+  test('in REST one request is one, by HEAD and revalidated too; 401, 403, 405 and unknown paths are none', async () => {
+    await withService({ rateLimits: { anonymous: 99, token: 99 } }, async (service) => {
+      const headers = bearer(await service.createToken({ scopes: [] }));
+      const { etag = '' } = Object.fromEntries((await fetch(`${service.url}${DOMAIN}`)).headers);
+      const revalidated = { headers: { 'if-none-match': etag } };
+      const asked: readonly [path: string, init: RequestInit, status: number][] = [
+        [DOMAIN, revalidated, 304],
+        [DOMAIN, { headers: { 'if-none-match': 'W/"other"' } }, 200],
+        [DOMAIN, { method: 'HEAD' }, 200],
+        [`${DOMAIN}/dns`, {}, 401],
+        [`${DOMAIN}/dns`, { headers }, 403],
+        [DOMAIN, { headers: bearer(UNKNOWN_TOKEN) }, 401],
+        [DOMAIN, { method: 'PUT' }, 405],
+        ['/api/v1/nothing', {}, 404],
+        [DOMAIN, revalidated, 304],
+      ];
+      const fields = [];
+      for (const [path, init, status] of asked) {
+        const answer = await told(service, path, init);
+        expect(answer.status).toBe(status);
+        fields.push(answer.field);
+      }
+      const left = (count: number) => `"anonymous";r=${count};t=t`;
+      expect(fields).toEqual([left(97), left(96), left(95), null, null, null, null, null, left(94)]);
+    });
+  });
+
   test('in GraphQL: for documents that come seldom and often', async () => {
     await withService({ rateLimits: { anonymous: 40, token: 9 } }, async (service) => {
       const policy = '"anonymous";q=40;w=60';
