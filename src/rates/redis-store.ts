@@ -71,6 +71,8 @@ function connect(url: string): Redis {
     disableClientInfo: true,
     connectTimeout: CONNECT_LIMIT,
     commandTimeout: ANSWER_LIMIT,
+    // One that hangs does not close its side either, and the start waits for that.
+    disconnectTimeout: ANSWER_LIMIT,
     // A count that is late is worth nothing.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
