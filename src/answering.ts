@@ -58,9 +58,10 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     await graphql.apollo.stop();
     redis?.close();
   };
-  const failures = limiters.penalties('failures', penaltyLimits.failures, () =>
-    refusals.rateLimited('failures'),
-  );
+  const failures = limiters.penalties('failures', penaltyLimits.failures, {
+    complaint: 'Too many invalid tokens came from this address.',
+    onRefused: () => refusals.rateLimited('failures'),
+  });
   const app = createApp({
     basePath: settings.basePath,
     tokenRequired: settings.auth.required === 'all',
@@ -107,7 +108,10 @@ function graphqlOf(
     introspection: settings.graphql.introspection,
     maxCost: settings.graphql.maxCost,
     knownOperations,
-    documents: limiters.penalties('documents', documents, () => refusals.rateLimited('documents')),
+    documents: limiters.penalties('documents', documents, {
+      complaint: 'Too many GraphQL documents were refused or got no domain.',
+      onRefused: () => refusals.rateLimited('documents'),
+    }),
   });
 }
 

@@ -1,5 +1,4 @@
 import { UnauthenticatedError } from '../model/errors.js';
-import { clientKey } from '../rates/client-key.js';
 import type { Penalties } from '../rates/penalties.js';
 import { isJwt } from './jwt-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -13,8 +12,8 @@ const NO_BEARER =
 
 const REFUSAL = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
 
-/** Decides who asks, from the Authorization header and the client's address. */
-export type Authenticate = (authorization: string | undefined, address: string) => Promise<Viewer>;
+/** Decides who asks, from the Authorization header and the client that its address stands for. */
+export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
 /** What authentication stands on. */
 export interface AuthenticationOptions {
@@ -47,8 +46,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     throw new UnauthenticatedError(message, true);
   };
 
-  return async (authorization, address) => {
-    const client = clientKey(address);
+  return async (authorization, client) => {
     if (authorization === undefined) {
       return {
         kind: 'anonymous',

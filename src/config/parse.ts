@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { UsageError } from '../model/errors.js';
 
@@ -68,26 +69,31 @@ function parseScope(name: string, value: string, part: string): Scope {
 const NAMED_SUBNETS = ['loopback', 'linklocal', 'uniquelocal'];
 
 /**
- * A number of hops, or addresses and subnets between commas.
+ * A number of hops, or addresses, subnets and Express' names of subnets between commas.
  *
  * @throws UsageError for anything else.
  */
 export function parseTrustProxy(name: string, value: string): number | readonly string[] {
   if (/^\d{1,3}$/.test(value)) return Number(value);
-  const parts = splitList(value);
-  if (parts.length > 0 && parts.every((part) => NAMED_SUBNETS.includes(part) || isSubnet(part))) return parts;
+  const parts = splitList(value).map((part) => (NAMED_SUBNETS.includes(part) ? part : canonicalSubnet(part)));
+  if (parts.length > 0 && parts.every((part) => part !== undefined)) return parts;
   throw badSetting(
     name,
     value,
-    'write the number of proxies before this server, such as 1, or their addresses, such as 10.0.0.0/8, 192.0.2.1',
+    'write the number of proxies before this server, such as 1, or their addresses, such as 10.0.0.0/8, 192.0.2.1, loopback, linklocal or uniquelocal',
   );
 }
 
-function isSubnet(text: string): boolean {
+/** Undefined for what is none. Express does not read every form of an address. */
+function canonicalSubnet(text: string): string | undefined {
   const [address = '', length, ...rest] = text.split('/');
   const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128));
+  if (family === 0 || !ipaddr.isValid(address) || rest.length > 0) return undefined;
+  const canonical = ipaddr.parse(address).toString();
+  if (length === undefined) return canonical;
+  // Of length 0 would be everybody, and nobody's word is worth anything then.
+  const known = /^[1-9]\d{0,2}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
+  return known ? `${canonical}/${length}` : undefined;
 }
 
 /** The parts of a list between commas or blanks. */

@@ -4,9 +4,9 @@ import type { Viewer } from '../auth/viewer.js';
 import { setRateFields } from '../rates/rate-fields.js';
 import { answerByApollo, answerWithPage } from './answer-by-apollo.js';
 import { answerFrequent } from './answer-frequent.js';
+import { askedOperation } from './asked-operation.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
-import { limitDocuments } from './limit-documents.js';
 import { refusalOfUnlisted } from './persisted/unlisted-refusal.js';
 import { getsPage, refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
@@ -61,7 +61,9 @@ async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer)
     refusalOfUnlisted(request, server.persisted) ??
     (await answerFrequent(server, request, viewer));
   if (quick !== undefined) return quick;
-  return limitDocuments(server.documents, viewer, () => answerByApollo(server, request, viewer));
+  const byApollo = () => answerByApollo(server, request, viewer);
+  if (server.documents === undefined) return byApollo();
+  return server.documents.answer(viewer, askedOperation(request, server.persisted)?.source, byApollo);
 }
 
 function send(response: Response, { status, headers, body }: HttpAnswer): void {

@@ -12,6 +12,7 @@ import { costPlugin, type ExaminedContext } from './cost-plugin.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
 import { FrequentOperations } from './frequent-operations.js';
+import { DocumentLimit } from './limit-documents.js';
 import { MOST_TOKENS } from './limits/limits.js';
 import { QueryLimits } from './limits/query-limits.js';
 import { ListedOperations, requireAnswerable } from './persisted/listed-operations.js';
@@ -30,7 +31,7 @@ export interface GraphqlServer {
   readonly onInternalError: OnInternalError;
   /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
-  readonly documents: Penalties | undefined;
+  readonly documents: DocumentLimit | undefined;
 }
 
 export interface GraphqlServerOptions {
@@ -88,7 +89,10 @@ export async function createGraphqlServer(
   });
   await apollo.start();
   const frequentOperations = new FrequentOperations(door.schema, limits);
-  return { apollo, door, limits, persisted, frequentOperations, onInternalError, sandbox, documents };
+  return {
+    ...{ apollo, door, limits, persisted, frequentOperations, onInternalError, sandbox },
+    documents: documents && new DocumentLimit(documents),
+  };
 }
 
 /** Cache control would have every field's resolver wrapped for hints that the schema does not give. */

@@ -16,6 +16,7 @@ import { logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 import { startPage } from './start-page.js';
+import { warnOfForwarding } from './warn-of-forwarding.js';
 
 /** What the HTTP side is made of. */
 export interface AppOptions {
@@ -61,6 +62,7 @@ export function createApp(options: AppOptions): Express {
   app.use(beginResponses({ variesByOrigin }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
+  if (trustProxy === 0) app.use(warnOfForwarding(log));
   app.use(authenticateRequests(authenticate, failures));
   app.use(answerPages({ basePath, tokenRequired, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));

@@ -12,11 +12,11 @@ import { setRateFields } from '../rates/rate-fields.js';
  */
 export function authenticateRequests(authenticate: Authenticate, failures?: Penalties): Handler {
   return async (request, response, next) => {
-    const address = request.ip ?? '';
+    const client = clientKey(request.ip, request.socket.remoteAddress);
     try {
-      request.viewer = await authenticate(request.headers.authorization, address);
+      request.viewer = await authenticate(request.headers.authorization, client);
     } catch (error) {
-      if (error instanceof RateLimitedError) setRateFields(response, failures?.usedUp(clientKey(address)));
+      if (error instanceof RateLimitedError) setRateFields(response, failures?.usedUp(client));
       throw error;
     }
     next();

@@ -61,8 +61,9 @@ export class RateLimitedError extends PublicError {
   /** Whole seconds, at least 1, until the next request is answered. */
   readonly retryAfter: number;
 
-  constructor(retryAfter: number) {
-    super('RATE_LIMITED', `Too many requests. Try again in ${retryAfter} s.`);
+  /** @param complaint What there was too much of: a sentence. */
+  constructor(retryAfter: number, complaint = 'Too many requests.') {
+    super('RATE_LIMITED', `${complaint} Try again in ${retryAfter} s.`);
     this.retryAfter = retryAfter;
   }
 }

@@ -5,23 +5,28 @@ import { memoized } from '../model/bounded-cache.js';
 /** Some proxies write the client's port behind its address: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
 
-/** More of what is no address is not kept. */
-const LONGEST_TEXT = 64;
-
 /**
  * The client that an address stands for: an IPv4 address is one, and so is an IPv6 network of 64 bits, since
  * who has one address of it has all (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
  *
- * @param address As a socket has it, or a trusted proxy; what is no address is taken as it is, cut.
+ * @param named The address that a trusted proxy names, or the connection's own.
+ * @param peer The connection's address: it stands for what is named and is no address, such as `unknown`, which
+ *   would be as many clients as there are texts.
  */
-export function clientKey(address: string): string {
-  return address.includes(':') ? keyOfColons(address) : address.slice(0, LONGEST_TEXT);
+export function clientKey(named: string | undefined, peer: string | undefined): string {
+  return keyOf(named) || keyOf(peer);
+}
+
+/** Empty for what is no address. */
+function keyOf(text = ''): string {
+  if (text.includes(':')) return keyOfColons(text);
+  return isIP(text) === 0 ? '' : text;
 }
 
 const keyOfColons = memoized((text: string): string => {
   const [, ipv4, ipv6] = WITH_PORT.exec(text) ?? [];
   const address = ipv4 ?? ipv6 ?? text;
-  if (isIP(address) === 0) return address.slice(0, LONGEST_TEXT);
+  if (isIP(address) === 0 || !ipaddr.isValid(address)) return '';
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();
   const network = parsed.toByteArray().map((byte, index) => (index < NETWORK_BYTES ? byte : 0));

@@ -1,5 +1,5 @@
 import { type IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
-import { Penalties } from './penalties.js';
+import { Penalties, type PenaltyRefusal } from './penalties.js';
 import { type RatePolicy, ratePolicy, WINDOW_SECONDS } from './rate-policy.js';
 import type { RedisStore } from './redis-store.js';
 import { SharedLimiter } from './shared-limiter.js';
@@ -9,7 +9,7 @@ export interface Limiters {
   /** A class of limiters with the policy's limit, unless its options have another. */
   classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => RateLimiterMemory;
   /** A count of what a client should not do more than so often a minute. */
-  penalties(name: string, limit: number, onRefused?: () => void): Penalties;
+  penalties(name: string, limit: number, refusal: PenaltyRefusal): Penalties;
 }
 
 /**
@@ -21,9 +21,9 @@ export function createLimiters(store?: RedisStore): Limiters {
   const classFor = store === undefined ? countingAlone : (policy: RatePolicy) => countingIn(store, policy);
   return {
     classFor,
-    penalties(name, limit, onRefused) {
+    penalties(name, limit, refusal) {
       const policy = ratePolicy(name, limit);
-      return new Penalties(new (classFor(policy))({}), policy, onRefused);
+      return new Penalties(new (classFor(policy))({}), policy, refusal);
     },
   };
 }

@@ -5,6 +5,14 @@ import { type RatePolicy, type RateState, secondsUntilReset } from './rate-polic
 
 const MOST_REMEMBERED = 10_000;
 
+/** What is said of a refusal, and to whom. */
+export interface PenaltyRefusal {
+  /** What a client has done too often: a sentence for it. */
+  readonly complaint: string;
+  /** Told of each refusal. */
+  onRefused(): void;
+}
+
 /**
  * Counts what a client should not do too often, after it has been done. Whether its budget is used up is
  * known without a wait: another process that shares the counts lets one more pass, and then knows it too.
@@ -12,21 +20,20 @@ const MOST_REMEMBERED = 10_000;
 export class Penalties {
   readonly #limiter: RateLimiterAbstract;
   readonly #policy: RatePolicy;
-  readonly #onRefused: () => void;
+  readonly #refusal: PenaltyRefusal;
   /** Until when budgets are used up, by the monotonic clock. */
   readonly #usedUp = new BoundedCache<string, number>(MOST_REMEMBERED);
 
-  /** @param onRefused Told of each refusal. */
-  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, onRefused: () => void = () => {}) {
+  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, refusal: PenaltyRefusal) {
     this.#limiter = limiter;
     this.#policy = policy;
-    this.#onRefused = onRefused;
+    this.#refusal = refusal;
   }
 
   /** What refuses a client whose budget is used up. It counts as one refusal. */
   refusal(state: RateState): RateLimitedError {
-    this.#onRefused();
-    return new RateLimitedError(secondsUntilReset(state));
+    this.#refusal.onRefused();
+    return new RateLimitedError(secondsUntilReset(state), this.#refusal.complaint);
   }
 
   /** The state of a client whose budget is used up; undefined for any other. */

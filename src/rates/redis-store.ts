@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from '../telemetry/logging.js';
+import { isOfAnotherDatabase, isTimeout, reasonOf } from './redis-failure.js';
 
 /** How long, in milliseconds, Redis may take to answer, and to take a connection. */
 const ANSWER_LIMIT = 300;
@@ -19,24 +20,31 @@ export interface RedisStore {
 }
 
 /**
- * Connects to Redis, and connects again whenever the connection is lost. It never fails: an absence is one
- * line in the log, and so is its end. No line holds what the address or an error of Redis' own may hold, a
- * password.
+ * Connects to Redis, and connects again whenever the connection is lost. It never fails: that it cannot be used
+ * is one line in the log, and so is the end of that. No line holds what the address or an error of Redis' own
+ * may hold, a password.
  *
  * @param url `redis://…` or `rediss://…`
  */
 export async function openRedisStore(url: string, log: Logger): Promise<RedisStore> {
   const client = connect(url);
+  const byTls = /^rediss:/i.test(url);
+  let wasReady = false;
   let away = false;
   let closed = false;
   const failed = (error: unknown): void => {
     if (!away && !closed) {
-      log.warn({ reason: reasonOf(error) }, 'Redis is away: each process counts its rate limits by itself');
+      const reason = reasonOf(error, { byTls, wasReady });
+      log.warn({ reason }, 'Redis cannot be used: each process counts its rate limits by itself');
     }
     away = true;
-    // What is silent once is not waited for again: the new connection is used when it has answered.
-    if (isTimeout(error)) client.disconnect(true);
+    // What is silent once is not waited for again: the new connection is used when it has answered. One to
+    // another database than the one that was asked for is never used.
+    if (isTimeout(error) || isOfAnotherDatabase(error)) client.disconnect(true);
   };
+  client.on('ready', () => {
+    wasReady = true;
+  });
   client.on('error', failed);
   client.on('close', () => failed(undefined));
   // It settles with the first connection, or with the first failure.
@@ -63,23 +71,12 @@ function connect(url: string): Redis {
     disableClientInfo: true,
     connectTimeout: CONNECT_LIMIT,
     commandTimeout: ANSWER_LIMIT,
+    // One that hangs does not close its side either, and the start waits for that.
+    disconnectTimeout: ANSWER_LIMIT,
     // A count that is late is worth nothing.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_PAUSE),
   });
-}
-
-/**
- * Why Redis is away: the code of an answer of Redis, whose text may repeat what it was sent, or the words of
- * Node.js or the client, which name the address without user and password.
- */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection was closed';
-  return error.name === 'ReplyError' ? (/^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR') : error.message;
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Command timed out';
 }

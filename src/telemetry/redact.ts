@@ -22,8 +22,8 @@ const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[]
   [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)?/g, REDACTED],
   // The credentials of an Authorization field (RFC 9110, section 11.4).
   [/\b(bearer|basic)(?: |%20|\+){1,9}[A-Za-z0-9._~+/=%-]{6,}/gi, `$1 ${REDACTED}`],
-  // User and password of an address (RFC 3986, section 3.2.1).
-  [/:\/\/[^\s"/@\\?#]{1,500}@/g, `://${REDACTED}@`],
+  // User and password of an address (RFC 3986, section 3.2.1), but for what hints have in their place.
+  [/:\/\/(?!user:password@)[^\s"/@\\?#]{1,500}@/g, `://${REDACTED}@`],
   // In a query, a form or a connection string.
   [new RegExp(`(${SECRET_NAMES})(=|%3d)[^\\s&"'\\\\;,]{1,9999}`, 'gi'), `$1$2${REDACTED}`],
 ];

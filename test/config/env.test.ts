@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
+import express from 'express';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { UsageError } from '../../src/model/errors.js';
 import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
+import { redactSecrets } from '../../src/telemetry/redact.js';
 
 test('without any setting, the defaults hold', () => {
   expect(readSettings({})).toEqual({
@@ -167,9 +170,30 @@ test.each([
 test.each([
   ['2', 2],
   ['loopback', ['loopback']],
+  ['linklocal uniquelocal', ['linklocal', 'uniquelocal']],
   ['10.0.0.0/8, 2001:db8::/32 192.0.2.1', ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']],
 ])('TRUST_PROXY %s is understood', (value, trustProxy) => {
   expect(readSettings({ TRUST_PROXY: value }).trustProxy).toEqual(trustProxy);
+});
+
+test('whatever TRUST_PROXY says is refused by name, or understood by Express', () => {
+  const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('::ffff:192.0.2.1', 'loopback', '1', ''));
+  const length = fc.oneof(fc.integer({ min: 0, max: 129 }).map(String), fc.constantFrom('00', '08', 'x', ''));
+  const part = fc.oneof(
+    address,
+    fc.tuple(address, length).map((parts) => parts.join('/')),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 3 }), (parts) => {
+      const environment = { TRUST_PROXY: parts.join(',') };
+      try {
+        express().set('trust proxy', readSettings(environment).trustProxy);
+      } catch (error) {
+        expect(error).toBeInstanceOf(UsageError);
+        expect(String(error)).toContain('TRUST_PROXY is ');
+      }
+    }),
+  );
 });
 
 test.each([
@@ -204,6 +228,10 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['SAMPLES', 'no', 'write on or off'],
     ['TRUST_PROXY', 'true', 'write the number of proxies'],
     ['TRUST_PROXY', '10.0.0.0/33', 'write the number of proxies'],
+    ['TRUST_PROXY', '0.0.0.0/0', 'write the number of proxies'],
+    ['TRUST_PROXY', '10.0.0.1, ::/0', 'write the number of proxies'],
+    ['TRUST_PROXY', '10.0.0.0/255.0.0.0', 'write the number of proxies'],
+    ['TRUST_PROXY', 'localhost', 'write the number of proxies before this server, such as 1, or their addr'],
     ['TRUST_PROXY', 'proxy.example', 'write the number of proxies'],
     ['DNS_SERVERS', 'dns.example', 'dns.example is no address of a resolver; write addresses between commas'],
     ['DNS_SERVERS', '192.0.2.53:0', '192.0.2.53:0 is no address of a resolver'],
@@ -235,6 +263,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     expect(read).toThrow(UsageError);
     expect(read).toThrow(`${name} is "${value}": ${advice}`);
     expect(read).toThrow(/^[^\n]+\.$/);
+    expectShownWhole(read);
   });
 
   test('OTEL_EXPORTER_OTLP_PROTOCOL, where traces are sent', () => {
@@ -249,6 +278,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'u:hunter2@collector' });
     expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
     expect(read).not.toThrow(/hunter2/);
+    expectShownWhole(read);
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(
@@ -258,6 +288,19 @@ describe('a bad setting stops the program with one line that names it, shows it,
       expect(read).toThrow(UsageError);
       expect(read).toThrow(/^DATABASE_URL is no address .* write postgresql:\/\/user:password@host/);
       expect(read).not.toThrow(/hunter2/);
+      expectShownWhole(read);
     },
   );
 });
+
+/** What is left out of errors as a secret must be none of the advice. */
+function expectShownWhole(read: () => unknown): void {
+  let message = '';
+  try {
+    read();
+  } catch (error) {
+    message = error instanceof Error ? error.message : '';
+  }
+  expect(message).not.toBe('');
+  expect(redactSecrets(message)).toBe(message);
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { UsageError } from '../../src/model/errors.js';
+import { redactSecrets } from '../../src/telemetry/redact.js';
 
 const PROVIDER = {
   AUTH_JWKS_URL: 'https://id.example.com/jwks.json',
@@ -70,11 +71,12 @@ describe('a Redis', () => {
   );
 
   test.each(['redis.example:6379', 'http://:s3cret@redis.example', 'redis://', 'redis://:s3cret@h/name'])(
-    'is not at %s, and the complaint does not show it',
+    'is not at %s, and the complaint does not show it, but how to write it',
     (url) => {
       const complaint = complaintOf({ REDIS_URL: url });
       expect(complaint).toContain('REDIS_URL is no address of a Redis');
       expect(complaint).not.toContain('s3cret');
+      expect(redactSecrets(complaint)).toContain('write redis://user:password@host:6379, ');
     },
   );
 });

@@ -33,6 +33,7 @@ async function told({ url }: TestService, path: string, init: RequestInit = {}) 
   if (response.headers.has('retry-after')) expect(response.headers.get('retry-after')).toBe(seconds);
   expect(Number(seconds ?? 1)).toBeGreaterThanOrEqual(1);
   expect(Number(seconds ?? 1)).toBeLessThanOrEqual(60);
+  expect(body).toContain(response.status === 429 ? ` Try again in ${seconds} s.` : '');
   return {
     status: response.status,
     policy: response.headers.get('ratelimit-policy'),
@@ -82,6 +83,33 @@ describe('RateLimit-Policy and RateLimit tell the state after the request', () =
     });
   });
 
+  test('in REST one request is one, by HEAD and revalidated too; 401, 403, 405 and unknown paths are none', async () => {
+    await withService({ rateLimits: { anonymous: 99, token: 99 } }, async (service) => {
+      const headers = bearer(await service.createToken({ scopes: [] }));
+      const { etag = '' } = Object.fromEntries((await fetch(`${service.url}${DOMAIN}`)).headers);
+      const revalidated = { headers: { 'if-none-match': etag } };
+      const asked: readonly [path: string, init: RequestInit, status: number][] = [
+        [DOMAIN, revalidated, 304],
+        [DOMAIN, { headers: { 'if-none-match': 'W/"other"' } }, 200],
+        [DOMAIN, { method: 'HEAD' }, 200],
+        [`${DOMAIN}/dns`, {}, 401],
+        [`${DOMAIN}/dns`, { headers }, 403],
+        [DOMAIN, { headers: bearer(UNKNOWN_TOKEN) }, 401],
+        [DOMAIN, { method: 'PUT' }, 405],
+        ['/api/v1/nothing', {}, 404],
+        [DOMAIN, revalidated, 304],
+      ];
+      const fields = [];
+      for (const [path, init, status] of asked) {
+        const answer = await told(service, path, init);
+        expect(answer.status).toBe(status);
+        fields.push(answer.field);
+      }
+      const left = (count: number) => `"anonymous";r=${count};t=t`;
+      expect(fields).toEqual([left(97), left(96), left(95), null, null, null, null, null, left(94)]);
+    });
+  });
+
   test('in GraphQL: for documents that come seldom and often', async () => {
     await withService({ rateLimits: { anonymous: 40, token: 9 } }, async (service) => {
       const policy = '"anonymous";q=40;w=60';
@@ -110,7 +138,7 @@ describe('failed authentications', () => {
     headers: { 'x-forwarded-for': address, ...headers },
   });
 
-  test('are refused with 429 once there are too many from an address, whatever the credential and the path', async () => {
+  test('are refused with 429 and these words once there are too many from an address, whatever the credential and the path', async () => {
     await withService(limits, async (service) => {
       const guesses = [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`];
       for (const guess of guesses) {
@@ -130,6 +158,7 @@ describe('failed authentications', () => {
             field: '"failures";r=0;t=t',
             body: expect.stringContaining('"code":"RATE_LIMITED"'),
           });
+          expect(refused.body).toContain('"Too many invalid tokens came from this address. Try again in ');
         }
       }
     });
@@ -178,6 +207,16 @@ describe('failed authentications', () => {
     });
   });
 
+  test('are counted by the address of the connection where a proxy names what is no address', async () => {
+    await withService(limits, async (service) => {
+      const statuses = [];
+      for (const named of ['g1', 'unknown', '', 'g2', '192.0.2.1']) {
+        statuses.push((await told(service, DOMAIN, from(named, bearer(UNKNOWN_TOKEN)))).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 429, 401]);
+    });
+  });
+
   test('are counted by the address of the connection where no proxy is trusted: nobody chooses another', async () => {
     await withService({ ...limits, trustProxy: 0 }, async (service) => {
       const statuses = [];
@@ -202,7 +241,12 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
       }
       const refused = await told(service, '/graphql', query('{ nothing }'));
       expect(refused).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
-      expect(JSON.parse(refused.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      const message = expect.stringMatching(
+        /^Too many GraphQL documents were refused or got no domain\. Try /,
+      );
+      expect(JSON.parse(refused.body)).toMatchObject({
+        errors: [{ message, extensions: { code: 'RATE_LIMITED' } }],
+      });
       const headers = bearer(await service.createToken());
       expect((await told(service, '/graphql', query('{ nothing }', headers))).status).toBe(400);
       expect((await told(service, DOMAIN)).status).toBe(200);
@@ -263,6 +307,27 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
         statuses.push(asked.status);
       }
       expect(statuses.slice(3)).toEqual([429, 429]);
+    });
+  });
+
+  test('do not touch a document that got the same client a domain when it came last, unless it gets none now', async () => {
+    await withService({ rateLimits: { anonymous: 3, token: 9 }, ...limits }, async (service) => {
+      const status = async (text: string, headers: Record<string, string> = {}) =>
+        (await told(service, '/graphql', query(text, headers))).status;
+      const withSchema = '{ domain(name: "example.com") { name } __schema { types { name } } }';
+      expect([await status(NAME), await status(withSchema)]).toEqual([200, 200]);
+      for (let time = 0; time < 4; time += 1) await status('{ nothing }');
+      expect([await status('{ nothing }'), await status('{ domain(name: "a.example") { name } }')]).toEqual([
+        429, 429,
+      ]);
+      expect(await told(service, '/graphql', query(NAME))).toMatchObject({
+        status: 200,
+        field: '"anonymous";r=0;t=t',
+      });
+      expect([await status(withSchema), await status(withSchema)], 'no domain is left').toEqual([200, 429]);
+      const headers = bearer(await service.createToken());
+      for (let time = 0; time < 4; time += 1) await status('{ nothing }', headers);
+      expect(await status(NAME, headers), 'what another client was granted').toBe(429);
     });
   });
 

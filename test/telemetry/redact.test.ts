@@ -16,6 +16,7 @@ describe('what looks like a secret is left out', () => {
     'password=hunter2 host=db',
     'postgresql://dms:hunter2@db.example:5432/dms',
     'connect to redis://:hunter2@127.0.0.1 failed',
+    'connect to redis://user:hunter2@127.0.0.1 failed',
     '{"cookie":"session=hunter2; theme=dark"}',
     '{"set-cookie":["a=hunter2","b=hunter2"]}',
     '{"password":"hunter2"}',
@@ -32,6 +33,8 @@ describe('what looks like a secret is left out', () => {
     '{"level":"info","path":"/api/v1/domain/example.com","status":200,"msg":"request"}',
     '{"msg":"observed","domain":"token.example","http":{"scheme":"https","address":"2001:db8::1"}}',
     'http://127.0.0.1:4000/graphql',
+    'write redis://user:password@host:6379, or rediss://… for TLS',
+    'write it like postgresql://user:password@host:5432/database, …',
   ])('and nothing else: %s', (text) => {
     expect(redactSecrets(text)).toBe(text);
   });

@@ -132,7 +132,7 @@ describe('through the whole way of a request', () => {
 
   /** Which lets nobody fail twice. */
   function appOf(rest: RestHandler): Express {
-    const failures = createLimiters().penalties('failures', 1, () => {});
+    const failures = createLimiters().penalties('failures', 1, { complaint: 'Too many.', onRefused() {} });
     return createApp({
       basePath: '',
       tokenRequired: false,

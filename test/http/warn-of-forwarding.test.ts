@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { startTestService } from '../support/service.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+/** The warnings of a service that gets requests with these values of X-Forwarded-For. */
+async function warningsOf(trustProxy: number | readonly string[], values: readonly (string | undefined)[]) {
+  const service = await startTestService({ database, trustProxy });
+  try {
+    for (const value of values) {
+      await fetch(`${service.url}/nothing`, {
+        headers: value === undefined ? {} : { 'x-forwarded-for': value },
+      });
+    }
+    return service.logged.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+  } finally {
+    await service.stop();
+  }
+}
+
+test('X-Forwarded-For that is ignored is told once, with what to set', async () => {
+  expect(await warningsOf(0, [undefined, '192.0.2.1', '192.0.2.2'])).toEqual([
+    expect.stringMatching(/^X-Forwarded-For .* is ignored, since TRUST_PROXY is not set: .* set TRUST_PROXY/),
+  ]);
+});
+
+test('nothing is told where none comes, or where a proxy is trusted', async () => {
+  expect(await warningsOf(0, [undefined, undefined])).toEqual([]);
+  expect(await warningsOf(1, ['192.0.2.1'])).toEqual([]);
+  expect(await warningsOf(['loopback'], ['192.0.2.1'])).toEqual([]);
+});

@@ -1,0 +1,170 @@
+import { createServer as createWebServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openRedisStore, type RedisStore } from '../../src/rates/redis-store.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
+import { TEST_CERTIFICATE, TEST_KEY } from '../support/web-certificate.js';
+
+/** Opens what REDIS_URL says, and gives it to the work with the reasons that are logged. */
+async function withStore(
+  url: string,
+  work: (store: RedisStore, reasons: () => readonly unknown[]) => Promise<void> | void,
+): Promise<void> {
+  const lines: string[] = [];
+  const store = await openRedisStore(
+    url,
+    createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } }),
+  );
+  try {
+    await work(store, () => lines.map((line) => JSON.parse(line).reason));
+  } finally {
+    store.close();
+  }
+}
+
+const reasonsOf = async (url: string) => {
+  let found: readonly unknown[] = [];
+  await withStore(url, (store, reasons) => {
+    expect(store.isReady()).toBe(false);
+    found = reasons();
+  });
+  return found;
+};
+
+describe('what answers is no Redis: one reason says what to write', () => {
+  const servers = new Map<string, Server>();
+  beforeAll(async () => {
+    servers.set(
+      'a web server',
+      createWebServer((_request, response) => response.end('no')),
+    );
+    servers.set(
+      'TLS',
+      createTlsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }).on('tlsClientError', ignore),
+    );
+    servers.set(
+      'nothing but an end',
+      createServer((socket) => socket.destroy()),
+    );
+    for (const server of servers.values()) {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    }
+  });
+  afterAll(() => {
+    for (const server of servers.values()) server.close();
+  });
+
+  test.each([
+    [
+      'a web server',
+      'redis',
+      'what answers is no Redis: write another host or port in REDIS_URL, and rediss:// if it wants TLS',
+    ],
+    [
+      'a web server',
+      'rediss',
+      expect.stringMatching(
+        /^no TLS connection comes about \(ERR_SSL_[A-Z_]+\): if Redis wants none, write redis:\/\/ in REDIS_URL$/,
+      ),
+    ],
+    ['TLS', 'redis', expect.stringMatching(/ rediss:\/\/ /)],
+    [
+      'nothing but an end',
+      'redis',
+      'the connection was closed: if Redis wants TLS, write rediss:// in REDIS_URL',
+    ],
+    [
+      'nothing but an end',
+      'rediss',
+      expect.stringMatching(
+        /^no TLS connection comes about \((ECONNRESET|EPIPE|closed)\): if Redis wants none, write redis:\/\/ /,
+      ),
+    ],
+  ])('%s, asked by %s', async (name, scheme, reason) => {
+    const address = servers.get(name)?.address();
+    expect(isInternet(address)).toBe(true);
+    if (!isInternet(address)) return;
+    expect(await reasonsOf(`${scheme}://user:password@127.0.0.1:${address.port}`)).toEqual([reason]);
+  });
+});
+
+describe.skipIf(!HAS_REDIS)('a Redis refuses: one reason says what to write', () => {
+  let open: RedisServer;
+  let guarded: RedisServer;
+  beforeAll(async () => {
+    [open, guarded] = await Promise.all([startRedis(), startRedis({ password: 'right-w0rd' })]);
+  });
+  afterAll(() => Promise.all([open.close(), guarded.close()]));
+
+  test('to go on without a password', async () => {
+    expect(await reasonsOf(`redis://127.0.0.1:${guarded.port}`)).toEqual([
+      'Redis wants a password: write it in REDIS_URL, as in redis://user:password@host:6379',
+    ]);
+  });
+
+  test('the password, or the user', async () => {
+    for (const user of [':wr0ng-word', 'someone:right-w0rd']) {
+      expect(await reasonsOf(`redis://${user}@127.0.0.1:${guarded.port}`)).toEqual([
+        'Redis does not know the user and the password in REDIS_URL: write others',
+      ]);
+    }
+  });
+
+  test('to speak TLS', async () => {
+    expect(await reasonsOf(`rediss://127.0.0.1:${open.port}`)).toEqual([
+      'no TLS connection comes about (ETIMEDOUT): if Redis wants none, write redis:// in REDIS_URL',
+    ]);
+  });
+
+  test('a database that it does not have, and no other is used in its place', async () => {
+    await withStore(`redis://127.0.0.1:${open.port}/99`, async (store, reasons) => {
+      expect(reasons()).toEqual([
+        'Redis does not have the database in REDIS_URL: write another number at its end, such as /1, or none',
+      ]);
+      const seen: string[] = [];
+      for (const name of ['ready', 'close']) store.client.on(name, () => seen.push(name));
+      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2), { timeout: 10_000 });
+      expect(new Set(seen)).toEqual(new Set(['close']));
+      expect(store.isReady()).toBe(false);
+    });
+    await withStore(`redis://127.0.0.1:${open.port}/15`, (store, reasons) => {
+      expect(reasons()).toEqual([]);
+      expect(store.isReady()).toBe(true);
+    });
+  });
+
+  test('what counting needs', async () => {
+    const administrator = new Redis(open.port, '127.0.0.1');
+    try {
+      await administrator.call(
+        'ACL',
+        'SETUSER',
+        'reader',
+        'on',
+        '>right-w0rd',
+        '~*',
+        '+@all',
+        '-eval',
+        '-evalsha',
+      );
+      await withStore(`redis://reader:right-w0rd@127.0.0.1:${open.port}`, async (store, reasons) => {
+        expect(store.isReady()).toBe(true);
+        store.failed(await store.client.eval('return 1', 0).catch((thrown: unknown) => thrown));
+        expect(reasons()).toEqual([
+          'Redis forbids its user in REDIS_URL what counting needs: allow it, or write another',
+        ]);
+      });
+    } finally {
+      administrator.disconnect();
+    }
+  });
+});
+
+function ignore(): void {}
+
+function isInternet(address: AddressInfo | string | null | undefined): address is AddressInfo {
+  return typeof address === 'object' && address !== null;
+}
