@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): Express {
   app.use(beginResponses({ variesByOrigin }));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
-  app.use(authenticateRequests(authenticate, failures));
+  app.use(authenticateRequests(authenticate, log, failures));
   app.use(answerPages(basePath, tokenRequired));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);

@@ -8,6 +8,7 @@ import {
   type IdentityProvider,
   ISSUER,
   startIdentityProvider,
+  type TestJwt,
 } from '../support/identity-provider.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
@@ -149,16 +150,100 @@ describe('a JWT that is not good is refused as every other token', () => {
           .sign(new TextEncoder().encode(await provider.publicKeyText('first'))),
     ],
   ])('%s', async (_what, make) => {
-    const response = await ask(service, await make());
+    const token = await make();
+    const response = await ask(service, token);
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
     expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', detail: NOT_VALID });
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({ level: 'info', reason: expect.stringMatching(/./) }),
+    ]);
+    for (const part of token.split('.').filter(({ length }) => length > 9)) {
+      expect(JSON.stringify(service.logged)).not.toContain(part);
+    }
   });
 
   test('and is, where no provider is set', async () => {
     const alone = await startTestService({ database });
-    expect(await statusOf(alone, await provider.sign())).toBe(401);
+    const response = await ask(alone, await provider.sign());
+    expect(response.status).toBe(401);
+    expect(toldOf(alone, response)).toEqual([
+      expect.objectContaining({
+        reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
+      }),
+    ]);
     await alone.stop();
+  });
+});
+
+/** What the log says of the token that was refused by this answer. */
+function toldOf({ logged }: TestService, { headers }: Response) {
+  const requestId = headers.get('x-request-id');
+  return logged.filter((line) => line['msg'] === 'token refused' && line['requestId'] === requestId);
+}
+
+describe('the log says why a JWT was refused, and what it was compared with', () => {
+  const TYPES = 'taken are at+jwt, JWT, and none';
+  test.each<readonly [string, TestJwt, string | RegExp]>([
+    [
+      'another issuer',
+      { claims: { iss: 'https://id.example.net/' } },
+      `unexpected "iss" claim value: the token has "https://id.example.net/", AUTH_ISSUER is "${ISSUER}"`,
+    ],
+    [
+      'an audience of the greatest length',
+      { claims: { aud: ['x'.repeat(3_000)] } },
+      `unexpected "aud" claim value: the token has ["${'x'.repeat(198)}…, AUTH_AUDIENCE is "${AUDIENCE}"`,
+    ],
+    [
+      'no audience',
+      { claims: { aud: undefined } },
+      `missing required "aud" claim: the token has nothing, AUTH_AUDIENCE is "${AUDIENCE}"`,
+    ],
+    ['no end', { claims: { exp: undefined } }, /^missing required "exp" claim: the token has nothing/],
+    [
+      'its end',
+      { claims: { exp: 1_700_000_000 } },
+      /^"exp" claim timestamp check failed: the token has 1700000000, and it is \d{10} now$/,
+    ],
+    [
+      'its beginning',
+      { claims: { nbf: 9_000_000_000 } },
+      /^"nbf" claim timestamp check failed: the token has 9000000000, and it is \d{10} now$/,
+    ],
+    ['nobody', { claims: { sub: undefined } }, /^the token has neither "sub" nor "client_id"/],
+    [
+      'its type',
+      { header: { typ: 'logout+jwt' } },
+      `unexpected "typ" header: the token has "logout+jwt", ${TYPES}`,
+    ],
+    [
+      'a key that the provider does not have',
+      { header: { kid: 'old' } },
+      /^no applicable key found .*: the token names the key "old" for "ES256"; AUTH_JWKS_URL has none for it$/,
+    ],
+  ])('%s', async (_what, token, reason) => {
+    const response = await ask(service, await provider.sign(token));
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({
+        reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+      }),
+    ]);
+  });
+
+  test('an algorithm that is not taken', async () => {
+    const response = await ask(service, new UnsecuredJWT(goodClaims()).encode());
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({
+        reason: expect.stringMatching(/not allowed: the token has "none", taken are RS256, PS256, /),
+      }),
+    ]);
+  });
+
+  test("but nothing of the service's own tokens, good or not", async () => {
+    const response = await ask(service, `dms_${'a'.repeat(43)}`);
+    expect(response.status).toBe(401);
+    expect(toldOf(service, response)).toEqual([]);
   });
 });
 
