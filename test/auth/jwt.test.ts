@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
 import {
   AUDIENCE,
   goodClaims,
@@ -34,7 +35,10 @@ afterAll(async () => {
 });
 
 /** A service that takes the provider's tokens. */
-function trusting({ jwksUrl }: IdentityProvider, options: TestServiceOptions = {}): Promise<TestService> {
+function trusting(
+  { jwksUrl }: Pick<IdentityProvider, 'jwksUrl'>,
+  options: TestServiceOptions = {},
+): Promise<TestService> {
   const auth = { provider: { jwksUrl, issuer: ISSUER, audience: AUDIENCE }, required: 'scopes' as const };
   return startTestService({ database, auth, ...options });
 }
@@ -297,9 +301,9 @@ describe('the keys of the provider', () => {
   });
   afterAll(() => other.web.close());
 
-  test('are fetched with the first token, and not again for keys that nobody knows', async () => {
+  test('are fetched when the service starts, and not again for keys that nobody knows', async () => {
     asking = await trusting(other);
-    expect(other.fetches()).toBe(0);
+    await vi.waitFor(() => expect(other.fetches()).toBe(1));
     const first = await Promise.all(
       Array.from({ length: 20 }, async () => statusOf(asking, await other.sign())),
     );
@@ -312,6 +316,39 @@ describe('the keys of the provider', () => {
     await asking.stop();
   });
 
+  test('cannot be fetched: the log says so before a token has come, and where, without what may be secret', async () => {
+    const address = `http://127.0.0.1:${await freePort()}/jwks.json`;
+    const jwksUrl = new URL(`${address}?key=hunter2-hunter2`);
+    asking = await trusting({ jwksUrl });
+    await vi.waitFor(() =>
+      expect(asking.logged).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: "the identity provider's keys cannot be fetched",
+          address,
+          reason: expect.stringContaining('ECONNREFUSED'),
+        }),
+      ),
+    );
+    expect(JSON.stringify(asking.logged)).not.toContain('hunter2');
+    await asking.stop();
+  });
+
+  test('are none: the log warns of it', async () => {
+    other.web.serve({ body: '{"keys":[]}' });
+    asking = await trusting(other);
+    await vi.waitFor(() =>
+      expect(asking.logged).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: 'the identity provider has no keys: every JWT is refused',
+        }),
+      ),
+    );
+    expect(await statusOf(asking, await other.sign())).toBe(401);
+    await asking.stop();
+  });
+
   test.each([
     ['an error', { status: 500 }],
     ['a redirect', { status: 302, fields: [['location', '/elsewhere']] as const }],
@@ -321,10 +358,10 @@ describe('the keys of the provider', () => {
   ])(
     'that are %s leave the service without: 503 with Retry-After, told once, and asked for once',
     async (_what, response) => {
-      asking = await trusting(other);
       const token = await other.sign();
       other.web.serve(response);
       const before = other.fetches();
+      asking = await trusting(other);
       for (let time = 0; time < 3; time += 1) {
         const refused = await ask(asking, token);
         expect(refused.status).toBe(503);
@@ -338,7 +375,9 @@ describe('the keys of the provider', () => {
       const told = asking.logged.filter(
         ({ msg }) => msg === "the identity provider's keys cannot be fetched",
       );
-      expect(told).toHaveLength(1);
+      expect(told).toEqual([
+        expect.objectContaining({ level: 'warn', address: other.jwksUrl.href, reason: expect.any(String) }),
+      ]);
       expect(await statusOf(asking, await asking.createToken())).toBe(200);
       await asking.stop();
     },
