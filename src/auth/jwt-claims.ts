@@ -10,13 +10,19 @@ export function endOf({ exp }: JWTPayload): Instant | null {
 }
 
 /** The viewer's budget is the subject's, whichever token it comes with. Null where the token is nobody's. */
-export function viewerOf({ iss, sub, client_id: client, scope }: JWTPayload): Viewer | null {
+export function viewerOf({ iss, sub, client_id: client, scope, scp }: JWTPayload): Viewer | null {
   const whose = sub ?? client;
   if (typeof whose !== 'string' || whose === '') return null;
-  const granted = typeof scope === 'string' ? scope.split(' ') : [];
+  const granted = listOf(scope ?? scp);
   return {
     kind: 'token',
     rateLimitKey: Buffer.from(digestOf(JSON.stringify([iss, whose]))).toString('base64'),
     scopes: new Set(SCOPES.filter((each) => granted.includes(each))),
   };
+}
+
+/** A text with blanks between its parts (RFC 8693, section 4.2), or a list, as some providers write it. */
+function listOf(claim: unknown): readonly unknown[] {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) ? claim : [];
 }

@@ -70,13 +70,23 @@ describe("an identity provider's access token", () => {
     ['for several services', { aud: ['other', AUDIENCE] }],
     ['of a client without a subject', { sub: undefined, client_id: 'batch' }],
     ['that names scopes of other services', { scope: 'openid dns:read offline_access' }],
+    ['whose scopes are a list', { scope: ['openid', 'dns:read'] }],
+    ['whose scopes are a text in scp', { scope: undefined, scp: 'headers:read dns:read' }],
+    ['whose scopes are a list in scp', { scope: undefined, scp: ['headers:read', 'dns:read'] }],
   ])('%s is taken', async (_what, claims) => {
     expect(await statusOf(service, await provider.sign({ claims }))).toBe(200);
   });
 
   test('may do what its scopes say, and is told which one it lacks', async () => {
-    for (const scope of ['openid', '', undefined, 'dns:read,headers:read', 'DNS:READ']) {
-      const response = await ask(service, await provider.sign({ claims: { scope } }));
+    const lacking: readonly object[] = [
+      ...['openid', '', undefined, 'dns:read,headers:read', 'DNS:READ', 5, {}, ['dns:read x']].map(
+        (scope) => ({ scope }),
+      ),
+      { scope: 'openid', scp: 'dns:read' },
+      { scope: undefined, roles: ['dns:read'], permissions: ['dns:read'] },
+    ];
+    for (const claims of lacking) {
+      const response = await ask(service, await provider.sign({ claims: { ...claims } }));
       expect(response.status).toBe(403);
       expect(response.headers.get('www-authenticate')).toBe(
         `${REALM}, error="insufficient_scope", scope="dns:read"`,
