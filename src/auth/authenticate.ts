@@ -30,9 +30,9 @@ export interface AuthenticationOptions {
   readonly tokens: TokenVerifier;
   /** Verifies the tokens of an identity provider; absent: none are taken. */
   readonly jwts?: TokenVerifier<RefusedToken> | undefined;
-  /** What a client without a token may do. */
+  /** What a client without a token may do, and so every client. */
   readonly anonymousScopes: ReadonlySet<Scope>;
-  /** Whether a client without a token may ask nothing at all. */
+  /** Whether a client without a token may ask nothing at all: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
   /** Counts failed authentications by the client's address; absent: they are not limited. */
   readonly failures?: Penalties;
@@ -83,6 +83,13 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     const viewer = await verifier.verify(token);
     if (viewer === null) return refuse(client, REFUSAL);
     if (viewer.kind === 'refused') return refuse(client, REFUSAL, viewer.reason);
-    return { ...viewer, rates: undefined };
+    const scopes = needsToken ? viewer.scopes : union(viewer.scopes, anonymousScopes);
+    return { ...viewer, scopes, rates: undefined };
   };
+}
+
+/** Most tokens may do what everybody may: nothing is made for them. */
+function union(scopes: ReadonlySet<Scope>, others: ReadonlySet<Scope>): ReadonlySet<Scope> {
+  for (const scope of others) if (!scopes.has(scope)) return new Set([...scopes, ...others]);
+  return scopes;
 }
