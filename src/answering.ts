@@ -63,7 +63,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   );
   const app = createApp({
     basePath: settings.basePath,
-    tokenRequired: settings.auth.required === 'all',
+    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
     sandbox: parts.knownOperations === undefined,
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,

@@ -1,6 +1,7 @@
 import express, { type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Penalties } from '../rates/penalties.js';
+import type { AnonymousAccess } from '../rest/v1/anonymous-access.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
@@ -21,8 +22,8 @@ import { startPage } from './start-page.js';
 export interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
-  /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
-  readonly tokenRequired: boolean;
+  /** What a client without a token may do, as `authenticate` and the APIs have it: the pages say so. */
+  readonly access: AnonymousAccess;
   /** Whether `/graphql` opens Apollo Sandbox in a browser: the start page says so. */
   readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
@@ -45,7 +46,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, tokenRequired, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
+  const { basePath, access, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -62,7 +63,7 @@ export function createApp(options: AppOptions): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   app.use(authenticateRequests(authenticate, log, failures));
-  app.use(answerPages(basePath, tokenRequired));
+  app.use(answerPages(basePath, access));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
+import type { AnonymousAccess } from '../../rest/v1/anonymous-access.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { API_CATALOG_PATH, apiCatalog } from './api-catalog.js';
@@ -15,20 +16,20 @@ const PACKAGE = new URL('../../../package.json', import.meta.url);
  * Answers the paths of the documents: what describes the APIs, for people and for programs.
  *
  * @param basePath '' or like `/dms`; of characters that need no escaping.
- * @param tokenRequired Whether the APIs answer nobody without a token.
+ * @param access What a client without a token may do, as the documents say.
  */
-export function answerPages(basePath: string, tokenRequired: boolean): Handler {
-  const handlers = pagesByPath(basePath, tokenRequired);
+export function answerPages(basePath: string, access: AnonymousAccess): Handler {
+  const handlers = pagesByPath(basePath, access);
   return (request, response, next) => {
     const handler = handlers.get(request.path);
     return handler === undefined ? next() : handler(request, response, next);
   };
 }
 
-function pagesByPath(basePath: string, tokenRequired: boolean): ReadonlyMap<string, Handler> {
+function pagesByPath(basePath: string, access: AnonymousAccess): ReadonlyMap<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
-  const openApi = JSON.stringify(openApiDocument(ROUTES, { basePath, version, tokenRequired }));
+  const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
   const catalog = fixedAnswer(apiCatalog(basePath));
   return new Map<string, Handler>([
     [
