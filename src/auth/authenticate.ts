@@ -56,6 +56,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     tokenRequired: needsToken = false,
     failures,
   } = options;
+  const everybodysScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
 
   const refuse = async (client: string, message: string, reason?: string): Promise<never> => {
     await failures?.add(client);
@@ -81,10 +82,8 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     }
     if (token === undefined) return refuse(client, NO_BEARER);
     const viewer = await verifier.verify(token);
-    if (viewer === null) return refuse(client, REFUSAL);
-    if (viewer.kind === 'refused') return refuse(client, REFUSAL, viewer.reason);
-    const scopes = needsToken ? viewer.scopes : union(viewer.scopes, anonymousScopes);
-    return { ...viewer, scopes, rates: undefined };
+    if (viewer === null || viewer.kind === 'refused') return refuse(client, REFUSAL, viewer?.reason);
+    return { ...viewer, scopes: union(viewer.scopes, everybodysScopes), rates: undefined };
   };
 }
 
