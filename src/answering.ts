@@ -64,7 +64,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   });
   const app = createApp({
     basePath: settings.basePath,
-    tokenRequired: settings.auth.required === 'all',
+    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
     sandbox: parts.knownOperations === undefined,
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
@@ -158,9 +158,12 @@ function authenticationOf({ settings, database, log, now }: AnsweringParts): Aut
 }
 
 function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGetKey {
+  // Its query may hold a secret.
+  const address = jwksUrl.origin + jwksUrl.pathname;
   return createKeySet(jwksUrl, {
-    away: (reason) => log.warn({ reason }, "the identity provider's keys cannot be fetched"),
-    back: () => log.info("the identity provider's keys are fetched again"),
+    away: (reason) => log.warn({ address, reason }, "the identity provider's keys cannot be fetched"),
+    back: () => log.info({ address }, "the identity provider's keys are fetched again"),
+    empty: () => log.warn({ address }, 'the identity provider has no keys: every JWT is refused'),
   });
 }
 

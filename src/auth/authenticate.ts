@@ -1,7 +1,7 @@
 import { UnauthenticatedError } from '../model/errors.js';
 import type { Penalties } from '../rates/penalties.js';
 import { isJwt } from './jwt-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import type { RefusedToken, TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
@@ -12,6 +12,15 @@ const NO_BEARER =
 
 const REFUSAL = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
 
+/** What a JSON Web Token meets where nobody's are taken. */
+const NO_PROVIDER: TokenVerifier<RefusedToken> = {
+  knows: () => false,
+  verify: async () => ({
+    kind: 'refused',
+    reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
+  }),
+};
+
 /** Decides who asks, from the Authorization header and the client that its address stands for. */
 export type Authenticate = (authorization: string | undefined, client: string) => Promise<Viewer>;
 
@@ -19,10 +28,10 @@ export type Authenticate = (authorization: string | undefined, client: string) =
 export interface AuthenticationOptions {
   readonly tokens: TokenVerifier;
   /** Verifies the tokens of an identity provider; absent: none are taken. */
-  readonly jwts?: TokenVerifier | undefined;
-  /** What a client without a token may do. */
+  readonly jwts?: TokenVerifier<RefusedToken> | undefined;
+  /** What a client without a token may do, and so every client. */
   readonly anonymousScopes: ReadonlySet<Scope>;
-  /** Whether a client without a token may ask nothing at all. */
+  /** Whether a client without a token may ask nothing at all: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
   /** Counts failed authentications by the client's address; absent: they are not limited. */
   readonly failures?: Penalties;
@@ -39,11 +48,18 @@ export interface AuthenticationOptions {
  * where the database does not answer.
  */
 export function createAuthentication(options: AuthenticationOptions): Authenticate {
-  const { tokens, jwts, anonymousScopes, tokenRequired: needsToken = false, failures } = options;
+  const {
+    tokens,
+    jwts = NO_PROVIDER,
+    anonymousScopes,
+    tokenRequired: needsToken = false,
+    failures,
+  } = options;
+  const everybodysScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
 
-  const refuse = async (client: string, message: string): Promise<never> => {
+  const refuse = async (client: string, message: string, reason?: string): Promise<never> => {
     await failures?.add(client);
-    throw new UnauthenticatedError(message, true);
+    throw new UnauthenticatedError(message, true, reason);
   };
 
   return async (authorization, client) => {
@@ -57,13 +73,20 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       };
     }
     const token = BEARER.exec(authorization)?.[1];
-    const verifier = token !== undefined && jwts !== undefined && isJwt(token) ? jwts : tokens;
+    const verifier = token !== undefined && isJwt(token) ? jwts : tokens;
     const usedUp = failures?.usedUp(client);
     if (failures !== undefined && usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
       throw failures.refusal(usedUp);
     }
     if (token === undefined) return refuse(client, NO_BEARER);
     const viewer = await verifier.verify(token);
-    return viewer === null ? refuse(client, REFUSAL) : { ...viewer, rates: undefined };
+    if (viewer === null || viewer.kind === 'refused') return refuse(client, REFUSAL, viewer?.reason);
+    return { ...viewer, scopes: union(viewer.scopes, everybodysScopes), rates: undefined };
   };
+}
+
+/** Most tokens may do what everybody may: nothing is made for them. */
+function union(scopes: ReadonlySet<Scope>, others: ReadonlySet<Scope>): ReadonlySet<Scope> {
+  for (const scope of others) if (!scopes.has(scope)) return new Set([...scopes, ...others]);
+  return scopes;
 }

@@ -10,8 +10,10 @@ import { BoundedCache } from '../model/bounded-cache.js';
 import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf } from './access-token.js';
-import type { TokenVerifier } from './token-verifier.js';
-import { SCOPES, type Viewer } from './viewer.js';
+import { endOf, viewerOf } from './jwt-claims.js';
+import { refusalReason, shown } from './jwt-refusal.js';
+import type { RefusedToken, TokenVerifier } from './token-verifier.js';
+import type { Viewer } from './viewer.js';
 
 /** Whose tokens are taken, and how they are verified. */
 export interface JwtVerifierOptions {
@@ -61,7 +63,7 @@ export function isJwt(text: string): boolean {
  * Its `verify` throws ProviderUnavailableError where `keys` does, and nothing else: whatever cannot be
  * verified is not valid.
  */
-export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<RefusedToken> {
   const known = new BoundedCache<string, KnownToken>(MOST_TOKENS_KNOWN);
   const tellOfKey = once(options);
   return {
@@ -72,7 +74,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier {
       if (token !== undefined && isFresh(token, options.now())) return token.viewer;
       known.delete(key);
       const verified = await verifyToken(text, options, tellOfKey);
-      if (verified === null) return null;
+      if ('reason' in verified) return verified;
       known.set(key, verified);
       return verified.viewer;
     },
@@ -90,9 +92,10 @@ function isFresh({ verifiedAt, expiresAt }: KnownToken, now: Instant): boolean {
 async function verifyToken(
   text: string,
   options: JwtVerifierOptions,
-  tellOfKey: (text: string, error: unknown) => void,
-): Promise<KnownToken | null> {
+  tellOfKey: (header: ProtectedHeaderParameters | undefined, error: unknown) => void,
+): Promise<KnownToken | RefusedToken> {
   const { keys, issuer, audience, now } = options;
+  const milliseconds = Number(now() / 1000n);
   try {
     const { payload, protectedHeader } = await jwtVerify(text, keys, {
       algorithms: ALGORITHMS,
@@ -100,25 +103,39 @@ async function verifyToken(
       audience,
       requiredClaims: ['exp'],
       clockTolerance: CLOCK_TOLERANCE,
-      currentDate: new Date(Number(now() / 1000n)),
+      currentDate: new Date(milliseconds),
     });
-    const viewer = isAccessTokenType(protectedHeader.typ) ? viewerOf(payload) : null;
-    const expiresAt = endOf(payload);
-    if (viewer === null || expiresAt === null) return null;
-    return { viewer, expiresAt, verifiedAt: performance.now() };
+    return knownToken(protectedHeader, payload);
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error;
+    const header = headerOf(text);
     // What jose cannot do with a key it says by errors of other kinds.
-    if (!(error instanceof errors.JOSEError)) tellOfKey(text, error);
-    return null;
+    if (!(error instanceof errors.JOSEError)) tellOfKey(header, error);
+    const expected = { issuer, audience, algorithms: ALGORITHMS, now: Math.floor(milliseconds / 1000) };
+    return refused(refusalReason(header, error, expected));
   }
 }
 
+/** What a token says whose signature and claims are in order. */
+function knownToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): KnownToken | RefusedToken {
+  if (!isAccessTokenType(typ)) {
+    return refused(`unexpected "typ" header: the token has ${shown(typ)}, taken are at+jwt, JWT, and none`);
+  }
+  const viewer = viewerOf(payload);
+  if (viewer === null) return refused('the token has neither "sub" nor "client_id", or no text there');
+  const expiresAt = endOf(payload);
+  if (expiresAt === null) return refused('the "exp" claim is no time');
+  return { viewer, expiresAt, verifiedAt: performance.now() };
+}
+
+function refused(reason: string): RefusedToken {
+  return { kind: 'refused', reason };
+}
+
 /** Whoever names a key, with any signature at all, brings its failure about: it is told of once. */
-function once({ onUnusableKey }: JwtVerifierOptions): (text: string, error: unknown) => void {
+function once({ onUnusableKey }: JwtVerifierOptions) {
   const told = new Set<string | undefined>();
-  return (text, error) => {
-    const header = headerOf(text);
+  return (header: ProtectedHeaderParameters | undefined, error: unknown): void => {
     const keyId = typeof header?.kid === 'string' ? header.kid : undefined;
     if (header === undefined || told.has(keyId) || told.size >= MOST_KEYS_TOLD) return;
     told.add(keyId);
@@ -138,22 +155,4 @@ function headerOf(text: string): ProtectedHeaderParameters | undefined {
 /** A header is the client's JSON: its `typ` may be no text. */
 function isAccessTokenType(type: unknown): boolean {
   return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
-}
-
-/** A NumericDate may have a fraction (RFC 7519, section 2). Null where it is no time: JSON's 1e400 is Infinity. */
-function endOf({ exp }: JWTPayload): Instant | null {
-  const seconds = Math.floor(exp ?? Number.NaN);
-  return Number.isSafeInteger(seconds) ? BigInt(seconds) * 1_000_000n : null;
-}
-
-/** The viewer's budget is the subject's, whichever token it comes with. Null where the token is nobody's. */
-function viewerOf({ iss, sub, client_id: client, scope }: JWTPayload): Viewer | null {
-  const whose = sub ?? client;
-  if (typeof whose !== 'string' || whose === '') return null;
-  const granted = typeof scope === 'string' ? scope.split(' ') : [];
-  return {
-    kind: 'token',
-    rateLimitKey: keyOf(JSON.stringify([iss, whose])),
-    scopes: new Set(SCOPES.filter((each) => granted.includes(each))),
-  };
 }

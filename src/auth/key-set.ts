@@ -1,14 +1,17 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
 import { ProviderUnavailableError } from '../model/errors.js';
+import { fetchKeys } from './fetch-keys.js';
 
-/** Tells of the provider's absence, and of its end: once each. */
+/** Tells of the provider's absence and of its end, once each, and of keys that are of no use. */
 export interface KeySetEvents {
   away(reason: string): void;
   back(): void;
+  /** The provider has a set without a key: no token can be valid. Told again only after it has had one. */
+  empty(): void;
 }
 
-/** All in milliseconds. */
-const FETCH_LIMIT = 3_000;
+// All in milliseconds.
+
 /** Between two fetches: whatever clients send, the provider is not asked more often. */
 const FETCH_EVERY = 10_000;
 /** Keys of this age are fetched anew, while they go on. */
@@ -16,11 +19,9 @@ const OLD_AFTER = 10 * 60_000;
 /** Keys that the provider has not confirmed for so long are not taken any more. */
 const KEPT_FOR = 24 * 60 * 60_000;
 
-const MOST_BYTES = 512 * 1024;
-
 /**
- * The public keys of an identity provider (RFC 7517), fetched when the first token comes, when they are old,
- * and when a token names a key that is not among them.
+ * The public keys of an identity provider (RFC 7517), fetched at once, so that whoever starts the service sees
+ * what is wrong with the address; when they are old; and when a token names a key that is not among them.
  *
  * The function throws JOSEError for a token whose key the provider does not have, and
  * ProviderUnavailableError where that cannot be known.
@@ -30,13 +31,17 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
+  let isEmpty = false;
   let fetching: Promise<void> | undefined;
 
   const fetchOnce = async (): Promise<void> => {
     triedAt = performance.now();
     try {
-      keys = createLocalJWKSet(await fetchKeys(url));
+      const fetched = await fetchKeys(url);
+      keys = createLocalJWKSet(fetched);
       fetchedAt = performance.now();
+      if (fetched.keys.length === 0 && !isEmpty) events.empty();
+      isEmpty = fetched.keys.length === 0;
       if (failure !== undefined) events.back();
       failure = undefined;
     } catch (error) {
@@ -63,6 +68,8 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     throw new ProviderUnavailableError(FETCH_EVERY / 1000, { cause: failure });
   };
 
+  void refresh();
+
   return async (header, token) => {
     const known = await current();
     try {
@@ -75,29 +82,4 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
       return (await current())(header, token);
     }
   };
-}
-
-/** No redirect is followed: the keys are where the setting says. */
-async function fetchKeys(url: URL) {
-  const response = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(FETCH_LIMIT),
-    headers: { accept: 'application/jwk-set+json, application/json' },
-  });
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new Error(`the answer has the status ${response.status}`);
-  }
-  return JSON.parse(await readBounded(response));
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

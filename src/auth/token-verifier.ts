@@ -4,13 +4,19 @@ import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './access-token.js';
 import { SCOPES, type Scope, type Viewer } from './viewer.js';
 
-/** Finds out who comes with a token. */
-export interface TokenVerifier {
+/** A token that is not valid, with a reason that is for the log only. */
+export interface RefusedToken {
+  readonly kind: 'refused';
+  readonly reason: string;
+}
+
+/** Finds out who comes with a token. What it says of one that is not valid is null, unless it can say more. */
+export interface TokenVerifier<Refused = null> {
   /**
-   * @returns the token's viewer; null for a token that is malformed, unknown, expired or revoked.
+   * @returns the token's viewer, or what it says of a token that is malformed, unknown, expired or revoked.
    * @throws what the database's driver throws where the database does not answer.
    */
-  verify(token: string): Promise<Viewer | null>;
+  verify(token: string): Promise<Viewer | Refused>;
   /** Whether a token was valid when it was verified last; true of none that never was. */
   knows(token: string): boolean;
 }

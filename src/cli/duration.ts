@@ -3,7 +3,10 @@ import { UsageError } from '../model/errors.js';
 
 const SECOND = 1_000_000n;
 /** A hundred years: longer than anybody means, and short of the last time that can be written. */
-const LONGEST = 36_525n * 86_400n * SECOND;
+const LONGEST_DAYS = 36_525n;
+const LONGEST = LONGEST_DAYS * 86_400n * SECOND;
+/** More digits than durationOf() reads. */
+const TOO_MANY_DIGITS = /^[1-9]\d{12,}(ms|s|m|h|d)$/;
 
 /**
  * The microseconds of a duration like `90d`, `12h`, `30m` or `10s`.
@@ -13,7 +16,10 @@ const LONGEST = 36_525n * 86_400n * SECOND;
 export function parseDuration(text: string): bigint {
   const duration = durationOf(text);
   if (duration !== undefined && duration >= SECOND && duration <= LONGEST) return duration;
+  const isTooLong = duration === undefined ? TOO_MANY_DIGITS.test(text) : duration > LONGEST;
   throw new UsageError(
-    `${JSON.stringify(text)} is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.`,
+    isTooLong
+      ? `${JSON.stringify(text)} is too long: write at most ${LONGEST_DAYS}d, a hundred years.`
+      : `${JSON.stringify(text)} is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.`,
   );
 }

@@ -30,7 +30,7 @@ export interface Settings {
   /** Address of a Redis in which processes count together; absent: each counts alone. It may hold a password. */
   readonly redisUrl: string | undefined;
   readonly auth: AuthSettings;
-  /** What a client without a token may do. */
+  /** What a client without a token may do, and so every client; without effect where all need one. */
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether a new embedded database is filled with the sample observations. */
   readonly samples: boolean;

@@ -1,6 +1,7 @@
 import express, { type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Penalties } from '../rates/penalties.js';
+import type { AnonymousAccess } from '../rest/v1/anonymous-access.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
@@ -22,8 +23,8 @@ import { warnOfForwarding } from './warn-of-forwarding.js';
 export interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
-  /** Whether the APIs answer nobody without a token, as `authenticate` and they have it: the pages say so. */
-  readonly tokenRequired: boolean;
+  /** What a client without a token may do, as `authenticate` and the APIs have it: the pages say so. */
+  readonly access: AnonymousAccess;
   /** Whether any query is answered, so that Sandbox and GraphiQL are of use: the pages say so. */
   readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
@@ -46,7 +47,7 @@ export interface AppOptions {
 
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
-  const { basePath, tokenRequired, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
+  const { basePath, access, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const { authenticate, failures, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
@@ -63,8 +64,8 @@ export function createApp(options: AppOptions): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   if (trustProxy === 0) app.use(warnOfForwarding(log));
-  app.use(authenticateRequests(authenticate, failures));
-  app.use(answerPages({ basePath, tokenRequired, anyQuery: options.sandbox }));
+  app.use(authenticateRequests(authenticate, log, failures));
+  app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
   app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));

@@ -1,7 +1,7 @@
 import type { Handler, Response } from 'express';
 import { compressResponse } from './compress-response.js';
 import { defaultFields } from './default-fields.js';
-import { asksForMethods, requireHost } from './request-head.js';
+import { asksForMethods, requireSingleFields } from './request-head.js';
 
 /**
  * What is done for every request alike: the fields of its answer, its content coding, and the refusal of
@@ -14,7 +14,7 @@ export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: bo
   return (request, response, next) => {
     setFields(response);
     compressResponse(request, response);
-    requireHost(request);
+    requireSingleFields(request);
     if (asksForMethods(request)) sendMethods(response);
     else next();
   };

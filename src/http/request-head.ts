@@ -2,6 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { PublicError } from '../model/errors.js';
 
+const HOST = 'host';
+const AUTHORIZATION = 'authorization';
+
 /**
  * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is answered: the path.
  * A fragment has no place in a target, and clients leave it out: it is passed over. A router remembers the
@@ -20,17 +23,25 @@ export function readTarget(request: IncomingMessage): void {
 }
 
 /**
- * Refuses a request that does not say once which host it is for (RFC 9112, section 3.2).
+ * Refuses a request that does not say once which host it is for (RFC 9112, section 3.2), or says twice who asks:
+ * Authorization is no list, so it may come once only (RFC 9110, section 5.3).
  *
  * @throws PublicError INVALID_PARAMETER.
  */
-export function requireHost(request: Request): void {
-  const hosts = countHosts(request);
-  if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) return;
-  throw new PublicError(
-    'INVALID_PARAMETER',
-    'The request must have one header field Host (RFC 9112, section 3.2).',
-  );
+export function requireSingleFields(request: Request): void {
+  const { hosts, authorizations } = countFields(request);
+  if (hosts !== 1 && (hosts !== 0 || request.httpVersion !== '1.0')) {
+    throw new PublicError(
+      'INVALID_PARAMETER',
+      'The request must have one header field Host (RFC 9112, section 3.2).',
+    );
+  }
+  if (authorizations > 1) {
+    throw new PublicError(
+      'INVALID_PARAMETER',
+      'The request must not have more than one header field Authorization (RFC 9110, section 5.3).',
+    );
+  }
 }
 
 /** Whether the question is what the server as a whole can do (RFC 9110, section 9.3.7). */
@@ -39,11 +50,14 @@ export function asksForMethods({ method, url }: Request): boolean {
 }
 
 /** Node.js keeps the first of several fields only. */
-function countHosts({ rawHeaders }: Request): number {
+function countFields({ rawHeaders }: Request): { readonly hosts: number; readonly authorizations: number } {
   let hosts = 0;
+  let authorizations = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    const name = rawHeaders[index] ?? '';
+    if (name.length === HOST.length && name.toLowerCase() === HOST) hosts += 1;
+    else if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION)
+      authorizations += 1;
   }
-  return hosts;
+  return { hosts, authorizations };
 }

@@ -1,4 +1,5 @@
 import type { Handler } from 'express';
+import { type AnonymousAccess, isOpen } from '../rest/v1/anonymous-access.js';
 import { requireReading } from '../rest/v1/require-reading.js';
 import { ROUTES } from '../rest/v1/routes.js';
 import { pagePolicy } from './content-security-policy.js';
@@ -7,8 +8,7 @@ import { pagePolicy } from './content-security-policy.js';
 export interface StartPageOptions {
   /** Before all paths; of characters that need no escaping. */
   readonly basePath: string;
-  /** Whether the APIs answer nobody without a token. */
-  readonly tokenRequired: boolean;
+  readonly access: AnonymousAccess;
   /** Whether `/graphql` opens Apollo Sandbox in a browser; otherwise it answers the operations of a list only. */
   readonly sandbox: boolean;
 }
@@ -27,14 +27,14 @@ export function startPage(options: StartPageOptions): Handler {
   };
 }
 
-function pageOf({ basePath, tokenRequired, sandbox }: StartPageOptions): string {
+function pageOf({ basePath, access, sandbox }: StartPageOptions): string {
   const api = `${basePath}/api/v1`;
   const example = `${api}/domain/example.com`;
-  const noScope = tokenRequired ? 'none: any token' : 'no token needed';
-  const rows = ROUTES.map(
-    ({ name, path, scope, maturity }) =>
-      `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${scope ?? noScope}<td>${maturity}`,
-  );
+  const rows = ROUTES.map((route) => {
+    const { name, path, scope, maturity } = route;
+    const needed = isOpen(route, access) ? 'no token needed' : (scope ?? 'none: any token');
+    return `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${needed}<td>${maturity}`;
+  });
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

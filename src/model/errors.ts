@@ -39,10 +39,13 @@ export class InvalidDomainError extends PublicError {
 export class UnauthenticatedError extends PublicError {
   /** Whether the request carried a credential at all (RFC 6750, section 3: no `error` where it did not). */
   readonly credentialSent: boolean;
+  /** What is wrong with the token, where that is known: for the log, never for the caller. */
+  readonly reason: string | undefined;
 
-  constructor(message: string, credentialSent: boolean) {
+  constructor(message: string, credentialSent: boolean, reason?: string) {
     super('UNAUTHENTICATED', message);
     this.credentialSent = credentialSent;
+    this.reason = reason;
   }
 }
 

@@ -1,13 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
 import {
   AUDIENCE,
   goodClaims,
   type IdentityProvider,
   ISSUER,
   startIdentityProvider,
+  type TestJwt,
 } from '../support/identity-provider.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
@@ -33,7 +35,10 @@ afterAll(async () => {
 });
 
 /** A service that takes the provider's tokens. */
-function trusting({ jwksUrl }: IdentityProvider, options: TestServiceOptions = {}): Promise<TestService> {
+function trusting(
+  { jwksUrl }: Pick<IdentityProvider, 'jwksUrl'>,
+  options: TestServiceOptions = {},
+): Promise<TestService> {
   const auth = { provider: { jwksUrl, issuer: ISSUER, audience: AUDIENCE }, required: 'scopes' as const };
   return startTestService({ database, auth, ...options });
 }
@@ -65,13 +70,23 @@ describe("an identity provider's access token", () => {
     ['for several services', { aud: ['other', AUDIENCE] }],
     ['of a client without a subject', { sub: undefined, client_id: 'batch' }],
     ['that names scopes of other services', { scope: 'openid dns:read offline_access' }],
+    ['whose scopes are a list', { scope: ['openid', 'dns:read'] }],
+    ['whose scopes are a text in scp', { scope: undefined, scp: 'headers:read dns:read' }],
+    ['whose scopes are a list in scp', { scope: undefined, scp: ['headers:read', 'dns:read'] }],
   ])('%s is taken', async (_what, claims) => {
     expect(await statusOf(service, await provider.sign({ claims }))).toBe(200);
   });
 
   test('may do what its scopes say, and is told which one it lacks', async () => {
-    for (const scope of ['openid', '', undefined, 'dns:read,headers:read', 'DNS:READ']) {
-      const response = await ask(service, await provider.sign({ claims: { scope } }));
+    const lacking: readonly object[] = [
+      ...['openid', '', undefined, 'dns:read,headers:read', 'DNS:READ', 5, {}, ['dns:read x']].map(
+        (scope) => ({ scope }),
+      ),
+      { scope: 'openid', scp: 'dns:read' },
+      { scope: undefined, roles: ['dns:read'], permissions: ['dns:read'] },
+    ];
+    for (const claims of lacking) {
+      const response = await ask(service, await provider.sign({ claims: { ...claims } }));
       expect(response.status).toBe(403);
       expect(response.headers.get('www-authenticate')).toBe(
         `${REALM}, error="insufficient_scope", scope="dns:read"`,
@@ -149,16 +164,100 @@ describe('a JWT that is not good is refused as every other token', () => {
           .sign(new TextEncoder().encode(await provider.publicKeyText('first'))),
     ],
   ])('%s', async (_what, make) => {
-    const response = await ask(service, await make());
+    const token = await make();
+    const response = await ask(service, token);
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
     expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', detail: NOT_VALID });
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({ level: 'info', reason: expect.stringMatching(/./) }),
+    ]);
+    for (const part of token.split('.').filter(({ length }) => length > 9)) {
+      expect(JSON.stringify(service.logged)).not.toContain(part);
+    }
   });
 
   test('and is, where no provider is set', async () => {
     const alone = await startTestService({ database });
-    expect(await statusOf(alone, await provider.sign())).toBe(401);
+    const response = await ask(alone, await provider.sign());
+    expect(response.status).toBe(401);
+    expect(toldOf(alone, response)).toEqual([
+      expect.objectContaining({
+        reason: 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL',
+      }),
+    ]);
     await alone.stop();
+  });
+});
+
+/** What the log says of the token that was refused by this answer. */
+function toldOf({ logged }: TestService, { headers }: Response) {
+  const requestId = headers.get('x-request-id');
+  return logged.filter((line) => line['msg'] === 'token refused' && line['requestId'] === requestId);
+}
+
+describe('the log says why a JWT was refused, and what it was compared with', () => {
+  const TYPES = 'taken are at+jwt, JWT, and none';
+  test.each<readonly [string, TestJwt, string | RegExp]>([
+    [
+      'another issuer',
+      { claims: { iss: 'https://id.example.net/' } },
+      `unexpected "iss" claim value: the token has "https://id.example.net/", AUTH_ISSUER is "${ISSUER}"`,
+    ],
+    [
+      'an audience of the greatest length',
+      { claims: { aud: ['x'.repeat(3_000)] } },
+      `unexpected "aud" claim value: the token has ["${'x'.repeat(198)}…, AUTH_AUDIENCE is "${AUDIENCE}"`,
+    ],
+    [
+      'no audience',
+      { claims: { aud: undefined } },
+      `missing required "aud" claim: the token has nothing, AUTH_AUDIENCE is "${AUDIENCE}"`,
+    ],
+    ['no end', { claims: { exp: undefined } }, /^missing required "exp" claim: the token has nothing/],
+    [
+      'its end',
+      { claims: { exp: 1_700_000_000 } },
+      /^"exp" claim timestamp check failed: the token has 1700000000, and it is \d{10} now$/,
+    ],
+    [
+      'its beginning',
+      { claims: { nbf: 9_000_000_000 } },
+      /^"nbf" claim timestamp check failed: the token has 9000000000, and it is \d{10} now$/,
+    ],
+    ['nobody', { claims: { sub: undefined } }, /^the token has neither "sub" nor "client_id"/],
+    [
+      'its type',
+      { header: { typ: 'logout+jwt' } },
+      `unexpected "typ" header: the token has "logout+jwt", ${TYPES}`,
+    ],
+    [
+      'a key that the provider does not have',
+      { header: { kid: 'old' } },
+      /^no applicable key found .*: the token names the key "old" for "ES256"; AUTH_JWKS_URL has none for it$/,
+    ],
+  ])('%s', async (_what, token, reason) => {
+    const response = await ask(service, await provider.sign(token));
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({
+        reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+      }),
+    ]);
+  });
+
+  test('an algorithm that is not taken', async () => {
+    const response = await ask(service, new UnsecuredJWT(goodClaims()).encode());
+    expect(toldOf(service, response)).toEqual([
+      expect.objectContaining({
+        reason: expect.stringMatching(/not allowed: the token has "none", taken are RS256, PS256, /),
+      }),
+    ]);
+  });
+
+  test("but nothing of the service's own tokens, good or not", async () => {
+    const response = await ask(service, `dms_${'a'.repeat(43)}`);
+    expect(response.status).toBe(401);
+    expect(toldOf(service, response)).toEqual([]);
   });
 });
 
@@ -212,9 +311,9 @@ describe('the keys of the provider', () => {
   });
   afterAll(() => other.web.close());
 
-  test('are fetched with the first token, and not again for keys that nobody knows', async () => {
+  test('are fetched when the service starts, and not again for keys that nobody knows', async () => {
     asking = await trusting(other);
-    expect(other.fetches()).toBe(0);
+    await vi.waitFor(() => expect(other.fetches()).toBe(1));
     const first = await Promise.all(
       Array.from({ length: 20 }, async () => statusOf(asking, await other.sign())),
     );
@@ -227,6 +326,39 @@ describe('the keys of the provider', () => {
     await asking.stop();
   });
 
+  test('cannot be fetched: the log says so before a token has come, and where, without what may be secret', async () => {
+    const address = `http://127.0.0.1:${await freePort()}/jwks.json`;
+    const jwksUrl = new URL(`${address}?key=hunter2-hunter2`);
+    asking = await trusting({ jwksUrl });
+    await vi.waitFor(() =>
+      expect(asking.logged).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: "the identity provider's keys cannot be fetched",
+          address,
+          reason: expect.stringContaining('ECONNREFUSED'),
+        }),
+      ),
+    );
+    expect(JSON.stringify(asking.logged)).not.toContain('hunter2');
+    await asking.stop();
+  });
+
+  test('are none: the log warns of it', async () => {
+    other.web.serve({ body: '{"keys":[]}' });
+    asking = await trusting(other);
+    await vi.waitFor(() =>
+      expect(asking.logged).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: 'the identity provider has no keys: every JWT is refused',
+        }),
+      ),
+    );
+    expect(await statusOf(asking, await other.sign())).toBe(401);
+    await asking.stop();
+  });
+
   test.each([
     ['an error', { status: 500 }],
     ['a redirect', { status: 302, fields: [['location', '/elsewhere']] as const }],
@@ -236,10 +368,10 @@ describe('the keys of the provider', () => {
   ])(
     'that are %s leave the service without: 503 with Retry-After, told once, and asked for once',
     async (_what, response) => {
-      asking = await trusting(other);
       const token = await other.sign();
       other.web.serve(response);
       const before = other.fetches();
+      asking = await trusting(other);
       for (let time = 0; time < 3; time += 1) {
         const refused = await ask(asking, token);
         expect(refused.status).toBe(503);
@@ -253,7 +385,9 @@ describe('the keys of the provider', () => {
       const told = asking.logged.filter(
         ({ msg }) => msg === "the identity provider's keys cannot be fetched",
       );
-      expect(told).toHaveLength(1);
+      expect(told).toEqual([
+        expect.objectContaining({ level: 'warn', address: other.jwksUrl.href, reason: expect.any(String) }),
+      ]);
       expect(await statusOf(asking, await asking.createToken())).toBe(200);
       await asking.stop();
     },

@@ -1,8 +1,10 @@
 import { decodeProtectedHeader, errors, type FlattenedJWSInput, type JWSHeaderParameters } from 'jose';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKeySet } from '../../src/auth/key-set.js';
 import { ProviderUnavailableError } from '../../src/model/errors.js';
+import { freePort } from '../support/free-port.js';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.js';
+import type { ServedResponse } from '../support/web-server.js';
 
 const TEN_SECONDS = 10_000;
 const TEN_MINUTES = 600_000;
@@ -20,6 +22,7 @@ beforeEach(async () => {
   const keys = createKeySet(provider.jwksUrl, {
     away: () => told.push('away'),
     back: () => told.push('back'),
+    empty: () => told.push('empty'),
   });
   find = async (kid) => {
     const token = await provider.sign({ header: { kid } });
@@ -66,13 +69,71 @@ test('keys go on while the provider is away, for a day; a key that it may have m
   expect(told).toEqual(['away', 'back']);
 });
 
+test('a set without a key is told of, once until it has had one', async () => {
+  await find('first');
+  const fetchOnceMore = async () => {
+    vi.advanceTimersByTime(TEN_SECONDS);
+    await find('second').catch(() => {});
+  };
+  await provider.removeKey('first');
+  await fetchOnceMore();
+  await fetchOnceMore();
+  expect(told).toEqual(['empty']);
+  await provider.addKey('first');
+  await fetchOnceMore();
+  await provider.removeKey('first');
+  await fetchOnceMore();
+  expect(told).toEqual(['empty', 'empty']);
+});
+
+describe('what is wrong with the address is said in plain words, before a token has come', () => {
+  const RIGHT = /: AUTH_JWKS_URL should be the address that .* has in "jwks_uri"$/;
+  const reasonAt = (url: URL) =>
+    new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {}, empty: () => {} }));
+
+  test.each<readonly [string, ServedResponse, string]>([
+    ['no such page', { status: 404 }, 'the answer has the status 404'],
+    ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the answer has the status 302'],
+    [
+      'a login page',
+      { fields: [['content-type', 'text/html']], body: '<!doctype html>' },
+      'the answer is no JSON but text/html',
+    ],
+    [
+      'an OpenID configuration',
+      { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
+      'the answer is an OpenID configuration and no set of keys',
+    ],
+    ['other JSON', { body: '[]' }, 'the answer is no set of keys'],
+    ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the answer is no set of keys'],
+  ])('%s', async (_what, response, reason) => {
+    provider.web.serve(response);
+    const told = await reasonAt(provider.jwksUrl);
+    expect(told).toMatch(RIGHT);
+    expect(told.replace(RIGHT, '')).toBe(reason);
+  });
+
+  test('a provider that fails', async () => {
+    provider.web.serve({ status: 500 });
+    expect(await reasonAt(provider.jwksUrl)).toBe(
+      'the answer has the status 500: the identity provider fails',
+    );
+  });
+
+  test.each(['127.0.0.1', 'localhost'])('a connection that is refused, at %s', async (host) => {
+    expect(await reasonAt(new URL(`http://${host}:${await freePort()}/jwks.json`))).toContain('ECONNREFUSED');
+  });
+});
+
 test('is away where the connection is refused', async () => {
-  const { jwksUrl } = provider;
-  await provider.web.close();
-  const keys = createKeySet(jwksUrl, { away: (reason) => told.push(reason), back: () => {} });
+  const reasons: string[] = [];
+  const keys = createKeySet(new URL(`http://127.0.0.1:${await freePort()}/`), {
+    away: (reason) => reasons.push(reason),
+    back: () => {},
+    empty: () => {},
+  });
   await expect(Promise.resolve(keys({ alg: 'ES256' }, { payload: '', signature: '' }))).rejects.toThrow(
     ProviderUnavailableError,
   );
-  expect(told).toHaveLength(1);
-  provider = await startIdentityProvider();
+  expect(reasons).toHaveLength(1);
 });

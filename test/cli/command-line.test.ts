@@ -108,7 +108,16 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
       '"soon" is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
     ],
     [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
-    [['token', 'create', '--name', 'a', '--expires', '36526d'], '"36526d" is no duration: '],
+    [
+      ['token', 'create', '--name', 'a', '--expires', '36526d'],
+      '"36526d" is too long: write at most 36525d, a hundred years.',
+    ],
+    [['token', 'create', '--name', 'a', '--expires', '99999999999999d'], '"99999999999999d" is too long: '],
+    [
+      ['token', 'create', '--name', 'a', '--scope', 'dns:read,dns'],
+      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+    ],
+    [['token', 'create', '--name', 'a', '--scope', ''], '"" is no scope: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
     [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
     [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE.'],

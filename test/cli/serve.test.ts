@@ -7,6 +7,7 @@ import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
+import { createTestToken } from '../support/service.js';
 import { copyTemplate } from '../support/template.js';
 
 /** A new embedded database takes seconds, and more on a busy machine. */
@@ -124,6 +125,22 @@ describe('dms serve', SLOW, () => {
     const { said } = await serve({ ...database.environment, SAMPLES: 'on' });
     expect(said).not.toContain('sample');
     expect((await database.pool.query('SELECT * FROM domain')).rows).toEqual([]);
+  });
+
+  test('prints a curl line with a place for the token where all need one, and that it listens everywhere', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    await insertDomain(database.pool, { name: 'example.com' });
+    const settings = { AUTH_REQUIRED: 'all', HOST: '0.0.0.0', ROLE: 'api' };
+    const { said } = await serve({ ...database.environment, ...settings });
+    const [, header = '', url = ''] = /^Try: +curl -H '(.*)' (\S+)$/m.exec(said) ?? [];
+    expect(header).toBe('authorization: Bearer <token>');
+    const token = await createTestToken(database, {});
+    const [name = '', value = ''] = header.replace('<token>', token).split(': ');
+    expect((await fetch(url, { headers: { [name]: value } })).status).toBe(200);
+    expect(said).toMatch(
+      /^Serving at http:\/\/127\.0\.0\.1:\d+\/\n +and at every other address of this machine \(HOST=0\.0\.0\.0\)$/m,
+    );
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)('ends with exit code 0 on %s', async (signal) => {

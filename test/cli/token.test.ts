@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
+import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -36,9 +37,11 @@ describe('dms token create', () => {
       '--scope',
       'dns:read',
     );
+    await token('create', '--name', 'list', '--scope', 'headers:read,dns:read', '--scope', 'details:read');
     const { rows } = await database.pool.query('SELECT name, scopes FROM access_token ORDER BY name');
     expect(rows).toEqual([
       { name: 'all', scopes: ['dns:read', 'headers:read', 'details:read', 'search:read'] },
+      { name: 'list', scopes: ['dns:read', 'headers:read', 'details:read'] },
       { name: 'some', scopes: ['dns:read', 'headers:read'] },
     ]);
   });
@@ -61,6 +64,21 @@ describe('dms token create', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('dms: There is a token named "a": choose another name.\n');
   });
+});
+
+test('dms token create says that it has made a new database, and where', { timeout: 120_000 }, async () => {
+  const directory = await newDataDirectory();
+  try {
+    const create = (name: string) => runDms(['token', 'create', '--name', name], { DATA_DIR: directory });
+    const first = await create('a');
+    expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/^dms_\S+\n$/)]);
+    expect(first.stderr).toContain(
+      `There was no database: a new one was made (embedded, in ${directory}). If the service has another one, `,
+    );
+    expect((await create('b')).stderr).not.toContain('a new one was made');
+  } finally {
+    await removeDataDirectory(directory);
+  }
 });
 
 describe('dms token list', () => {

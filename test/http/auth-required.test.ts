@@ -61,6 +61,11 @@ describe('with AUTH_REQUIRED=all', () => {
     expect((await fetch(`${service.url}${path}`, { ...init, headers })).status).toBe(200);
   });
 
+  test('ANONYMOUS_SCOPES opens nothing to a token either', async () => {
+    const headers = bearer(await service.createToken({ scopes: ['headers:read'] }));
+    expect((await fetch(`${service.url}/api/v1/domain/example.com/dns`, { headers })).status).toBe(403);
+  });
+
   test('the OpenAPI document says that every operation needs a token', async () => {
     const { paths } = JSON.parse(await (await fetch(`${service.url}/api/v1/openapi.json`)).text());
     for (const { path, scope } of ROUTES) {

@@ -93,6 +93,20 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
   });
 });
 
+describe('Authorization (RFC 9110, section 5.3)', () => {
+  test.each([PATH, '/graphql', '/'])('more than once is refused, whichever is good: %s', async (path) => {
+    const good = `authorization: Bearer ${await service.createToken()}\r\n`;
+    const bad = `Authorization: Bearer dms_${'a'.repeat(43)}\r\n`;
+    expect((await ask(`GET ${PATH} HTTP/1.1\r\n${good}${CLOSE}`)).status).toBe(200);
+    for (const fields of [good + bad, bad + good, good + good]) {
+      const { status, body } = await ask(`GET ${path} HTTP/1.1\r\n${fields}${CLOSE}`);
+      expect(status).toBe(400);
+      expect(body).toContain('"code":"INVALID_PARAMETER"');
+      expect(body).toContain('one header field Authorization');
+    }
+  });
+});
+
 describe('Host (RFC 9112, section 3.2)', () => {
   test.each([
     ['none, in HTTP/1.1', `GET ${PATH} HTTP/1.1\r\nconnection: close\r\n\r\n`],

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type Application, startApplication } from '../../application.js';
+import type { Settings } from '../../config/settings.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
@@ -19,13 +20,18 @@ async function runServe(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   const application = await startApplication(settings);
-  context.stdout.write(welcome(application));
+  context.stdout.write(welcome(application, settings));
   await stopRequested;
   context.stderr.write('Stopping: requests under way are answered first.\n');
   await application.stop();
 }
 
-function welcome(application: Application): string {
+/** What HOST is where it listens everywhere. */
+const ALL_ADDRESSES = ['0.0.0.0', '::'];
+
+const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
+
+function welcome(application: Application, { host, auth }: Settings): string {
   const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
     application;
   const samples =
@@ -34,10 +40,13 @@ function welcome(application: Application): string {
   const example =
     exampleDomain === null
       ? ['Nothing is recorded yet: npx dms import FILE records.']
-      : [`Try:      curl ${rest}`];
+      : [`Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`];
   return [
     ...samples,
     `Serving at ${url}/`,
+    ...(ALL_ADDRESSES.includes(host)
+      ? [`          and at every other address of this machine (HOST=${host})`]
+      : []),
     `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
     ...(sandbox ? [`          ${url}/graphiql (GraphiQL, which needs no internet)`] : []),
     `REST:     ${rest}`,

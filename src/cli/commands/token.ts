@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { createToken, isTokenName, listTokens, revokeToken } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
+import { splitList } from '../../config/parse.js';
 import type { Database } from '../../database/client.js';
 import { UsageError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
@@ -30,9 +31,12 @@ function createCommand(context: CommandContext): Command {
     .description('Makes an access token and prints it, this once: the database keeps only its SHA-256.')
     .requiredOption('--name <name>', 'what to call it; no two tokens have the same name')
     .addOption(
-      new Option('--scope <scope>', 'what it may do; repeat for several (default: all of them)')
+      new Option(
+        '--scope <scope>',
+        'what it may do; several between commas, or repeated (default: all of them)',
+      )
         .choices(SCOPES)
-        .argParser(collectScope),
+        .argParser(collectScopes),
     )
     .option('--expires <duration>', 'when it stops working, such as 90d, 12h or 30m (default: never)')
     .action((options: CreateOptions) => runCreate(context, options));
@@ -54,9 +58,14 @@ function revokeCommand(context: CommandContext): Command {
 }
 
 /** Commander's own check of choices is lost when several values are collected. */
-function collectScope(text: string, previous: readonly Scope[] = []): readonly Scope[] {
+function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
+  const parts = splitList(text);
+  return [...previous, ...(parts.length === 0 ? [text] : parts).map(parseScope)];
+}
+
+function parseScope(text: string): Scope {
   const scope = SCOPES.find((candidate) => candidate === text);
-  if (scope !== undefined) return [...previous, scope];
+  if (scope !== undefined) return scope;
   throw new UsageError(`${JSON.stringify(text)} is no scope: write some of ${SCOPES.join(', ')}.`);
 }
 
@@ -64,7 +73,8 @@ async function runCreate(context: CommandContext, options: CreateOptions): Promi
   const name = requireName(options.name);
   const lifetime = options.expires === undefined ? null : parseDuration(options.expires);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
-  await withDatabase(context, {}, async ({ prisma }) => {
+  await withDatabase(context, {}, async ({ prisma, createdNow, place }) => {
+    if (createdNow) context.stderr.write(newDatabaseText(place));
     const createdAt = context.now();
     const expiresAt = lifetime === null ? null : createdAt + lifetime;
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
@@ -73,6 +83,11 @@ async function runCreate(context: CommandContext, options: CreateOptions): Promi
       `This is the only time it is shown. Send it as: Authorization: Bearer <token> (${scopes.join(', ')})\n`,
     );
   });
+}
+
+/** A token is of use only to the service whose database has it. */
+function newDatabaseText(place: string): string {
+  return `There was no database: a new one was made (${place}). If the service has another one, set DATA_DIR or DATABASE_URL as it does, and make the token there.\n`;
 }
 
 function requireName(text: string): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
+import type { AnonymousAccess } from '../../rest/v1/anonymous-access.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { API_CATALOG_PATH, apiCatalog } from './api-catalog.js';
@@ -15,8 +16,8 @@ const PACKAGE = new URL('../../../package.json', import.meta.url);
 export interface DocumentedService {
   /** '' or like `/dms`; of characters that need no escaping. */
   readonly basePath: string;
-  /** Whether the APIs answer nobody without a token. */
-  readonly tokenRequired: boolean;
+  /** What a client without a token may do. */
+  readonly access: AnonymousAccess;
   /** Whether GraphQL answers any query, so that GraphiQL is of use. */
   readonly anyQuery: boolean;
 }
@@ -30,10 +31,10 @@ export function answerPages(service: DocumentedService): Handler {
   };
 }
 
-function pagesByPath({ basePath, tokenRequired, anyQuery }: DocumentedService): ReadonlyMap<string, Handler> {
+function pagesByPath({ basePath, access, anyQuery }: DocumentedService): ReadonlyMap<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
-  const openApi = JSON.stringify(openApiDocument(ROUTES, { basePath, version, tokenRequired }));
+  const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
   const catalog = fixedAnswer(apiCatalog(basePath, anyQuery));
   const handlers = new Map<string, Handler>([
     [

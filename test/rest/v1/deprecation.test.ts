@@ -135,7 +135,7 @@ describe('through the whole way of a request', () => {
     const failures = createLimiters().penalties('failures', 1, { complaint: 'Too many.', onRefused() {} });
     return createApp({
       basePath: '',
-      tokenRequired: false,
+      access: { tokenRequired: false, anonymousScopes: new Set() },
       sandbox: false,
       trustProxy: 0,
       corsOrigins: [],

@@ -156,6 +156,14 @@ describe('a protected operation', () => {
     const open = await startTestService({ database, anonymousScopes: new Set(['dns:read'] as const) });
     expect((await fetch(`${open.url}/api/v1/domain/example.com/dns`)).status).toBe(200);
     expect((await fetch(`${open.url}/api/v1/domain/example.com/headers`)).status).toBe(401);
+    const headers = bearer(await service.createToken({ scopes: ['headers:read'] }));
+    const answers = ['/dns', '/headers', '/details'].map((path) =>
+      fetch(`${open.url}/api/v1/domain/example.com${path}`, { headers }),
+    );
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses, 'to clients with a token, too').toEqual([200, 200, 403]);
+    const dns = await answers[0];
+    expect(dns?.headers.get('cache-control')).toMatch(/^private/);
     await open.stop();
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCOPES } from '../../../src/auth/viewer.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase } from '../../support/database.js';
@@ -72,24 +73,55 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test('passes the recommended rules of Redocly, without a warning', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dms-test-openapi-'));
-    const file = join(folder, 'openapi.json');
-    await writeFile(file, JSON.stringify(document));
-    const program = fileURLToPath(
-      import.meta.resolve('@redocly/cli/package.json').replace(/package\.json$/, 'bin/cli.js'),
+  test('shows what ANONYMOUS_SCOPES opens as open', async () => {
+    const anonymousScopes = new Set(['dns:read'] as const);
+    const opened = await startTestService({ database: service.database, anonymousScopes });
+    const text = await (await fetch(`${opened.url}/api/v1/openapi.json`)).text();
+    const page = await (await fetch(`${opened.url}/`)).text();
+    await opened.stop();
+    const { paths }: Document = JSON.parse(text);
+    expect(
+      Object.entries(paths).map(([path, { get }]) => [path, get.security, '403' in get.responses]),
+    ).toEqual([
+      ['/domain/{domain}', [{}, { accessToken: [] }], false],
+      ['/domain/{domain}/dns', [{}, { accessToken: [] }], false],
+      ['/domain/{domain}/details', [{ accessToken: ['details:read'] }], true],
+      ['/domain/{domain}/headers', [{ accessToken: ['headers:read'] }], true],
+    ]);
+    expect(text).toContain(
+      "Needs no access token: the server's `ANONYMOUS_SCOPES` opens to everybody what has the scope `dns:read`.",
     );
-    // It would tell its makers, and ask them for a newer one.
-    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_NOTIFICATIONS: 'true' };
-    const lint = [program, 'lint', file, '--extends=recommended', '--format=json'];
-    const { stdout } = await run(process.execPath, lint, { cwd: folder, env });
-    await rm(folder, { recursive: true });
-    expect(JSON.parse(stdout)).toMatchObject({
-      totals: { errors: 0, warnings: 0, ignored: 0 },
-      problems: [],
-    });
+    expect(page.match(/no token needed/g)).toHaveLength(2);
+  });
+
+  test('passes the recommended rules of Redocly, without a warning', async () => {
+    await lintedClean(document);
+  });
+
+  test('and passes them with operations that are opened, or closed', async () => {
+    const server = { basePath: '', version: '1' };
+    await lintedClean(openApiDocument(ROUTES, { ...server, anonymousScopes: new Set(SCOPES) }));
+    await lintedClean(openApiDocument(ROUTES, { ...server, tokenRequired: true }));
   });
 });
+
+async function lintedClean(document: object): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-test-openapi-'));
+  const file = join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(document));
+  const program = fileURLToPath(
+    import.meta.resolve('@redocly/cli/package.json').replace(/package\.json$/, 'bin/cli.js'),
+  );
+  // It would tell its makers, and ask them for a newer one.
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_NOTIFICATIONS: 'true' };
+  const lint = [program, 'lint', file, '--extends=recommended', '--format=json'];
+  const { stdout } = await run(process.execPath, lint, { cwd: folder, env });
+  await rm(folder, { recursive: true });
+  expect(JSON.parse(stdout)).toMatchObject({
+    totals: { errors: 0, warnings: 0, ignored: 0 },
+    problems: [],
+  });
+}
 
 describe('what the document says of a body', () => {
   function violations(body: string, path = '/domain/a.example'): readonly string[] {

@@ -1,25 +1,28 @@
+import type { AnonymousAccess } from '../anonymous-access.js';
 import type { Route } from '../routes.js';
 import { BODY_SCHEMAS } from './body-schemas.js';
 import { HEADER_FIELDS } from './header-fields.js';
 import { operationOf, TOKEN_SCHEME } from './operation.js';
 import { PROBLEM_SCHEMA } from './problems.js';
 
-/** What the document says of the service around the table of routes. */
-export interface DocumentOptions {
+/**
+ * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
+ * token is needed for every operation with a scope, and for no other.
+ */
+export interface DocumentOptions extends Partial<AnonymousAccess> {
   /** '' or like `/dms`. */
   readonly basePath: string;
   /** The version of the program. */
   readonly version: string;
-  /** Whether nobody is answered without a token; absent: whether one is needed is each operation's. */
-  readonly tokenRequired?: boolean;
 }
 
 /** REST v1 as OpenAPI 3.1 describes it: made from the table of routes. */
 export function openApiDocument(
   routes: readonly Route[],
-  { basePath, version, tokenRequired = false }: DocumentOptions,
+  { basePath, version, tokenRequired = false, anonymousScopes = new Set() }: DocumentOptions,
 ): object {
   const api = `${basePath}/api/v1`;
+  const access = { tokenRequired, anonymousScopes };
   return {
     openapi: '3.1.1',
     info: {
@@ -32,9 +35,7 @@ export function openApiDocument(
     servers: [{ url: api, description: 'The server that this document comes from.' }],
     externalDocs: { url: `${api}/docs`, description: 'This document as a page.' },
     tags: [{ name: 'Domains', description: 'What was observed of a domain.' }],
-    paths: Object.fromEntries(
-      routes.map((route) => [route.path, { get: operationOf(route, tokenRequired) }]),
-    ),
+    paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route, access) }])),
     components: {
       securitySchemes: { [TOKEN_SCHEME]: TOKEN },
       parameters: PARAMETERS,

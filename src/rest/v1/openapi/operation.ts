@@ -1,3 +1,4 @@
+import { type AnonymousAccess, isOpen } from '../anonymous-access.js';
 import type { Route } from '../routes.js';
 import { foundExamples, INVALID_DOMAIN, problemExamples, SAMPLE_DOMAIN, UNKNOWN_DOMAIN } from './examples.js';
 import { type HeaderFieldName, headersOf } from './header-fields.js';
@@ -7,33 +8,30 @@ import { schemaReference } from './schema.js';
 /** The name of the security scheme. */
 export const TOKEN_SCHEME = 'accessToken';
 
-/**
- * An operation of the table as OpenAPI has it.
- *
- * @param tokenRequired Whether nobody is answered without a token, whatever the operation.
- */
-export function operationOf(route: Route, tokenRequired: boolean): object {
+/** An operation of the table as OpenAPI has it. */
+export function operationOf(route: Route, access: AnonymousAccess): object {
   return {
     operationId: route.operationId,
     summary: route.name,
-    description: descriptionOf(route, tokenRequired),
+    description: descriptionOf(route, access),
     tags: ['Domains'],
     'x-maturity': route.maturity,
     ...(route.deprecation === undefined ? {} : { deprecated: true }),
     parameters: parametersOf(route),
-    security: securityOf(route, tokenRequired),
-    responses: responsesOf(route),
+    security: securityOf(route, access),
+    responses: responsesOf(route, access),
   };
 }
 
 /** What an empty object is among them: nothing is needed (OpenAPI 3.1.1, section 4.8.10). */
-function securityOf({ scope }: Route, tokenRequired: boolean): readonly object[] {
-  const token = { [TOKEN_SCHEME]: scope === null ? [] : [scope] };
-  return scope === null && !tokenRequired ? [{}, token] : [token];
+function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
+  if (isOpen(route, access)) return [{}, { [TOKEN_SCHEME]: [] }];
+  return [{ [TOKEN_SCHEME]: route.scope === null ? [] : [route.scope] }];
 }
 
-function descriptionOf({ description, maturity, scope, deprecation }: Route, tokenRequired: boolean): string {
-  const paragraphs = [description, `Maturity: **${maturity}**.`, accessOf(scope, tokenRequired)];
+function descriptionOf(route: Route, access: AnonymousAccess): string {
+  const { description, maturity, deprecation } = route;
+  const paragraphs = [description, `Maturity: **${maturity}**.`, accessOf(route, access)];
   if (deprecation !== undefined) {
     const { since, sunset, notice } = deprecation;
     const end = sunset === undefined ? '' : ` It answers until ${dayOf(sunset)}.`;
@@ -42,9 +40,14 @@ function descriptionOf({ description, maturity, scope, deprecation }: Route, tok
   return paragraphs.join('\n\n');
 }
 
-function accessOf(scope: Route['scope'], tokenRequired: boolean): string {
-  if (scope === null) return tokenRequired ? 'Needs an access token.' : 'Needs no access token.';
-  const opened = tokenRequired ? '' : ", unless the server's `ANONYMOUS_SCOPES` opens it to everybody";
+function accessOf(route: Route, access: AnonymousAccess): string {
+  const { scope } = route;
+  if (isOpen(route, access)) {
+    const opened = ": the server's `ANONYMOUS_SCOPES` opens to everybody what has the scope";
+    return `Needs no access token${scope === null ? '' : `${opened} \`${scope}\``}.`;
+  }
+  if (scope === null) return 'Needs an access token.';
+  const opened = access.tokenRequired ? '' : ", unless the server's `ANONYMOUS_SCOPES` opens it to everybody";
   return `Needs an access token with the scope \`${scope}\`${opened}.`;
 }
 
@@ -72,12 +75,12 @@ function parametersOf(route: Route): readonly object[] {
   ];
 }
 
-function responsesOf(route: Route): Readonly<Record<string, object>> {
+function responsesOf(route: Route, access: AnonymousAccess): Readonly<Record<string, object>> {
   const always = fieldsOfEvery(route);
   const statuses: readonly ProblemStatus[] = [
     400,
     401,
-    ...(route.scope === null ? [] : [403 as const]),
+    ...(route.scope === null || isOpen(route, access) ? [] : [403 as const]),
     404,
     429,
     500,
