@@ -34,7 +34,7 @@ export interface Database {
   readonly answerMilliseconds: number;
   /** Says that it is filled, for good. */
   markFilled(): Promise<void>;
-  /** Waits for the connections that are lent, closes all, and leaves the embedded database. */
+  /** Waits for the connections of `pool` that are lent, closes all, and leaves the embedded database. */
   close(): Promise<void>;
 }
 

@@ -206,6 +206,26 @@ describe('dms serve, asked to end', SLOW, () => {
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
+  test('logs no failure of what it cuts off while the database does not answer', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
+    const { child, result, url, said } = await serve({ ...database.environment, ...settings });
+    const lock = await database.pool.connect();
+    cleanUp.push(async () => lock.release(true));
+    await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
+    const path = `${url}/api/v1/domain/example.com`;
+    const withToken = { headers: { authorization: `Bearer dms_${'x'.repeat(43)}` } };
+    const asked = Promise.allSettled([fetch(path), fetch(path, withToken), askGraphql(url)]);
+    await untilInFlight(said, 3);
+    child.kill('SIGTERM');
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await result).toMatchObject({
+      code: 0,
+      stderr: 'Stopping: requests under way are answered first.\n',
+    });
+  });
+
   test('ends at once when it is asked again later', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
