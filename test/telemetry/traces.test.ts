@@ -106,6 +106,11 @@ describe('a serving process', () => {
     command.child.kill('SIGTERM');
     const { code, stderr } = await command.result;
     expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
+    const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
+    const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
+    expect(warnings.map((line) => JSON.parse(line))).toEqual([
+      { level: 'warn', time: expect.any(Number), reason, msg: 'traces could not be sent' },
+    ]);
   });
 });
 
