@@ -150,6 +150,7 @@ function readTelemetrySettings(read: Read): TelemetrySettings {
       exporter: text('OTEL_TRACES_EXPORTER'),
       protocol: text('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || text('OTEL_EXPORTER_OTLP_PROTOCOL'),
       endpoint: text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || text('OTEL_EXPORTER_OTLP_ENDPOINT'),
+      headers: text('OTEL_EXPORTER_OTLP_TRACES_HEADERS') || text('OTEL_EXPORTER_OTLP_HEADERS'),
     }),
   };
 }
