@@ -108,9 +108,12 @@ describe('a serving process', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
     const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
     const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
-    expect(warnings.map((line) => JSON.parse(line))).toEqual([
-      { level: 'warn', time: expect.any(Number), reason, msg: 'traces could not be sent' },
-    ]);
+    expect(warnings.map((line) => JSON.parse(line))).toContainEqual({
+      level: 'warn',
+      time: expect.any(Number),
+      reason,
+      msg: expect.stringMatching(/traces could not be sent$/),
+    });
   });
 });
 
