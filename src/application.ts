@@ -1,5 +1,6 @@
 import { type AnsweringParts, startAnswering } from './answering.js';
 import { readPersistedOnly } from './config/known-operations.js';
+import { requireOwnMetricsPort } from './config/parse-telemetry.js';
 import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
@@ -47,12 +48,14 @@ export interface ApplicationParts {
  * Builds the parts of the service, joins them, and listens.
  *
  * @throws OperationError, one line, where the database cannot be opened, the address not be taken, or a
- * known operation not be answered; UsageError where the file of known operations is not in order.
+ * known operation not be answered; UsageError where the file of known operations is not in order, or two
+ * settings do not fit together.
  */
 export async function startApplication(
   settings: Settings,
   parts: ApplicationParts = {},
 ): Promise<Application> {
+  requireOwnMetricsPort({ ...settings, ...settings.telemetry });
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const making = settings.samples ? 'unfilled' : 'empty';
   const database = parts.database ?? (await openDatabase({ ...settings, making }));

@@ -7,6 +7,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+/** How long, in milliseconds, a signal counts as the one before: `npm start` passes on what a terminal sends to all. */
+const SAME_SIGNAL = 1000;
+
 await runCommand(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
@@ -21,13 +24,15 @@ await runCommand(process.argv.slice(2), {
   stopRequested,
 });
 
-/** The first signal asks the command to end; with a second one the system ends the process at once. */
+/** The first signal asks the command to end; with a later one the system ends the process at once. */
 function stopRequested(): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {
     const stop = () => {
-      for (const signal of signals) process.off(signal, stop);
       resolve();
+      setTimeout(() => {
+        for (const signal of signals) process.off(signal, stop);
+      }, SAME_SIGNAL).unref();
     };
     for (const signal of signals) process.on(signal, stop);
   });

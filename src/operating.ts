@@ -54,7 +54,11 @@ export async function startOperating(
 ): Promise<Operating> {
   const pool = work === 'answering' ? database.answeringPool : database.pool;
   const check = await createReadinessCheck(pool);
-  const health = createHealth(async () => REASONS[await check()], log);
+  const health = createHealth(
+    async () => REASONS[await check()],
+    log,
+    () => database.failure(),
+  );
   const registry = new Registry();
   createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
   createImportMetrics(registry, () => readImportCounts(pool));

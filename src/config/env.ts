@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from '../model/errors.js';
+import { parseEnvironmentFile } from './environment-file.js';
 import {
   parseBasePath,
   parseChoice,
@@ -149,6 +150,7 @@ function readTelemetrySettings(read: Read): TelemetrySettings {
       exporter: text('OTEL_TRACES_EXPORTER'),
       protocol: text('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || text('OTEL_EXPORTER_OTLP_PROTOCOL'),
       endpoint: text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') || text('OTEL_EXPORTER_OTLP_ENDPOINT'),
+      headers: text('OTEL_EXPORTER_OTLP_TRACES_HEADERS') || text('OTEL_EXPORTER_OTLP_HEADERS'),
     }),
   };
 }
@@ -157,14 +159,18 @@ function readTelemetrySettings(read: Read): TelemetrySettings {
  * Adds the settings of a file `.env` to the environment, where there is one in the working directory. What
  * the environment has already stays.
  *
- * @throws UsageError where the file cannot be read.
+ * @throws UsageError where the file cannot be read, or a line of it is no setting.
  */
 export function loadEnvironmentFile(): void {
   if (!existsSync('.env')) return;
+  for (const [name, value] of parseEnvironmentFile(readText('.env'))) process.env[name] ??= value;
+}
+
+function readText(file: string): string {
   try {
-    process.loadEnvFile('.env');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The file .env cannot be read (${reason}): make it readable, or remove it.`);
+    throw new UsageError(`The file ${file} cannot be read (${reason}): make it readable, or remove it.`);
   }
 }

@@ -29,15 +29,17 @@ export interface TraceVariables {
   readonly protocol: string;
   /** OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
+  /** OTEL_EXPORTER_OTLP_TRACES_HEADERS or OTEL_EXPORTER_OTLP_HEADERS. */
+  readonly headers: string;
 }
 
 /**
  * Whether traces are sent: where an endpoint is named, or the exporter, and nothing says no (OpenTelemetry
  * specification, environment variables; empty is unset).
  *
- * @throws UsageError for an exporter, a protocol or an endpoint that this program does not know.
+ * @throws UsageError for an exporter, a protocol, an endpoint or headers that this program does not know.
  */
-export function wantsTraces({ disabled, exporter, protocol, endpoint }: TraceVariables): boolean {
+export function wantsTraces({ disabled, exporter, protocol, endpoint, headers }: TraceVariables): boolean {
   if (disabled.toLowerCase() === 'true' || exporter === 'none') return false;
   if (exporter === '' && endpoint === '') return false;
   if (exporter !== '' && exporter !== 'otlp') {
@@ -52,9 +54,35 @@ export function wantsTraces({ disabled, exporter, protocol, endpoint }: TraceVar
         'write one such as http://127.0.0.1:4318.',
     );
   }
+  if (!headers.split(',').every((pair) => pair.trim() === '' || HEADER.test(pair))) {
+    throw new UsageError(
+      'OTEL_EXPORTER_OTLP_HEADERS is no list of headers (it is not shown, since it may hold a secret): ' +
+        'write name=value, with commas between several.',
+    );
+  }
   return true;
 }
 
+/** A field name (RFC 9110, section 5.6.2), and its value. */
+const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=/;
+
 function protocolOf(address: string): string {
   return URL.canParse(address) ? new URL(address).protocol : '';
+}
+
+/** Where the service listens, and its metrics; undefined: these have no port of their own. */
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly metricsHost: string;
+  readonly metricsPort: number | undefined;
+}
+
+const ALL_ADDRESSES = ['0.0.0.0', '::'];
+
+/** @throws UsageError where both are to listen on one port of one address. */
+export function requireOwnMetricsPort({ host, port, metricsHost, metricsPort }: Listening): void {
+  if (port === 0 || port !== metricsPort) return;
+  if (host !== metricsHost && ![host, metricsHost].some((one) => ALL_ADDRESSES.includes(one))) return;
+  throw new UsageError(`PORT and METRICS_PORT are both ${port}: set one of them to another port.`);
 }

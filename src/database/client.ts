@@ -28,13 +28,15 @@ export interface Database {
   readonly createdNow: boolean;
   /** Whether it is embedded, was made by an opening with `unfilled`, and nobody has said that it is filled. */
   readonly unfilled: boolean;
+  /** Why the embedded database, which has ended, could not be started again so far; null: nothing is known. */
+  failure(): string | null;
   /** How many statements for answers are under way at most; more wait for their turn. */
   readonly answersAtOnce: number;
   /** How long an answer may take, in milliseconds. */
   readonly answerMilliseconds: number;
   /** Says that it is filled, for good. */
   markFilled(): Promise<void>;
-  /** Waits for the connections that are lent, closes all, and leaves the embedded database. */
+  /** Waits for the connections of `pool` that are lent, closes all, and leaves the embedded database. */
   close(): Promise<void>;
 }
 
@@ -93,6 +95,7 @@ function assemble(
     place,
     createdNow: membership?.createdNow ?? false,
     unfilled: membership?.unfilled ?? false,
+    failure: () => membership?.failure ?? null,
     answersAtOnce: size,
     answerMilliseconds: answer,
     async markFilled() {

@@ -17,7 +17,7 @@ export interface PoolLimits {
   readonly answer: number;
 }
 
-/** How long, in milliseconds, a pool that closes waits for a query that is under way. */
+/** How long, in milliseconds, the pool of what is written waits at its end for a query that is under way. */
 const LAST_QUERY = 5000;
 
 /**
@@ -66,16 +66,16 @@ function createPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
-/** Closes both pools. */
+/** Closes both pools. An answer that is under way is nobody's any more: whoever asked has it, or has gone. */
 export async function closePools({ writing, answering }: Pools): Promise<void> {
-  await Promise.all([closePool(writing), closePool(answering)]);
+  await Promise.all([closePool(writing, LAST_QUERY), closePool(answering, 0)]);
 }
 
 /** A query that a silent server never answers must not keep the process from ending. */
-async function closePool(pool: pg.Pool): Promise<void> {
+async function closePool(pool: pg.Pool, milliseconds: number): Promise<void> {
   const limit = setTimeout(() => {
     for (const client of clientsOf.get(pool) ?? []) if (client instanceof pg.Client) void client.end();
-  }, LAST_QUERY);
+  }, milliseconds);
   await pool.end();
   clearTimeout(limit);
 }

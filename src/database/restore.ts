@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { OperationError } from '../model/errors.js';
@@ -15,22 +15,38 @@ const UNFINISHED = /^restoring-(\d+)$/;
 
 /**
  * Puts a backup into a data folder without a database. It gets its place when it is complete and checked,
- * and not before: a restore that is killed leaves no database.
+ * and not before: a restore that is killed leaves no database, and one that fails leaves nothing.
  *
  * @param dataDirectory absolute path; it is made if it is missing, for its owner only.
+ * @param name Of the source, for errors.
  * @returns how many files and folders were restored.
  * @throws OperationError where there is a database, or the backup cannot be used; what writing throws.
  */
-export async function restoreEmbedded(dataDirectory: string, source: Readable): Promise<number> {
-  await prepareRunDirectory(dataDirectory);
+export async function restoreEmbedded(
+  dataDirectory: string,
+  source: Readable,
+  name: string,
+): Promise<number> {
+  const missing = [join(dataDirectory, 'run'), dataDirectory].filter((path) => !existsSync(path));
+  try {
+    await prepareRunDirectory(dataDirectory);
+    return await restoreInto(dataDirectory, source, name);
+  } catch (error) {
+    // A folder that another process has begun to use is not empty, and stays.
+    for (const path of missing) await rmdir(path).catch(() => {});
+    throw error;
+  }
+}
+
+async function restoreInto(dataDirectory: string, source: Readable, name: string): Promise<number> {
   await requireNoDatabase(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = join(dataDirectory, `restoring-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
-    const files = await unpackArchive(source, unfinished);
+    const files = await unpackArchive(source, unfinished, name);
     if (!existsSync(join(unfinished, PREFIX, 'PG_VERSION'))) {
-      throw new OperationError('The backup holds no database.');
+      throw new OperationError(`${name} holds no database.`);
     }
     // The samples are for a database that a start has made.
     await markFilled(dataDirectory);

@@ -23,18 +23,19 @@ const STOPPING = 'The service is stopping.';
  *
  * @param unreadiness Asks what the work depends on, and settles soon.
  * @param log Told when the process is no longer ready, and when it is again; not of each probe.
+ * @param cause What the log alone is told beside the reason; null: nothing.
  */
-export function createHealth(unreadiness: () => Promise<Unreadiness>, log: Logger): Health {
+export function createHealth(
+  unreadiness: () => Promise<Unreadiness>,
+  log: Logger,
+  cause: () => string | null = () => null,
+): Health {
   let stopping = false;
-  let last: Unreadiness = null;
+  const tell = changesTo(log);
   const readiness = async (): Promise<Unreadiness> => {
     if (stopping) return STOPPING;
     const reason = await unreadiness();
-    if (reason !== last) {
-      if (reason === null) log.info('ready again');
-      else log.warn({ reason }, 'not ready');
-    }
-    last = reason;
+    tell(reason, reason === null ? null : cause());
     return stopping ? STOPPING : reason;
   };
   return {
@@ -53,6 +54,18 @@ export function createHealth(unreadiness: () => Promise<Unreadiness>, log: Logge
           return false;
       }
     },
+  };
+}
+
+/** Tells the log of a state, unless it is the one before. */
+function changesTo(log: Logger): (reason: Unreadiness, cause: string | null) => void {
+  let last = JSON.stringify([null, null]);
+  return (reason, cause) => {
+    const state = JSON.stringify([reason, cause]);
+    if (state === last) return;
+    last = state;
+    if (reason === null) log.info('ready again');
+    else log.warn({ reason, ...(cause === null ? {} : { cause }) }, 'not ready');
   };
 }
 

@@ -24,7 +24,11 @@ export function answerErrors(log: Logger, isGraphql: (path: string) => boolean):
       response.destroy();
       return;
     }
-    const problem = problemOf(error, (internal) => log.error({ requestId, err: internal }, 'request failed'));
+    const failures: unknown[] = [];
+    const problem = problemOf(error, (internal) => failures.push(internal));
+    // That the database has not answered a client that has gone is nobody's concern.
+    const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
+    if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
     if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };

@@ -38,7 +38,11 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFol
     response.once('close', () => {
       const duration = performance.now() - began;
       const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
-      const outcome = { status: statusOf(response, sending), complete: sending === 'complete', duration };
+      const outcome = {
+        status: statusOf(request, response, sending),
+        complete: sending === 'complete',
+        duration,
+      };
       metrics.answered(answered, outcome.status, duration / 1000);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
       span?.end(outcome.status === 0 ? undefined : outcome.status);
@@ -70,9 +74,17 @@ interface Outcome {
   readonly duration: number;
 }
 
-/** A response that has never had a socket has a head all the same, which nobody has seen. */
-function statusOf({ headersSent, socket, statusCode }: Response, sending: Sending): number {
-  return headersSent && (socket !== null || sending !== 'under way') ? statusCode : 0;
+/**
+ * A response that has never had a socket has a head all the same, which nobody has seen. So has the refusal of
+ * a body that will not come any more, since its client has gone or was cut off.
+ */
+function statusOf(
+  { complete }: Request,
+  { headersSent, socket, statusCode }: Response,
+  sending: Sending,
+): number {
+  const tooLate = complete ? socket === null && sending === 'under way' : sending !== 'complete';
+  return headersSent && !tooLate ? statusCode : 0;
 }
 
 function isPage(response: Response): boolean {

@@ -34,7 +34,7 @@ export class Turns {
    */
   inTurn<Key extends Requested, Value>(load: LoadBatch<Key, Value>): LoadBatch<Key, Value> {
     const { atOnce, mostWaiting, milliseconds } = this.#options;
-    return async (keys) => {
+    const loadInTurn: LoadBatch<Key, Value> = async (keys) => {
       if (this.#running < atOnce) {
         this.#running += 1;
         return withinTime(milliseconds, this.#run(load, keys));
@@ -48,6 +48,7 @@ export class Turns {
         throw error;
       });
     };
+    return (keys) => loadInTurn(keys).catch((error: unknown) => failedFor(keys, error));
   }
 
   async #run<Key extends Requested, Value>(
@@ -76,6 +77,13 @@ async function loadWanted<Key extends Requested, Value>(
     const value = values.get(key);
     return value === undefined ? abandoned() : value;
   });
+}
+
+/** To those that nobody waits for any more, the failure is none. @throws it where somebody waits for each. */
+function failedFor(keys: readonly Requested[], error: unknown): Error[] {
+  if (keys.every(isWanted)) throw error;
+  const failure = error instanceof Error ? error : new Error(String(error));
+  return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
 
 /** Nobody sees it: it settles what the client's query is still waiting for. */

@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -32,6 +32,8 @@ type ActiveContext = AsyncLocalStorage<Context>;
 
 /** Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. */
 export function openTelemetry(log: Logger): Tracing {
+  // It would make a text of JSON of an error, with its stack.
+  setGlobalErrorHandler((error) => log.warn({ reason: reasonOf(error) }, 'traces could not be sent'));
   diag.setLogger(diagnosticsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const provider = new BasicTracerProvider({
     resource: defaultResource()
@@ -115,15 +117,21 @@ async function stop(provider: BasicTracerProvider, log: Logger): Promise<void> {
   });
   const sent = provider
     .shutdown()
-    .catch((err: unknown) => log.warn({ err }, 'the last traces were not sent'));
+    .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, 'the last traces could not be sent'));
   await Promise.race([sent, limit]);
   clearTimeout(timer);
 }
 
 /** What OpenTelemetry has to say of itself; a collector that is away is no error of the service. */
 function diagnosticsTo(log: Logger) {
-  const warn = (message: string) => log.warn({ reason: message }, 'traces');
+  const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** An error for each address of a name has no message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 function ignore(): void {}

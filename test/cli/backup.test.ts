@@ -37,10 +37,10 @@ async function removeDirectories(): Promise<void> {
   await rm(folder, { recursive: true });
 }
 
-/** What restoring a file says, and what it leaves in the data folder beside the folder of sockets. */
+/** What restoring a file says, and what it leaves in the data folder: of what succeeds, without the folder of sockets. */
 async function restore(file: string): Promise<{ code: number | null; said: string; left: string[] }> {
   const { code, stderr } = await dms(['restore', file], emptyDirectory);
-  const left = (await readdir(emptyDirectory)).filter((name) => name !== 'run');
+  const left = (await readdir(emptyDirectory)).filter((name) => code !== 0 || name !== 'run');
   return { code, said: stderr, left };
 }
 
@@ -175,7 +175,35 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     await writeFile(file, (await readFile(backup)).subarray(0, 1_000_000));
     const { code, said, left } = await restore(file);
     expect([code, left]).toEqual([1, []]);
-    expect(said).toMatch(/^dms: The backup is damaged: .+\n$/);
+    expect(said).toMatch(/^dms: .+\/cut\.tar is damaged: .+\n$/);
+  });
+
+  test.each([
+    [['backup', '.'], '. is a folder: name a file in it.'],
+    [['backup', '.', '--force'], '. is a folder: name a file in it.'],
+    [
+      ['backup', 'none/x.tar'],
+      'none/x.tar cannot be written, since its folder does not exist: make the folder, or name another file.',
+    ],
+    [['restore', '.'], '. is a folder: name the backup.'],
+    [['restore', 'none.tar'], 'none.tar does not exist: check the path.'],
+  ])('cannot be where there can be none, which one line says: dms %j', async (args, line) => {
+    const directory = args[0] === 'backup' ? dataDirectory : emptyDirectory;
+    expect(await dms(args, directory)).toMatchObject({ code: 1, stdout: '', stderr: `dms: ${line}\n` });
+  });
+
+  test('restored from what is no backup names its source', async () => {
+    const { stderr } = await dms(['restore', '-'], emptyDirectory, Readable.from(['some text\n']));
+    expect(stderr).toBe('dms: Standard input is no backup that dms backup has made.\n');
+  });
+
+  test('restored elsewhere says how to check and serve it there', async () => {
+    const directory = join(emptyDirectory, "it's new");
+    const { stdout } = await dms(['restore', backup], directory);
+    const setting = `DATA_DIR='${directory.replace("'", "'\\''")}'`;
+    expect(stdout).toBe(
+      `Restored into ${directory}. Check it with ${setting} npx dms verify, serve it with ${setting} npm start.\n`,
+    );
   });
 
   test('that was killed while it was restored leaves no database, and can be restored again', async () => {

@@ -206,6 +206,13 @@ test('a file .env in the working directory is read, and the environment stands a
   expect(await dmsInFolder(['serve'])).toBe('dms: ROLE is "none": write all or api.\n');
 });
 
+test('a line of .env that is no setting stops the program', async () => {
+  await writeFile(join(folder, '.env'), 'PORT=5227\nuse tokens\nAUTH_REQUIRED=all\n');
+  expect(await dmsInFolder(['serve'])).toBe(
+    'dms: .env, line 2: "use tokens" is no setting: write NAME=value, or # before a comment.\n',
+  );
+});
+
 test('a reader that goes before all is written is no failure', async () => {
   const child = spawn(process.execPath, [PROGRAM, '--help'], {
     cwd: folder,

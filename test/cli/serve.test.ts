@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { type DmsCommand, runDms, startDms, startNpm } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
@@ -167,6 +167,23 @@ describe('dms serve', SLOW, () => {
   });
 });
 
+const BODY = '{"query":"{__typename}"}';
+
+/** A request whose body is not complete, and which the server has begun to read. */
+async function beginRequest(url: string) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    answer += part;
+  });
+  const ended = once(socket, 'close');
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n`,
+  );
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+  return { ended, answer: () => answer, finish: () => socket.write(BODY) };
+}
+
 describe('dms serve, asked to end', SLOW, () => {
   test('answers slow requests through both doors, takes no new ones, and exits 0', async () => {
     const database = await openTestDatabase();
@@ -200,39 +217,57 @@ describe('dms serve, asked to end', SLOW, () => {
       ROLE: 'api',
       SHUTDOWN_TIMEOUT: '500ms',
     });
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    const ended = once(socket.resume(), 'close');
-    socket.write(
-      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
-    );
-    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    const { ended } = await beginRequest(url);
     child.kill('SIGTERM');
     await ended;
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
-  test('ends at once when it is asked a second time', async () => {
+  test('logs no failure of what it cuts off while the database does not answer', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
-    const { child, result, url } = await serve({
-      ...database.environment,
-      ROLE: 'api',
-      SHUTDOWN_TIMEOUT: '10m',
+    const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
+    const { child, result, url, said } = await serve({ ...database.environment, ...settings });
+    const lock = await database.pool.connect();
+    cleanUp.push(async () => lock.release(true));
+    await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
+    const path = `${url}/api/v1/domain/example.com`;
+    const withToken = { headers: { authorization: `Bearer dms_${'x'.repeat(43)}` } };
+    const asked = Promise.allSettled([fetch(path), fetch(path, withToken), askGraphql(url)]);
+    await untilInFlight(said, 3);
+    child.kill('SIGTERM');
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await result).toMatchObject({
+      code: 0,
+      stderr: 'Stopping: requests under way are answered first.\n',
     });
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    const ended = once(
-      socket.resume().on('error', () => {}),
-      'close',
-    );
-    socket.write(
-      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
-    );
-    expect((await fetch(`${url}/livez`)).status).toBe(200);
+  });
+
+  test('ends at once when it is asked again later', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
+    const { child, result, url } = await serve({ ...database.environment, ...settings });
+    const request = await beginRequest(url);
+    const asking = setInterval(() => child.kill('SIGTERM'), 100);
+    cleanUp.push(async () => clearInterval(asking));
+    await request.ended;
+    expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
+  });
+
+  test('answers what is under way though it is asked twice at once, as by Ctrl-C in npm start', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
+    const { child, result, url } = await serve({ ...database.environment, ...settings });
+    const request = await beginRequest(url);
+    child.kill('SIGINT');
     child.kill('SIGTERM');
     await untilRefused(url);
-    child.kill('SIGTERM');
-    await ended;
-    expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
+    request.finish();
+    await request.ended;
+    expect(request.answer()).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
   test('is not ready from then on, as its port of metrics says', async () => {
@@ -242,11 +277,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const { child, url, said } = await serve({ ...database.environment, ...settings });
     const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '';
     expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
-    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
-    socket.write(
-      'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
-    );
-    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    await beginRequest(url);
     child.kill('SIGTERM');
     await untilRefused(url);
     const ready = await fetch(`${metricsUrl}/readyz`);
@@ -256,6 +287,17 @@ describe('dms serve, asked to end', SLOW, () => {
     ]);
     expect((await fetch(`${metricsUrl}/livez`)).status).toBe(200);
   });
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('npm start passes %s on to the service', SLOW, async (signal) => {
+  const database = await openTestDatabase();
+  cleanUp.push(() => database.close());
+  const npm = startNpm({ ...database.environment, PORT: '0', ROLE: 'api' });
+  const said = await ready(npm);
+  const url = /^Serving at (\S+)\/$/m.exec(said)?.[1] ?? '';
+  npm.child.kill(signal);
+  expect((await npm.result).stderr).toContain('Stopping: requests under way are answered first.');
+  await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
 test(

@@ -3,6 +3,7 @@ import express from 'express';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
+import { requireOwnMetricsPort } from '../../src/config/parse-telemetry.js';
 import { UsageError } from '../../src/model/errors.js';
 import { IGNORED_HEADERS } from '../../src/model/ignored-headers.js';
 import { redactSecrets } from '../../src/telemetry/redact.js';
@@ -279,6 +280,35 @@ describe('a bad setting stops the program with one line that names it, shows it,
     expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
     expect(read).not.toThrow(/hunter2/);
     expectShownWhole(read);
+  });
+
+  test.each(['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'])(
+    '%s, where traces are sent, but never its value',
+    (name) => {
+      const read = (value: string) => () => readSettings({ [name]: value, OTEL_TRACES_EXPORTER: 'otlp' });
+      expect(read('hunter2')).toThrow(
+        /^OTEL_EXPORTER_OTLP_HEADERS is no list .* write name=value, with commas/,
+      );
+      expect(read('a=b,hunter2')).not.toThrow(/hunter2/);
+      expect(read('authorization=Bearer%20x, x-key = a=b,')).not.toThrow();
+    },
+  );
+
+  test.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['0.0.0.0', '127.0.0.1'],
+    ['::1', '::'],
+  ])('PORT and METRICS_PORT that are the same, on %s and %s', (host, metricsHost) => {
+    const check = () => requireOwnMetricsPort({ host, port: 5228, metricsHost, metricsPort: 5228 });
+    expect(check).toThrow(UsageError);
+    expect(check).toThrow('PORT and METRICS_PORT are both 5228: set one of them to another port.');
+  });
+
+  test('but not where they are free ports, on different addresses, or where metrics have none', () => {
+    const one = { host: '127.0.0.1', port: 5228, metricsHost: '127.0.0.1', metricsPort: 5228 };
+    requireOwnMetricsPort({ ...one, metricsPort: undefined });
+    requireOwnMetricsPort({ ...one, metricsHost: '127.0.0.2' });
+    requireOwnMetricsPort({ ...one, port: 0, metricsPort: 0 });
   });
 
   test.each(['mysql://u:hunter2@host/db', 'hunter2', 'host=a password=hunter2'])(

@@ -281,6 +281,16 @@ describe('the data folder', () => {
     expect(await readdir(join(dataDirectory, 'postgresql-18'))).toEqual(['PG_VERSION']);
   });
 
+  test('that is deleted under a running service is given as the reason why the database does not come back', async () => {
+    await copyTemplate(dataDirectory);
+    const database = await open();
+    expect(database.failure()).toBeNull();
+    await rm(dataDirectory, { recursive: true });
+    await expect
+      .poll(() => database.failure(), { timeout: 20_000 })
+      .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
+  });
+
   test('that is no data folder is left alone', async () => {
     await mkdir(join(dataDirectory, 'postgresql-18'));
     await expect(open()).rejects.toThrow(/is no data folder of PostgreSQL/);

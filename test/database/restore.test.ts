@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { type Headers, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backUpEmbedded } from '../../src/database/backup.js';
@@ -40,11 +41,11 @@ afterAll(async () => {
 /** Why an archive is refused; that nothing is left of it. */
 async function refusalOf(archive: Buffer): Promise<string> {
   const target = await mkdtemp(join(folder, 'target-'));
-  const error = await restoreEmbedded(target, Readable.from(chunksOf(archive))).then(
+  const error = await restoreEmbedded(target, Readable.from(chunksOf(archive)), 'x.tar').then(
     () => new Error('It was restored.'),
     (reason: unknown) => reason,
   );
-  expect((await readdir(target)).filter((name) => name !== 'run')).toEqual([]);
+  expect(await readdir(target)).toEqual([]);
   if (error instanceof OperationError) return error.message;
   throw error;
 }
@@ -56,13 +57,19 @@ function* chunksOf(archive: Buffer): Generator<Buffer> {
 
 test('a backup that is whole is restored, with every file as it was', async () => {
   const target = await mkdtemp(join(folder, 'target-'));
-  const files = await restoreEmbedded(target, createReadStream(file));
+  const files = await restoreEmbedded(target, createReadStream(file), file);
   expect(files).toBeGreaterThan(900);
   const control = join('postgresql-18', 'global', 'pg_control');
   expect(await readdir(join(target, 'postgresql-18', 'base'))).toEqual(
     await readdir(join(dataDirectory, 'postgresql-18', 'base')),
   );
   expect((await readFile(join(target, control))).length).toBe(8192);
+});
+
+test('a refused backup leaves no data folder that was not there', async () => {
+  const target = join(folder, 'never-made');
+  await expect(restoreEmbedded(target, Readable.from([Buffer.from('text')]), 'x.tar')).rejects.toThrow();
+  expect(await readdir(folder)).not.toContain('never-made');
 });
 
 describe('a backup is refused, with nothing left of it,', () => {
@@ -82,7 +89,7 @@ describe('a backup is refused, with nothing left of it,', () => {
       const refusal = await refusalOf(whole.subarray(0, end));
       expect([end, refusal]).toEqual([
         end,
-        expect.stringMatching(/^The (?:backup is damaged: .+|file is no backup that dms backup has made\.)$/),
+        expect.stringMatching(/^x\.tar is (?:damaged: .+|no backup that dms backup has made\.)$/),
       ]);
     }
   });
@@ -93,7 +100,7 @@ describe('a backup is refused, with nothing left of it,', () => {
       const corrupt = Buffer.from(whole);
       const place = placeInContent(Math.floor(random() * whole.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
-      expect([place, await refusalOf(corrupt)]).toEqual([place, expect.stringMatching(/^The .+\.$/)]);
+      expect([place, await refusalOf(corrupt)]).toEqual([place, expect.stringMatching(/^x\.tar .+\.$/)]);
     }
   });
 
@@ -107,7 +114,7 @@ describe('a backup is refused, with nothing left of it,', () => {
     const more = await archiveOf([[{ name: 'postgresql-18/more' }, 'x']]);
     const endOfArchive = 1024;
     const refusal = await refusalOf(Buffer.concat([whole.subarray(0, whole.length - endOfArchive), more]));
-    expect(refusal).toMatch(/^The backup is damaged: something follows its end\./);
+    expect(refusal).toMatch(/^x\.tar is damaged: something follows its end\./);
   });
 
   test.each<[string, Headers]>([
@@ -121,25 +128,26 @@ describe('a backup is refused, with nothing left of it,', () => {
     ['a file in the place of a folder', { name: 'postgresql-18/PG_VERSION/x' }],
     ['the same file twice', { name: 'postgresql-18/PG_VERSION' }],
   ])('when it holds %s', async (_case, header) => {
-    expect(await refusalOf(await hostileArchive(header))).toMatch(/^The backup is damaged: .+$/);
+    expect(await refusalOf(await hostileArchive(header))).toMatch(/^x\.tar is damaged: .+$/);
   });
 
   test.each([
     [
       '{"format":1,"postgresql":17}',
-      /^The backup is of PostgreSQL 17, and this program has PostgreSQL 18\. Restore/,
+      /^x\.tar is of PostgreSQL 17, and this program has PostgreSQL 18\. Restore/,
     ],
-    ['{"format":2,"postgresql":18}', /^The backup was made by a newer version of this program/],
-    ['no JSON', /^The file is no backup that dms backup has made\.$/],
+    ['{"format":2,"postgresql":18}', /^x\.tar was made by a newer version of this program/],
+    ['no JSON', /^x\.tar is no backup that dms backup has made\.$/],
   ])('when it begins with %s', async (head, message) => {
     expect(await refusalOf(await archiveOf([[{ name: 'dms-backup.json' }, head]]))).toMatch(message);
   });
 
   test('when it is another archive, or none', async () => {
-    expect(await refusalOf(await archiveOf([[{ name: 'a' }, 'b']]))).toMatch(/^The file is no backup/);
-    expect(await refusalOf(Buffer.alloc(10_000, 'text'))).toMatch(
-      /^The backup is damaged|^The file is no backup/,
-    );
+    expect(await refusalOf(await archiveOf([[{ name: 'a' }, 'b']]))).toMatch(/^x\.tar is no backup/);
+    for (const text of ['', 'text', 'text'.repeat(10_000)]) {
+      expect(await refusalOf(Buffer.from(text))).toMatch(/^x\.tar is no backup/);
+    }
+    expect(await refusalOf(gzipSync(whole))).toMatch(/^x\.tar is packed by gzip: unpack it first/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prepareRunDirectory } from '../../src/database/embedded/run-directory.js';
@@ -37,7 +37,11 @@ describe('the data folder', () => {
 
   test('that cannot be made is refused at once, with what to do', async () => {
     await expect(prepareRunDirectory('/proc/no-such-folder')).rejects.toThrow(
-      /set DATA_DIR to another folder/,
+      /^The data folder \/proc\/no-such-folder cannot be used: .+ It is gone or cannot be made: .+ DATA_DIR/,
+    );
+    await writeFile(join(folder, 'file'), '');
+    await expect(prepareRunDirectory(join(folder, 'file'))).rejects.toThrow(
+      /It, or what it should be in, is a file: set DATA_DIR to a folder\.$/,
     );
   });
 });

@@ -116,3 +116,27 @@ test('a process that stops is alive and no longer ready', async () => {
   expect((await ask('/livez')).status).toBe(200);
   await server.close();
 });
+
+test('why a process is not ready is told the log in full, once for each cause, and the client in short', async () => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } });
+  let cause: string | null = 'The data folder /data cannot be used.';
+  const health = createHealth(
+    async () => 'The database does not answer.',
+    log,
+    () => cause,
+  );
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (!health.endpoint(request, response)) response.end();
+  };
+  const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
+  const ask = async () => (await fetch(`http://127.0.0.1:${server.port}/readyz`)).json();
+  const body = { status: 'unavailable', reason: 'The database does not answer.' };
+  expect([await ask(), await ask()]).toEqual([body, body]);
+  cause = null;
+  expect(await ask()).toEqual(body);
+  const told = lines.map((line) => JSON.parse(line));
+  expect(told).toMatchObject([{ cause: 'The data folder /data cannot be used.' }, { msg: 'not ready' }]);
+  expect(told[1]).not.toHaveProperty('cause');
+  await server.close();
+});

@@ -34,6 +34,7 @@ beforeEach(async () => {
     response.end(LONG);
     response.socket?.destroy();
   });
+  app.post('/body', express.json(), (_request, response) => void response.end('done'));
   app.get('/waiting', (_request, response) => void waiting.push(response));
   server = await startHttpServer(app, { host: '127.0.0.1', port: 0, log });
 });
@@ -74,6 +75,17 @@ test('an answer whose client goes in the midst of it is logged as aborted', asyn
 test('an answer that the service cuts off in the midst of it is logged as aborted', async () => {
   send('/cut').resume();
   await expect.poll(() => lines).toMatchObject([{ path: '/cut', status: 200, aborted: true }]);
+});
+
+test('the refusal of a body that never came, when its connection is gone, is logged without a status', async () => {
+  const socket = connect(server.port, '127.0.0.1');
+  sockets.push(socket);
+  socket.write(
+    'POST /body HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+  );
+  await expect.poll(() => counted('dms_http_requests_in_flight')).toBe('1');
+  socket.resetAndDestroy();
+  await expect.poll(() => lines).toMatchObject([{ path: '/body', status: 0, aborted: true }]);
 });
 
 test('answers that were never sent are logged and counted without a status, and are not in flight', async () => {

@@ -48,6 +48,16 @@ export function startDms(
   return { child, result: resultOf(child, input) };
 }
 
+/** Runs `npm start`, whose folder is the project's. */
+export function startNpm(environment: Readonly<Record<string, string>>): DmsCommand {
+  const child = spawn('npm', ['start'], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { ...ownEnvironment(), ...SETTINGS, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return { child, result: resultOf(child, undefined) };
+}
+
 /** Runs the program to its end. */
 export function runDms(
   args: readonly string[],

@@ -52,6 +52,18 @@ describe('batches that are loaded in turn', () => {
     expect(await later).toEqual(['E']);
   });
 
+  test('fail for those alone that still wait, where some have gone meanwhile', async () => {
+    const gone = { name: 'a', recipient: { destroyed: false } };
+    const failing = new Turns(LIMITS).inTurn<Key, string>(async () => {
+      gone.recipient.destroyed = true;
+      throw new TypeError('the database is away');
+    });
+    expect(await failing([gone, { name: 'b' }])).toEqual([
+      expect.objectContaining({ code: 'UNAVAILABLE', message: 'The client has gone.' }),
+      expect.any(TypeError),
+    ]);
+  });
+
   test('are refused when they take too long, waiting or not, and are not loaded any more then', async () => {
     const { load, loaded, ends } = heldLoad();
     const inTurn = new Turns({ ...LIMITS, milliseconds: 500 }).inTurn(load);

@@ -106,6 +106,14 @@ describe('a serving process', () => {
     command.child.kill('SIGTERM');
     const { code, stderr } = await command.result;
     expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
+    const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
+    const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
+    expect(warnings.map((line) => JSON.parse(line))).toContainEqual({
+      level: 'warn',
+      time: expect.any(Number),
+      reason,
+      msg: expect.stringMatching(/traces could not be sent$/),
+    });
   });
 });
 

@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
 import { OperationError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
+import { refuseFolder, unwritable } from '../file-failure.js';
 import { showProgress } from '../progress.js';
 import { stopSignal } from '../stop-signal.js';
 
@@ -27,15 +28,25 @@ export function backupCommand(context: CommandContext): Command {
 
 async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {
   const signal = stopSignal(context);
-  if (!force && existsSync(file)) throw taken(file);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
+    refuseFolder(file, 'name a file in it');
+    if (!force && existsSync(file)) throw taken(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
     context.stdout.write(`Backed up to ${file} (${megabytes(size)} MB).\n`);
+  } catch (error) {
+    throw isOfWriting(error, [file, unfinished]) ? unwritable(file, error) : error;
   } finally {
-    await rm(unfinished, { force: true });
+    // Where that fails, there is nothing, or what is said of the file itself holds for it, too.
+    await rm(unfinished, { force: true }).catch(() => {});
   }
+}
+
+/** Whether the system has refused to write the file, and not to read the database. */
+function isOfWriting(error: unknown, paths: readonly unknown[]): boolean {
+  if (!(error instanceof Error)) return false;
+  return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 
 async function backUpToOutput(context: CommandContext): Promise<void> {

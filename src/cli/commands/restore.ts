@@ -1,10 +1,11 @@
 import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { requireEmbedded } from '../../database/backup.js';
 import { restoreEmbedded } from '../../database/restore.js';
-import { UsageError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
+import { refuseFolder, unreadable } from '../file-failure.js';
 
 /** `dms restore FILE`: puts a backup into a data folder that has no database. */
 export function restoreCommand(context: CommandContext): Command {
@@ -22,17 +23,28 @@ async function runRestore(context: CommandContext, file: string): Promise<void> 
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');
   const source = file === '-' ? context.stdin : await readable(file);
-  await restoreEmbedded(dataDirectory, source);
+  await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
+  const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${quoted(dataDirectory)} `;
   context.stdout.write(
-    `Restored into ${dataDirectory}. Check it with dms verify, serve it with npm start.\n`,
+    `Restored into ${dataDirectory}. Check it with ${at}npx dms verify, serve it with ${at}npm start.\n`,
   );
 }
 
 async function readable(file: string): Promise<Readable> {
   try {
+    refuseFolder(file, 'name the backup');
     return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${file} cannot be read (${reason}).`, { cause: error });
+    throw unreadable(file, error);
   }
+}
+
+/** Whether it is where the database lies without DATA_DIR. */
+function isDefault(dataDirectory: string): boolean {
+  return dataDirectory === resolve('data');
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

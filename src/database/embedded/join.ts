@@ -33,6 +33,8 @@ export interface EmbeddedMembership {
   readonly createdNow: boolean;
   /** Whether the database was made to be filled, and nobody has said that it is. */
   readonly unfilled: boolean;
+  /** Why its process, which has ended, could not be started again so far; null: it runs, or is being started. */
+  readonly failure: string | null;
   /** Says that it is filled, for good. */
   markFilled(): Promise<void>;
   /**
@@ -76,8 +78,7 @@ class Membership implements EmbeddedMembership {
   #presence: Presence | null = null;
   #rejoining: Promise<void> = Promise.resolve();
   #createdNow = false;
-  /** Why the latest attempt to start it again has failed. */
-  #failure: unknown;
+  #failure: string | null = null;
 
   constructor(place: Omit<Place, 'making'>, sockets: SocketDirectory) {
     this.#place = place;
@@ -96,6 +97,10 @@ class Membership implements EmbeddedMembership {
     return isUnfilled(this.#place.dataDirectory);
   }
 
+  get failure(): string | null {
+    return this.#failure;
+  }
+
   markFilled(): Promise<void> {
     return markFilled(this.#place.dataDirectory);
   }
@@ -109,9 +114,8 @@ class Membership implements EmbeddedMembership {
   async whenReady(): Promise<void> {
     const limit = new AbortController();
     const late = pause(LONGEST_WAIT, undefined, { signal: limit.signal }).then(() => {
-      throw new Error('The embedded database has ended and did not start again in time.', {
-        cause: this.#failure,
-      });
+      const reason = this.#failure === null ? '.' : `: ${this.#failure}`;
+      throw new Error(`The embedded database has ended and did not start again in time${reason}`);
     });
     try {
       await Promise.race([this.#connectable(), late]);
@@ -138,6 +142,7 @@ class Membership implements EmbeddedMembership {
 
   #stay(presence: Presence): void {
     this.#presence = presence;
+    this.#failure = null;
     if (this.#closing.signal.aborted) presence.leave();
     void presence.ended.then(() => {
       this.#presence = null;
@@ -155,7 +160,7 @@ class Membership implements EmbeddedMembership {
         const { presence } = await enterOrStart(place, this.#closing.signal);
         return this.#stay(presence);
       } catch (error) {
-        this.#failure = error;
+        this.#failure = error instanceof Error ? error.message : String(error);
         await pause(wait, undefined, { signal: this.#closing.signal, ref: false });
       }
     }

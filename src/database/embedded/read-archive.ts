@@ -19,12 +19,13 @@ const LONGEST_TEXT = 10_000;
  *
  * @param source The archive.
  * @param target Of an empty folder; the database is in `PREFIX` below it afterwards.
+ * @param name Of the source, for errors.
  * @returns how many files and folders it holds.
  * @throws OperationError, one line, where the archive is not to be used; what reading or writing throws.
  */
-export async function unpackArchive(source: Readable, target: string): Promise<number> {
+export async function unpackArchive(source: Readable, target: string, name: string): Promise<number> {
   const archive = extract();
-  const fed = pipeline(source, archive);
+  const fed = pipeline(source, requireBeginning, archive);
   fed.catch(() => {});
   try {
     const files = await unpackEntries(archive, target);
@@ -33,8 +34,38 @@ export async function unpackArchive(source: Readable, target: string): Promise<n
   } catch (error) {
     source.destroy();
     await fed.catch(() => {});
-    throw isOfArchive(error) ? notWhole(error) : error;
+    const refusal = isOfArchive(error) ? notWhole(error) : error;
+    throw refusal instanceof Refusal ? new OperationError(`${name} ${refusal.message}`) : error;
   }
+}
+
+/** Why an archive is not to be used: what follows its name in the line about it. */
+class Refusal extends Error {}
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+
+/** A tar archive begins with its first entry's name. The parser takes anything for one that is only damaged. */
+async function* requireBeginning(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let first: Buffer | null = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (first === null) {
+      yield chunk;
+      continue;
+    }
+    first = Buffer.concat([first, chunk]);
+    if (first.length < HEAD_NAME.length) continue;
+    checkBeginning(first);
+    yield first;
+    first = null;
+  }
+  if (first !== null) throw noBackup();
+}
+
+function checkBeginning(bytes: Buffer): void {
+  if (bytes.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+    throw new Refusal('is packed by gzip: unpack it first (gunzip), and restore what comes out.');
+  }
+  if (bytes.toString('latin1', 0, HEAD_NAME.length) !== HEAD_NAME) throw noBackup();
 }
 
 async function unpackEntries(archive: AsyncIterable<Entry>, target: string): Promise<number> {
@@ -64,13 +95,11 @@ function checkHead(text: string): void {
   const head = objectOf(text);
   if (head === null || typeof head['format'] !== 'number') throw noBackup();
   if (head['format'] !== FORMAT) {
-    throw new OperationError(
-      'The backup was made by a newer version of this program: restore it with that version.',
-    );
+    throw new Refusal('was made by a newer version of this program: restore it with that version.');
   }
   if (head['postgresql'] !== POSTGRESQL_MAJOR) {
-    throw new OperationError(
-      `The backup is of PostgreSQL ${head['postgresql']}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
+    throw new Refusal(
+      `is of PostgreSQL ${head['postgresql']}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
     );
   }
 }
@@ -132,17 +161,17 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | null {
 
 /** What a damaged archive brings: the parser's errors, which have no code, and paths that do not fit together. */
 function isOfArchive(error: unknown): boolean {
-  if (error instanceof OperationError) return false;
+  if (error instanceof Refusal) return false;
   return ['undefined', 'EEXIST', 'ENOENT', 'ENOTDIR', 'ERR_STREAM_PREMATURE_CLOSE'].includes(
     String(codeOf(error)),
   );
 }
 
-function noBackup(): OperationError {
-  return new OperationError('The file is no backup that dms backup has made.');
+function noBackup(): Refusal {
+  return new Refusal('is no backup that dms backup has made.');
 }
 
-function notWhole(reason: unknown): OperationError {
+function notWhole(reason: unknown): Refusal {
   const text = reason instanceof Error ? reason.message : String(reason);
-  return new OperationError(`The backup is damaged: ${text}. Nothing was restored; use another copy of it.`);
+  return new Refusal(`is damaged: ${text}. Nothing was restored; use another copy of it.`);
 }

@@ -38,11 +38,20 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
+/** What to do, by the code of the system's error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'Run as the user that owns it, or set DATA_DIR to another folder',
+  EPERM: 'Run as the user that owns it, or set DATA_DIR to another folder',
+  ENOTDIR: 'It, or what it should be in, is a file: set DATA_DIR to a folder',
+  ENOENT: 'It is gone or cannot be made: bring it back, or set DATA_DIR to another folder',
+  ENOSPC: 'Make room on its disk, or set DATA_DIR to another folder',
+};
+
 /** What to tell the user of a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, error: unknown): OperationError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new OperationError(
-    `The data folder ${dataDirectory} cannot be used: ${reason}. Run as the user that owns it, or set DATA_DIR to another folder.`,
-    { cause: error },
-  );
+  const advice = ADVICE[String(codeOf(error))] ?? 'Set DATA_DIR to another folder';
+  return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
+    cause: error,
+  });
 }

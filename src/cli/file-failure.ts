@@ -1,0 +1,53 @@
+import { statSync } from 'node:fs';
+import { OperationError } from '../model/errors.js';
+
+const NOT_PERMITTED = 'check the permissions, or name another file';
+
+/** What to tell of a file that cannot be read, by the code of the system's error. */
+const READING: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist: check the path',
+  ENOTDIR: 'does not exist: check the path',
+  EACCES: `may not be read by you: ${NOT_PERMITTED}`,
+  EPERM: `may not be read by you: ${NOT_PERMITTED}`,
+};
+
+const WRITING: Readonly<Record<string, string>> = {
+  ENOENT: 'cannot be written, since its folder does not exist: make the folder, or name another file',
+  ENOTDIR: 'cannot be written, since what should be its folder is none: name another file',
+  EACCES: `may not be written by you: ${NOT_PERMITTED}`,
+  EPERM: `may not be written by you: ${NOT_PERMITTED}`,
+  EROFS: 'cannot be written, since its disk is read-only: name a file on another',
+  ENOSPC: 'cannot be written, since its disk is full: make room there, or name a file on another',
+  EDQUOT:
+    'cannot be written, since your share of its disk is used up: make room there, or name a file on another',
+  ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
+};
+
+/** @throws OperationError where what is to be a file is a folder; the system's error where that cannot be told. */
+export function refuseFolder(path: string, advice: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) throw new OperationError(`${path} is a folder: ${advice}.`);
+}
+
+/** The line about a file that somebody has named and that cannot be read. */
+export function unreadable(file: string, error: unknown): OperationError {
+  return failureOf(file, error, READING, 'cannot be read');
+}
+
+/** The line about a file that somebody has named and that cannot be written. */
+export function unwritable(file: string, error: unknown): OperationError {
+  return failureOf(file, error, WRITING, 'cannot be written');
+}
+
+function failureOf(
+  file: string,
+  error: unknown,
+  texts: Readonly<Record<string, string>>,
+  otherwise: string,
+): OperationError {
+  if (error instanceof OperationError) return error;
+  const code = error instanceof Error ? String(Reflect.get(error, 'code')) : '';
+  return new OperationError(`${file} ${texts[code] ?? `${otherwise} (${code || String(error)})`}.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { unreadable, unwritable } from '../../src/cli/file-failure.js';
+import { OperationError } from '../../src/model/errors.js';
+
+const systemError = (code: string) => Object.assign(new Error(`${code}: .hidden.tar`), { code });
+
+test.each([
+  [unreadable('x.tar', systemError('EACCES')), /^x\.tar may not be read by you: check the permissions, or /],
+  [
+    unwritable('x.tar', systemError('EACCES')),
+    /^x\.tar may not be written by you: check the permissions, or /,
+  ],
+  [
+    unwritable('x.tar', systemError('ENOSPC')),
+    /^x\.tar cannot be written, since its disk is full: make room /,
+  ],
+  [unwritable('x.tar', systemError('EIO')), /^x\.tar cannot be written \(EIO\)\.$/],
+])('%s', (error, line) => {
+  expect(error).toBeInstanceOf(OperationError);
+  expect(error.message).toMatch(line);
+});

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseEnvironmentFile } from '../../src/config/environment-file.js';
+import { UsageError } from '../../src/model/errors.js';
+
+describe('a file .env', () => {
+  test.each([
+    ['', {}],
+    ['PORT=5227\nHOST=::1', { PORT: '5227', HOST: '::1' }],
+    ['\uFEFFPORT=1\r\nHOST=a\r\n', { PORT: '1', HOST: 'a' }],
+    ['  \n \t# a comment = none\n\n  export  PORT = 1 \t\n', { PORT: '1' }],
+    ['DATA_DIR= \nPORT=\nHOST=a', { DATA_DIR: '', PORT: '', HOST: 'a' }],
+    ['A=x # c\nB=\'x # y\' # c\nC="x#y"\nD=`"\'`', { A: 'x', B: 'x # y', C: 'x#y', D: '"\'' }],
+    ['A="x\ny=1\n"\nB="x\\ny"\nC=\'x\\ny\'', { A: 'x\ny=1\n', B: 'x\ny', C: 'x\\ny' }],
+    ["A=it's\nB==a=b", { A: "it's", B: '=a=b' }],
+    ['A=1\nA=2', { A: '2' }],
+  ])('%j is read', (text, values) => {
+    expect(Object.fromEntries(parseEnvironmentFile(text))).toEqual(values);
+  });
+
+  test.each([
+    ['PORT=5227\nDATA_DIR=x\nuse tokens\nAUTH_REQUIRED=all', 3, '"use tokens" is no setting'],
+    ['A="\n\n"\n=secret', 4, '"" is no setting'],
+    ['PORT: 4000', 1, '"PORT: 4000" is no setting'],
+    ['two words=secret', 1, '"two words" is no setting'],
+    [`A=1\n${'x'.repeat(100)}`, 2, `"${'x'.repeat(40)}" is no setting`],
+    ['PGPASSWORD="secret\nB=1', 1, 'it is not clear what the value of PGPASSWORD is'],
+    ['PGPASSWORD=top#secret', 1, 'it is not clear what the value of PGPASSWORD is'],
+    ['PGPASSWORD="top\\"secret"', 1, 'it is not clear what the value of PGPASSWORD is'],
+  ])('%j is refused, by its line and without a value', (text, line, complaint) => {
+    const read = () => parseEnvironmentFile(text);
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(`.env, line ${line}: ${complaint}: `);
+    expect(read).not.toThrow(/secret/);
+  });
+
+  test('whatever is between quotes is the value, and nothing else is', () => {
+    const value = fc.string({ unit: fc.constantFrom('a', ' ', '#', '=', '"', '\n', '\\', 'é', '\t') });
+    const values = fc.dictionary(fc.stringMatching(/^[A-Za-z_]\w{0,8}$/), value, { noNullPrototype: true });
+    fc.assert(
+      fc.property(values, (wanted) => {
+        const lines = Object.entries(wanted).map(([name, text]) => `${name}='${text}'`);
+        expect([...parseEnvironmentFile(lines.join('\n'))]).toEqual(Object.entries(wanted));
+      }),
+    );
+  });
+});
