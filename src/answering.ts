@@ -13,6 +13,7 @@ import type { OnInternalError } from './graphql/format-error.js';
 import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
+import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
 import type { TimeLimits } from './http/time-limits.js';
 import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
@@ -61,6 +62,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   const failures = limiters.penalties('failures', penaltyLimits.failures, () =>
     refusals.rateLimited('failures'),
   );
+  const metrics = createRequestMetrics(operating.registry);
   const app = createApp({
     basePath: settings.basePath,
     tokenRequired: settings.auth.required === 'all',
@@ -68,7 +70,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,
-    metrics: createRequestMetrics(operating.registry),
+    metrics,
     tracing: operating.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
@@ -80,7 +82,11 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     if (!operating.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
-  const listening = startHttpServer(listener, { host, port, log, timeLimits, lastRequests: shutdownTimeout });
+  const onRefused = (status: number) => metrics.refused(NOWHERE, status);
+  const listening = startHttpServer(listener, {
+    ...{ host, port, log, onRefused, timeLimits },
+    lastRequests: shutdownTimeout,
+  });
   const server = await listening.catch(async (error: unknown) => {
     await giveBack();
     throw error;
