@@ -5,7 +5,7 @@ import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connections } from './connections.js';
-import { DEFAULT_FIELDS } from './default-fields.js';
+import { DEFAULT_FIELDS, VARY } from './default-fields.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
 import { markRefused } from './refused-responses.js';
 
@@ -116,7 +116,7 @@ function textOf({ status, body, fields: further = [] }: Refusal, requestId: stri
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'connection: close',
     `${REQUEST_ID_FIELD}: ${requestId}`,
-    ...Object.entries(DEFAULT_FIELDS).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...DEFAULT_FIELDS, vary: VARY }).map(([name, value]) => `${name}: ${value}`),
     ...further,
     ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
     `content-length: ${Buffer.byteLength(body)}`,

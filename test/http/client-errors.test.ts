@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { requireDocumentedRaw } from '../support/documented-raw.js';
 import { type RawResponse, sendRaw } from '../support/raw-http.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -18,6 +19,7 @@ afterAll(() => service.stop());
 async function ask(octets: string): Promise<RawResponse> {
   const response = await sendRaw(service.port, Buffer.from(octets));
   if (response === undefined) throw new Error('There was no answer.');
+  await requireDocumentedRaw(octets, response);
   return response;
 }
 
