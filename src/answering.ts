@@ -13,6 +13,7 @@ import type { OnInternalError } from './graphql/format-error.js';
 import { graphqlMiddleware } from './graphql/middleware.js';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.js';
 import { createApp } from './http/app.js';
+import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
 import type { TimeLimits } from './http/time-limits.js';
 import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
@@ -62,6 +63,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     complaint: 'Too many invalid tokens came from this address.',
     onRefused: () => refusals.rateLimited('failures'),
   });
+  const metrics = createRequestMetrics(operating.registry);
   const app = createApp({
     basePath: settings.basePath,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
@@ -69,7 +71,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,
-    metrics: createRequestMetrics(operating.registry),
+    metrics,
     tracing: operating.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
@@ -81,7 +83,11 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     if (!operating.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
-  const listening = startHttpServer(listener, { host, port, log, timeLimits, lastRequests: shutdownTimeout });
+  const onRefused = (status: number) => metrics.refused(NOWHERE, status);
+  const listening = startHttpServer(listener, {
+    ...{ host, port, log, onRefused, timeLimits },
+    lastRequests: shutdownTimeout,
+  });
   const server = await listening.catch(async (error: unknown) => {
     await giveBack();
     throw error;

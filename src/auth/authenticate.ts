@@ -7,6 +7,9 @@ import type { Scope, Viewer } from './viewer.js';
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
+/** A token, of whatever form: not the name of the scheme alone, and not another scheme. */
+const SENT_TOKEN = /^bearer +[^ ]/i;
+
 const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
@@ -78,7 +81,10 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     if (failures !== undefined && usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
       throw failures.refusal(usedUp);
     }
-    if (token === undefined) return refuse(client, NO_BEARER);
+    if (token === undefined) {
+      await failures?.add(client);
+      throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
+    }
     const viewer = await verifier.verify(token);
     if (viewer === null || viewer.kind === 'refused') return refuse(client, REFUSAL, viewer?.reason);
     return { ...viewer, scopes: union(viewer.scopes, everybodysScopes), rates: undefined };

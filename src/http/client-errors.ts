@@ -5,8 +5,16 @@ import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connections } from './connections.js';
-import { DEFAULT_FIELDS } from './default-fields.js';
+import { DEFAULT_FIELDS, VARY } from './default-fields.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
+import { markRefused } from './refused-responses.js';
+
+/** Who is told of what is refused here. */
+export interface RefusalFollowers {
+  readonly log: Logger;
+  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
+  readonly onRefused?: ((status: number) => void) | undefined;
+}
 
 /** How long, in milliseconds, a client may take to read why it was refused. */
 const FAREWELL = 2_000;
@@ -18,23 +26,38 @@ interface Refusal {
 }
 
 /**
- * Answers what is not HTTP enough to become a request, in the shape that all other refusals have. There
- * is no request then, and so no Accept to look at. Whole requests that came before it on the same connection
- * are answered first (RFC 9112, section 9.3.2), and none has two answers.
+ * Answers what is not HTTP enough to become a request, or to be one to its end, in the shape that all other
+ * refusals have; Accept is not looked at. Whole requests that came before it on the same connection are
+ * answered first (RFC 9112, section 9.3.2), and none has two answers. What is refused amid the body of a
+ * request is refused under the id of that, and whoever follows it tells of it.
  */
-export function answerClientErrors(server: Server, connections: Connections, log: Logger): void {
+export function answerClientErrors(
+  server: Server,
+  connections: Connections,
+  { log, onRefused = () => {} }: RefusalFollowers,
+): void {
   const refused = new WeakSet<Duplex>();
   const unansweredOf = (socket: Duplex) => [...(connections.get(socket)?.unanswered ?? [])];
   const refuse = (code: string | undefined, socket: Duplex) => {
-    const midway = unansweredOf(socket).some(({ headersSent }) => headersSent);
+    const unanswered = unansweredOf(socket);
+    const midway = unanswered.some(({ headersSent }) => headersSent);
     if (!socket.writable || midway || isAnswered(connections.get(socket)?.latest)) {
       socket.destroy();
       return;
     }
-    const requestId = randomUUID();
     const refusal = refusalOf(code);
-    log.info({ requestId, status: refusal.status, reason: code }, 'request refused');
-    sayFarewell(socket, textOf(refusal, requestId));
+    const { status } = refusal;
+    const [response] = unanswered;
+    const followed = response?.getHeader(REQUEST_ID_FIELD);
+    if (response !== undefined && typeof followed === 'string') {
+      markRefused(response, { status, reason: code });
+      sayFarewell(socket, textOf(refusal, followed, response.req.method));
+      return;
+    }
+    const requestId = response === undefined ? randomUUID() : requestIdOf(response.req.headers);
+    log.info({ requestId, status, reason: code }, 'request refused');
+    onRefused(status);
+    sayFarewell(socket, textOf(refusal, requestId, response?.req.method));
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
@@ -47,6 +70,7 @@ export function answerClientErrors(server: Server, connections: Connections, log
   server.on('connect', (request: IncomingMessage, socket) => {
     const requestId = requestIdOf(request.headers);
     log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
+    onRefused(NO_PROXY.status);
     sayFarewell(socket, textOf(NO_PROXY, requestId));
   });
 }
@@ -86,17 +110,18 @@ function refusal(code: ErrorCode, detail: string): Refusal {
   return { status: body.status, body: JSON.stringify(body) };
 }
 
-function textOf({ status, body, fields: further = [] }: Refusal, requestId: string): string {
+/** @param method The request's, where it is known: a response to HEAD has no body (RFC 9110, section 9.3.2). */
+function textOf({ status, body, fields: further = [] }: Refusal, requestId: string, method?: string): string {
   const fields = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'connection: close',
     `${REQUEST_ID_FIELD}: ${requestId}`,
-    ...Object.entries(DEFAULT_FIELDS).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...DEFAULT_FIELDS, vary: VARY }).map(([name, value]) => `${name}: ${value}`),
     ...further,
     ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
     `content-length: ${Buffer.byteLength(body)}`,
   ];
-  return `${fields.join('\r\n')}\r\n\r\n${body}`;
+  return `${fields.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
 }
 
 /** Reads on while the client does, since a connection closed on unread data loses what was said last. */

@@ -17,7 +17,7 @@ export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** What decides about an answer besides its address (RFC 9110, section 12.5.5). */
-const VARY = 'Accept-Encoding, Authorization';
+export const VARY = 'Accept-Encoding, Authorization';
 
 /**
  * Makes the function that sets the fields that every answer has.

@@ -2,6 +2,7 @@ import type { Handler, Request, Response } from 'express';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
+import { socketRefusalOf } from './refused-responses.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 
 /** What is told of requests, and to whom. */
@@ -38,11 +39,7 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFol
     response.once('close', () => {
       const duration = performance.now() - began;
       const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
-      const outcome = {
-        status: statusOf(request, response, sending),
-        complete: sending === 'complete',
-        duration,
-      };
+      const outcome = { ...endOf(response, sending), duration };
       metrics.answered(answered, outcome.status, duration / 1000);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
       span?.end(outcome.status === 0 ? undefined : outcome.status);
@@ -68,22 +65,27 @@ type Sending = 'under way' | 'complete' | 'cut off';
 interface Outcome {
   /** 0: the client went before there was one. */
   readonly status: number;
-  /** All of the response has left. */
+  /** All of the response, or of what was said in its place, has left. */
   readonly complete: boolean;
+  /** Why the socket has answered in its place. */
+  readonly reason?: string | undefined;
   /** In milliseconds. */
   readonly duration: number;
+}
+
+function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> {
+  if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
+  const refusal = socketRefusalOf(response);
+  if (refusal === undefined) return { status: statusOf(response, sending), complete: false };
+  return { ...refusal, complete: response.req.socket.writableFinished };
 }
 
 /**
  * A response that has never had a socket has a head all the same, which nobody has seen. So has the refusal of
  * a body that will not come any more, since its client has gone or was cut off.
  */
-function statusOf(
-  { complete }: Request,
-  { headersSent, socket, statusCode }: Response,
-  sending: Sending,
-): number {
-  const tooLate = complete ? socket === null && sending === 'under way' : sending !== 'complete';
+function statusOf({ req, headersSent, socket, statusCode }: Response, sending: Sending): number {
+  const tooLate = req.complete ? socket === null && sending === 'under way' : sending !== 'complete';
   return headersSent && !tooLate ? statusCode : 0;
 }
 
@@ -115,7 +117,7 @@ function attributesOf(
 function lineOf(
   { requestId, method }: Request,
   path: string,
-  { status, complete, duration }: Outcome,
+  { status, complete, duration, reason }: Outcome,
   span: RequestSpan | undefined,
 ): object {
   return {
@@ -125,6 +127,7 @@ function lineOf(
     path,
     status,
     durationMs: Math.round(duration * 1000) / 1000,
+    ...(reason === undefined ? {} : { reason }),
     // The client went before the response was over.
     ...(complete ? {} : { aborted: true }),
   };

@@ -22,6 +22,9 @@ interface RestKind extends RoutedKind {
 
 const UNKNOWN = 'unknown';
 
+/** What is at no path that there is, or never said which one. */
+export const NOWHERE: RoutedKind = { door: 'none', operation: UNKNOWN, route: undefined };
+
 /** @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string): RequestKinds {
   const api = `${basePath}/api/v1`;
@@ -34,7 +37,6 @@ export function requestKinds(basePath: string): RequestKinds {
   const pages = pageKinds(basePath, api);
   const assets = `${basePath}/assets/`;
   const asset: RoutedKind = { door: 'page', operation: 'asset', route: `${assets}{file}` };
-  const none: RoutedKind = { door: 'none', operation: UNKNOWN, route: undefined };
   return {
     graphqlPage,
     of(path) {
@@ -46,7 +48,7 @@ export function requestKinds(basePath: string): RequestKinds {
         return rest.find((kind) => matches(kind.segments, segments)) ?? unknownRest;
       }
       if (path.startsWith(assets)) return asset;
-      return path === `${basePath}/` || path === basePath ? startPage : none;
+      return path === `${basePath}/` || path === basePath ? startPage : NOWHERE;
     },
   };
 }

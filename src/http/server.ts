@@ -14,6 +14,8 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
+  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
+  readonly onRefused?: ((status: number) => void) | undefined;
   /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests under way may take once the server is closing; 10,000 if absent. */
@@ -48,7 +50,7 @@ export async function startHttpServer(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<HttpServer> {
-  const { host, port, log, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
+  const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
   const answer: RequestListener = (request, response) => {
     readTarget(request);
     listener(request, response);
@@ -60,7 +62,7 @@ export async function startHttpServer(
   server.setTimeout(timeLimits.silence);
   // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
   server.on('checkExpectation', answer);
-  answerClientErrors(server, connections, log);
+  answerClientErrors(server, connections, options);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });

@@ -37,7 +37,7 @@ export class InvalidDomainError extends PublicError {
 
 /** No token where one is needed, or one that is not valid: the same answer for every reason. */
 export class UnauthenticatedError extends PublicError {
-  /** Whether the request carried a credential at all (RFC 6750, section 3: no `error` where it did not). */
+  /** Whether a bearer token was sent: no other scheme is a credential here (RFC 6750, section 3.1: no `error`). */
   readonly credentialSent: boolean;
   /** What is wrong with the token, where that is known: for the log, never for the caller. */
   readonly reason: string | undefined;

@@ -16,6 +16,8 @@ export interface RequestMetrics {
    * @param status 0: the client went before there was one.
    */
   answered(kind: RequestKind, status: number, seconds: number): void;
+  /** Something was refused that has never become a request: nobody knows how long it took. */
+  refused(kind: RequestKind, status: number): void;
 }
 
 /** Upper bounds in seconds: from an answer out of memory to one that the database is too slow for. */
@@ -73,17 +75,23 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     tallies.set(kind, tally);
     return tally;
   };
+  const count = ({ statuses }: Tally, status: number) => {
+    const counted = statuses.get(status);
+    if (counted === undefined) statuses.set(status, { count: 1 });
+    else counted.count += 1;
+  };
   return {
     began() {
       inFlight += 1;
     },
     answered(kind, status, seconds) {
       inFlight -= 1;
-      const { statuses, durations } = tallies.get(kind) ?? tallyOf(kind);
-      const counted = statuses.get(status);
-      if (counted === undefined) statuses.set(status, { count: 1 });
-      else counted.count += 1;
-      durations.observe(seconds);
+      const tally = tallies.get(kind) ?? tallyOf(kind);
+      count(tally, status);
+      tally.durations.observe(seconds);
+    },
+    refused(kind, status) {
+      count(tallies.get(kind) ?? tallyOf(kind), status);
     },
   };
 }

@@ -2,6 +2,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { requireDocumentedRaw } from '../support/documented-raw.js';
+import { type RawResponse, sendRaw } from '../support/raw-http.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -23,21 +25,12 @@ async function send(bytes: string): Promise<string> {
   return text(socket);
 }
 
-interface Answer {
-  readonly status: number;
-  readonly fields: ReadonlyMap<string, string>;
-  readonly body: string;
-}
-
-async function ask(bytes: string): Promise<Answer> {
-  const answer = await send(bytes);
-  const [head = '', body = ''] = answer.split('\r\n\r\n');
-  const [line = '', ...fields] = head.split('\r\n');
-  const entries = fields.map((field): [string, string] => {
-    const [name = '', value = ''] = field.split(/: (.*)/s);
-    return [name.toLowerCase(), value];
-  });
-  return { status: Number(line.split(' ')[1]), fields: new Map(entries), body };
+/** Sends a request as it is; what REST answers must be documented. */
+async function ask(bytes: string): Promise<RawResponse> {
+  const response = await sendRaw(service.port, Buffer.from(bytes, 'latin1'));
+  if (response === undefined) throw new Error('There was no answer.');
+  await requireDocumentedRaw(bytes, response);
+  return response;
 }
 
 describe('the forms of a target (RFC 9112, section 3.2)', () => {
@@ -242,7 +235,7 @@ describe('what is no HTTP', () => {
 describe('the body of a GraphQL request', () => {
   const post = (fields: string, body: string) =>
     ask(`POST /graphql HTTP/1.1\r\n${fields}\r\n${CLOSE}${body}`);
-  const code = ({ body }: Answer) => JSON.parse(body).errors[0].extensions.code;
+  const code = ({ body }: RawResponse) => JSON.parse(body).errors[0].extensions.code;
   const JSON_TYPE = 'content-type: application/json';
 
   test('over 512 kB is refused, also in chunks of which nobody knows the number', async () => {

@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requireDocumented } from '../support/documented-fetch.js';
 import { insertDomain, insertHeaderChanges } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -45,7 +46,8 @@ describe('content coding (RFC 9110, section 12.5.3)', () => {
     ['', undefined],
     ['nonsense;;q=x', undefined],
   ])('Accept-Encoding: %s is answered in %s', async (acceptEncoding, coding) => {
-    const { headers } = await get(acceptEncoding);
+    const { status, headers, text } = await get(acceptEncoding);
+    await requireDocumented('GET', PATH, new Response(text, { status, headers }));
     expect(headers['content-encoding']).toBe(coding);
     expect(headers['vary']).toContain('Accept-Encoding');
   });

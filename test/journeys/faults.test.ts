@@ -6,6 +6,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { NOW, observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { expectProbes } from '../support/probes.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 import { runDms } from './dms-command.js';
 
@@ -81,6 +82,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     const open = await askGraphql();
     expect(Number(open.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await open.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+    await expectProbes(service.url, 503);
   }
 
   test('answers 503 with Retry-After while it is gone, to tokens too, and answers again when it is back', async () => {
@@ -91,12 +93,14 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     expect((await ask(address('/dns'), token)).status).toBe(200);
     expect((await askGraphql(token)).status).toBe(200);
     await database.answeringPool.query('SELECT 1');
+    await expectProbes(service.url, 200);
   });
 
   test('answers on when it was started again between two requests: nobody notices', async () => {
     await Promise.all(Array.from({ length: 20 }, () => ask(address())));
     await cluster.stop();
     await cluster.start();
+    await expectProbes(service.url, 200);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(address())));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
@@ -121,6 +125,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     } finally {
       await Promise.all(held.map((client) => client.end().catch(() => {})));
     }
+    await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
+  });
+
+  test('is alive, and not ready, while the database is frozen, and ready again when it goes on', async () => {
+    await expectProbes(service.url, 200);
+    await cluster.whileFrozen(() => expectProbes(service.url, 503));
+    await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
   });
 
   test('answers as always when it is read-only, tokens included, and says plainly that nothing can be recorded', async () => {
@@ -131,6 +142,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
       expect((await ask(address())).status).toBe(200);
       expect((await ask(address('/dns'), token)).status).toBe(200);
       expect((await askGraphql(token)).status).toBe(200);
+      await expectProbes(service.url, 200);
       await expect(record(51)).rejects.toMatchObject({ code: '25006' });
       const created = await runDms(['token', 'create', '--name', 'x'], { DATABASE_URL: cluster.url });
       expect(created.code).toBe(1);
@@ -171,6 +183,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
       await expectUnavailable(await ask(`${service.url}/api/v1/domain/large.example`));
       expect((await ask(address())).status).toBe(200);
       await expect(record(52)).rejects.toMatchObject({ code: '53100' });
+      await expectProbes(service.url, 200);
     } finally {
       await cluster.run('DROP FUNCTION disk_full CASCADE', 'ALTER DATABASE postgres RESET ALL');
       await cluster.stop();

@@ -1,3 +1,4 @@
+import { requireDocumentedAnswers } from '../support/documented-fetch.js';
 import { startDms } from './dms-command.js';
 
 /** A serving `dms` on a free port. */
@@ -10,7 +11,8 @@ export interface Serving {
 }
 
 /**
- * Starts `dms serve` on a database and waits until it tells its address.
+ * Starts `dms serve` on a database and waits until it tells its address. What its REST v1 answers to fetch() must
+ * be documented.
  *
  * @throws Error with what it said, if it ends instead.
  */
@@ -30,6 +32,7 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
     throw new Error(`dms serve ended with ${code}: ${stderr}`);
   });
   const url = await Promise.race([address, failure]);
+  requireDocumentedAnswers(url);
   return {
     url,
     processId: child.pid,

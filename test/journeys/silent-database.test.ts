@@ -4,6 +4,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { whileLocked } from '../support/locked-table.js';
 import { NOW, observation } from '../support/observations.js';
+import { expectProbes } from '../support/probes.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 /** A query of an answer may take so long, in milliseconds: short, since these wait for it. */
@@ -40,8 +41,28 @@ test('a database that is connected and silent gives 503 with Retry-After through
       body: '{"query":"{ domain(name: \\"example.com\\") { name } }"}',
     });
     expect(await asked.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+    await expectProbes(service.url, 503);
   });
   expect((await fetch(address)).status).toBe(200);
+  await expectProbes(service.url, 200);
+});
+
+test('a pool whose connections are all lent gives 503 with Retry-After, and answers resume when there is one', async () => {
+  const address = `${service.url}/api/v1/domain/example.com`;
+  const { answeringPool } = impatient;
+  const lent = await Promise.all(
+    Array.from({ length: answeringPool.options.max }, () => answeringPool.connect()),
+  );
+  try {
+    const response = await fetch(address);
+    expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectProbes(service.url, 503);
+  } finally {
+    for (const client of lent) client.release();
+  }
+  expect((await fetch(address)).status).toBe(200);
+  await expectProbes(service.url, 200);
 });
 
 test('a request of which every domain fails with the database is one line of the log', async () => {

@@ -1,8 +1,10 @@
 /** Where REST v1 is, of the services whose answers are looked at. */
 const apis = new Set<string>();
 
+const API = '/api/v1';
+
 /** What describes the operations is none of them. */
-const DOCUMENTS = ['/openapi.json', '/docs'];
+const DOCUMENTS = [`${API}/openapi.json`, `${API}/docs`];
 
 /**
  * From now on, whatever a test asks of a service's REST v1 by fetch() must be answered as the OpenAPI
@@ -12,7 +14,7 @@ const DOCUMENTS = ['/openapi.json', '/docs'];
  */
 export function requireDocumentedAnswers(url: string): void {
   if (apis.size === 0) globalThis.fetch = fetchDocumented;
-  apis.add(`${url}/api/v1`);
+  apis.add(url + API);
 }
 
 const fetchAnything = globalThis.fetch;
@@ -20,11 +22,10 @@ const fetchAnything = globalThis.fetch;
 async function fetchDocumented(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetchAnything(input, init);
   const { origin, pathname } = new URL(response.url);
-  const api = [...apis].find((candidate) => isUnder(candidate, origin + pathname));
-  const path = (origin + pathname).slice(api?.length);
-  if (api === undefined || DOCUMENTS.includes(path)) return response;
+  const service = [...apis].find((candidate) => isUnder(candidate, origin + pathname))?.slice(0, -API.length);
+  if (service === undefined) return response;
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
-  await requireDocumented(method, path, response);
+  await requireDocumented(method, (origin + pathname).slice(service.length), response);
   return response;
 }
 
@@ -32,7 +33,15 @@ function isUnder(api: string, url: string): boolean {
   return url === api || url.startsWith(`${api}/`);
 }
 
-async function requireDocumented(method: string, path: string, response: Response): Promise<void> {
+/**
+ * Holds a response against the OpenAPI document, however it was asked for; what does not ask REST v1 may be
+ * answered in any way.
+ *
+ * @param path Without the base path and the query.
+ * @throws Error that says what is not as documented.
+ */
+export async function requireDocumented(method: string, path: string, response: Response): Promise<void> {
+  if (!isUnder(API, path) || DOCUMENTS.includes(path)) return;
   const { status, headers } = response;
   // Where the body breaks off, the test itself will meet it.
   const body = await response
@@ -42,7 +51,7 @@ async function requireDocumented(method: string, path: string, response: Respons
   if (body === null) return;
   // Most test files never ask REST.
   const { violationsOf } = await import('./documented.js');
-  const violations = violationsOf({ method, path, status, headers, body });
+  const violations = violationsOf({ method, path: path.slice(API.length), status, headers, body });
   if (violations.length > 0) {
     throw new Error(`${method} ${path} is not answered as documented:\n${violations.join('\n')}\n${body}`);
   }

@@ -16,20 +16,19 @@ export interface Exchange {
 type Json = { readonly [key: string]: Json };
 
 const DOCUMENT: Json = JSON.parse(JSON.stringify(openApiDocument(ROUTES, { basePath: '', version: '1' })));
-const BODILESS = new Set([204, 304]);
 const ajv = makeAjv();
 
 /**
  * What is wrong with a response by the OpenAPI document: nothing, if it is documented for its path, with
  * its media type, its header fields, and its body to the last key and in the order of the keys. What is
- * no operation is a problem, or a success without a body (that of a CORS preflight).
+ * no operation is a problem, or has no body: a success (that of a CORS preflight), or a request that came to no end.
  */
 export function violationsOf(exchange: Exchange): readonly string[] {
   const { method, path, status } = exchange;
   const reads = method === 'GET' || method === 'HEAD';
   const route = ROUTES.find((candidate) => patternOf(candidate.path).test(path));
   if (route === undefined || !reads) {
-    if (status < 400)
+    if (status < 400 || status === 408)
       return exchange.body === '' ? [] : [`${status} is no problem, and no operation's answer`];
     return bodyViolations(exchange, ['application/json', 'application/problem+json'], () => PROBLEM);
   }
@@ -63,7 +62,7 @@ function bodyViolations(
   mediaTypes: readonly string[],
   schemaOf: (mediaType: string) => string,
 ): readonly string[] {
-  if (BODILESS.has(status)) return body === '' ? [] : [`${status} has a body`];
+  if (mediaTypes.length === 0) return body === '' ? [] : [`${status} has a body`];
   const contentType = headers.get('content-type') ?? '';
   const mediaType = mediaTypes.find((candidate) => contentType === `${candidate}; charset=utf-8`);
   if (mediaType === undefined) return [`the media type ${contentType} is not documented`];

@@ -102,6 +102,19 @@ export class PostgresqlCluster {
     return this.#end('SIGKILL');
   }
 
+  /** Stops all of its processes until the work is done: connections stay open, and nothing is answered. */
+  async whileFrozen(work: () => Promise<void>): Promise<void> {
+    const rows = await this.run('SELECT pid FROM pg_stat_activity');
+    const found = rows.map(({ pid }) => Number(pid));
+    const processes = [...found, this.#server?.pid ?? 0].filter((id) => id > 0 && isRunning(id));
+    for (const id of processes) process.kill(id, 'SIGSTOP');
+    try {
+      await work();
+    } finally {
+      for (const id of processes) process.kill(id, 'SIGCONT');
+    }
+  }
+
   /** Ends it, and deletes everything. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
@@ -142,6 +155,15 @@ export class PostgresqlCluster {
       () => true,
       () => false,
     );
+  }
+}
+
+/** The connection that has asked for the processes may be over. */
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
   }
 }
 

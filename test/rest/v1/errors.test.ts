@@ -168,24 +168,26 @@ describe('a protected operation', () => {
   });
 });
 
+const INVALID_TOKEN = `${REALM}, error="invalid_token"`;
 const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
 const NO_BEARER =
   'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
 
 describe('a credential that is not valid is 401, everywhere', () => {
   test.each([
-    ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`, NOT_VALID],
-    ['a malformed token', 'Bearer x', NOT_VALID],
-    ['no token at all', 'Bearer', NO_BEARER],
-    ['another scheme', 'Basic dTpw', NO_BEARER],
-    ['no scheme', UNKNOWN_TOKEN, NO_BEARER],
-    ['the words of an example', 'Bearer <token>', NO_BEARER],
-    ['nothing', '', NO_BEARER],
-  ])('%s', async (_what, authorization, detail) => {
+    ['an unknown token', `Bearer ${UNKNOWN_TOKEN}`, NOT_VALID, INVALID_TOKEN],
+    ['a malformed token', 'bearer x', NOT_VALID, INVALID_TOKEN],
+    ['the words of an example', 'Bearer <token>', NO_BEARER, INVALID_TOKEN],
+    // Where no bearer token was sent, the challenge has no error (RFC 6750, section 3.1).
+    ['no token at all', 'Bearer', NO_BEARER, REALM],
+    ['another scheme', 'Basic dTpw', NO_BEARER, REALM],
+    ['no scheme', UNKNOWN_TOKEN, NO_BEARER, REALM],
+    ['nothing', '', NO_BEARER, REALM],
+  ])('%s', async (_what, authorization, detail, challenge) => {
     for (const path of ['/domain/example.com', '/domain/example.com/dns', '/nothing', '/domain/%zz']) {
       const response = await get(path, { headers: { authorization } });
       expect(response.status).toBe(401);
-      expect(response.headers.get('www-authenticate')).toBe(`${REALM}, error="invalid_token"`);
+      expect(response.headers.get('www-authenticate')).toBe(challenge);
       expect(await response.text()).toBe(problem(401, 'Unauthorized', 'UNAUTHENTICATED', detail));
     }
   });

@@ -82,7 +82,9 @@ function responsesOf(route: Route, access: AnonymousAccess): Readonly<Record<str
     401,
     ...(route.scope === null || isOpen(route, access) ? [] : [403 as const]),
     404,
+    413,
     429,
+    431,
     500,
     503,
   ];
@@ -107,6 +109,10 @@ function responsesOf(route: Route, access: AnonymousAccess): Readonly<Record<str
     304: {
       description: 'Nothing was recorded since the answer that the client has. There is no body.',
       headers: headersOf([...always, ...cached]),
+    },
+    408: {
+      description: 'The request did not come to its end in time. There is no body.',
+      headers: headersOf([...always, 'Vary', 'Cache-Control']),
     },
     ...Object.fromEntries(
       statuses.map((status) => [status, problemResponse(status, problemExamples(route, status), always)]),

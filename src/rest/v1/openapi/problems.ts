@@ -3,14 +3,16 @@ import { type HeaderFieldName, headersOf } from './header-fields.js';
 import { closedObject, type Schema, schemaReference, text } from './schema.js';
 
 /** The statuses of refusals and failures that an operation can answer with. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 413 | 429 | 431 | 500 | 503;
 
 const MEANING_OF_STATUS: Readonly<Record<ProblemStatus, string>> = {
-  400: 'The name is not that of a domain; `detail` says why.',
+  400: 'The name is not that of a domain, or the request is not valid HTTP; `detail` says why.',
   401: 'No access token where one is needed, or one that is not valid: malformed, unknown, expired or revoked.',
   403: 'The access token lacks the scope of the operation.',
   404: 'Nothing is recorded of the domain.',
+  413: 'The request has a body of more than 512 kB. None is needed.',
   429: 'The budget of requests is used up.',
+  431: 'The header fields of the request, with its path, are larger than 16 KiB.',
   500: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
   503: 'The database does not answer.',
 };
@@ -20,7 +22,9 @@ const FIELDS_OF_STATUS: Readonly<Record<ProblemStatus, readonly HeaderFieldName[
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   404: [],
+  413: [],
   429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  431: [],
   500: [],
   503: ['Retry-After'],
 };
@@ -54,7 +58,11 @@ export function problemResponse(
   return {
     description: MEANING_OF_STATUS[status],
     headers: headersOf([...always, 'Vary', 'Cache-Control', ...FIELDS_OF_STATUS[status]]),
-    content: { 'application/json': content, 'application/problem+json': content },
+    content: {
+      'application/json': content,
+      // Where the header fields are not read, nobody knows what the client accepts.
+      ...(status === 431 ? {} : { 'application/problem+json': content }),
+    },
   };
 }
 

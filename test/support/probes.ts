@@ -1,0 +1,17 @@
+import { expect } from 'vitest';
+
+/**
+ * What the probes of a service must say.
+ *
+ * @param readiness 200: it is ready; 503: it is not, since its database does not answer.
+ */
+export async function expectProbes(url: string, readiness: 200 | 503): Promise<void> {
+  const [live, ready] = await Promise.all([fetch(`${url}/livez`), fetch(`${url}/readyz`)]);
+  const body: unknown = await ready.json();
+  expect([live.status, await live.json()]).toEqual([200, { status: 'ok' }]);
+  expect([ready.status, ready.headers.get('retry-after'), body]).toEqual(
+    readiness === 200
+      ? [200, null, { status: 'ok' }]
+      : [503, '5', { status: 'unavailable', reason: 'The database does not answer.' }],
+  );
+}
