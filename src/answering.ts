@@ -20,6 +20,7 @@ import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import type { Operating } from './operating.js';
 import { createLimiters, type Limiters } from './rates/limiters.js';
+import type { Penalties } from './rates/penalties.js';
 import { openRedisStore } from './rates/redis-store.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metrics.js';
@@ -27,7 +28,7 @@ import type { Logger } from './telemetry/logging.js';
 import { redactorOf } from './telemetry/redact.js';
 import { createRefusalMetrics, type RefusalMetrics } from './telemetry/refusal-metrics.js';
 import { currentRequest, type LoggedRequest } from './telemetry/request-id.js';
-import { createRequestMetrics } from './telemetry/request-metrics.js';
+import { createRequestMetrics, type RequestMetrics } from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
 /** What the parts that answer stand on. */
@@ -64,21 +65,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     onRefused: () => refusals.rateLimited('failures'),
   });
   const metrics = createRequestMetrics(operating.registry);
-  const app = createApp({
-    basePath: settings.basePath,
-    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
-    sandbox: parts.knownOperations === undefined,
-    trustProxy: settings.trustProxy,
-    corsOrigins: settings.http.corsOrigins,
-    log,
-    metrics,
-    tracing: operating.tracing,
-    redact: redactorOf(settings.secrets),
-    authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
-    failures,
-    rest: createRestV1(graphql.door, settings.http),
-    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
-  });
+  const app = appOf(parts, graphql, metrics, failures);
   const listener: RequestListener = (request, response) => {
     if (!operating.endpoint(request, response)) app(request, response);
   };
@@ -99,6 +86,31 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
       await giveBack();
     },
   };
+}
+
+/** The stages of a request, joined. */
+function appOf(
+  parts: AnsweringParts,
+  graphql: GraphqlServer,
+  metrics: RequestMetrics,
+  failures: Penalties,
+): RequestListener {
+  const { settings, knownOperations, log, operating } = parts;
+  return createApp({
+    basePath: settings.basePath,
+    access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
+    sandbox: knownOperations === undefined,
+    trustProxy: settings.trustProxy,
+    corsOrigins: settings.http.corsOrigins,
+    log,
+    metrics,
+    tracing: operating.tracing,
+    redact: redactorOf(settings.secrets),
+    authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
+    failures,
+    rest: createRestV1(graphql.door, settings.http),
+    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
+  });
 }
 
 function graphqlOf(
