@@ -90,7 +90,7 @@ export function fuzzTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzToken
     .tuple(sample, fc.nat({ max: 2 }), garbage)
     .map(([{ token }, part, text]) => ({ token: exchanged(token, part, text), valid: false, damaged: true }));
   const cut = fc
-    .tuple(sample, fc.nat())
+    .tuple(fc.constantFrom(...signed.filter(({ valid }) => valid)), fc.nat())
     .map(([{ token }, length]) => ({ token: token.slice(0, length % token.length), valid: false }));
   return fc.oneof({ weight: 3, arbitrary: sample }, { weight: 3, arbitrary: damaged }, cut);
 }

@@ -42,7 +42,7 @@ beforeAll(async () => {
     { weight: 25, arbitrary: fuzzRequests },
     { weight: 4, arbitrary: requestsWithTokens(signed) },
     { weight: 2, arbitrary: requestsWithCodedBodies },
-    { weight: 1, arbitrary: requestsWithLongNames },
+    { weight: 2, arbitrary: requestsWithLongNames },
   );
   service = await serve({
     ...home.environment,
@@ -224,15 +224,15 @@ test(
     }
     const ended = await service.end();
     process.stdout.write(report(tally, memories));
-    expect(findings.slice(0, 5)).toEqual([]);
-    expect(ended).toMatchObject({ code: 0, signal: null });
-    expect(ended.stderr).toBe(FAREWELL);
-    if (HAS_PROC) expect(memories.filter((megabytes) => !(megabytes > 0))).toEqual([]);
+    expect.soft(findings.slice(0, 5)).toEqual([]);
+    expect.soft(ended).toMatchObject({ code: 0, signal: null });
+    expect.soft(ended.stderr).toBe(FAREWELL);
+    if (HAS_PROC) expect.soft(memories.filter((megabytes) => !(megabytes > 0))).toEqual([]);
     const [half = [], end = []] = [
       memories.slice(memories.length / 4, memories.length / 2),
       memories.slice(-3),
     ];
-    expect(Math.min(...end)).toBeLessThan(Math.max(...half, ...memories.slice(0, 3)) + 64);
+    expect.soft(Math.min(...end)).toBeLessThan(Math.max(...half, ...memories.slice(0, 3)) + 64);
   },
   60_000 + REQUESTS * 50,
 );
