@@ -14,6 +14,12 @@ const longName = fc
     fc.constantFrom('a', 'Z9', '_', '__').map((unit) => unit.repeat(length).slice(0, length)),
   );
 
+/** One alias, which the answer repeats for each domain and each of its records. */
+function repeated(name: string): string {
+  const domains = Array.from({ length: 50 }, (_, at) => `a${at}: domain(name: "example.com") { ...F }`);
+  return `{ ${domains.join(' ')} } fragment F on Domain { dnsRecords { ${name}: __typename } }`;
+}
+
 /** Wherever a document may hold a name of the client's own. */
 const PLACES: readonly ((name: string) => object)[] = [
   (name) => ({ query: `{ ${name}: domain(name: "example.com") { name } }` }),
@@ -46,5 +52,11 @@ const PLACES: readonly ((name: string) => object)[] = [
 
 /** Bodies whose document, variables or operation's name hold a long name. */
 export const bodiesOfLongNames: fc.Arbitrary<Buffer> = fc
-  .tuple(longName, fc.constantFrom(...PLACES))
+  .tuple(
+    longName,
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...PLACES) },
+      fc.constant((name: string): object => ({ query: repeated(name) })),
+    ),
+  )
   .map(([name, place]) => Buffer.from(JSON.stringify(place(name))));
