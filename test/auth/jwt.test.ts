@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -13,6 +14,7 @@ import {
 } from '../support/identity-provider.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
+import { startRawServer } from '../support/web-server.js';
 
 const REALM = 'Bearer realm="Domain Metadata Service"';
 const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
@@ -189,6 +191,18 @@ describe('a JWT that is not good is refused as every other token', () => {
     await alone.stop();
   });
 });
+
+test.each(['RS384', 'RS512', 'PS384', 'PS512', 'ES512'])(
+  'only the algorithms that are named are taken: not %s, whatever the key would do',
+  async (algorithm) => {
+    // Its key says nothing of what it is for.
+    await provider.addKey(algorithm, algorithm);
+    const fresh = await trusting(provider);
+    expect(await statusOf(fresh, await provider.sign({ key: algorithm }))).toBe(401);
+    expect(await statusOf(fresh, await provider.sign())).toBe(200);
+    await fresh.stop();
+  },
+);
 
 /** What the log says of the token that was refused by this answer. */
 function toldOf({ logged }: TestService, { headers }: Response) {
@@ -392,4 +406,34 @@ describe('the keys of the provider', () => {
       await asking.stop();
     },
   );
+
+  test.each<readonly [string, (socket: Socket) => void]>([
+    ['at all', (socket) => socket.resume()],
+    ['to their end, but a byte at a time', dripKeys],
+  ])(
+    'that do not come %s leave the service without: 503 with Retry-After, and others are answered meanwhile',
+    async (_what, behave) => {
+      const hanging = await startRawServer(behave);
+      asking = await trusting({ jwksUrl: new URL(`http://127.0.0.1:${hanging.port}/`) });
+      const waiting = ask(asking, await provider.sign());
+      await vi.waitFor(() => expect(hanging.connections).toBe(1));
+      expect(await statusOf(asking, await asking.createToken())).toBe(200);
+      const refused = await waiting;
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await refused.json()).toMatchObject({ code: 'UNAVAILABLE' });
+      // Nothing is left open of the attempt.
+      await hanging.idle();
+      expect(await statusOf(asking, await asking.createToken())).toBe(200);
+      await asking.stop();
+      await hanging.close();
+    },
+  );
 });
+
+/** Keys that begin as keys do, and go on for as long as somebody listens. */
+function dripKeys(socket: Socket): void {
+  socket.resume().write('HTTP/1.1 200 OK\r\ncontent-type: application/jwk-set+json\r\n\r\n{"keys":[');
+  const dripping = setInterval(() => socket.write(' '), 100);
+  socket.once('close', () => clearInterval(dripping));
+}

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { requireDocumentedRaw } from '../support/documented-raw.js';
-import { sendRaw as exchangeRaw } from '../support/raw-http.js';
+import { exchangeRaw } from '../support/raw-http.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -213,7 +213,7 @@ describe('what is hardly HTTP is answered as JSON too', () => {
     const octets = `GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`;
     const response = await exchangeRaw(service.port, Buffer.from(octets, 'latin1'));
     expect(response).toMatchObject({ status: 400 });
-    if (response !== undefined) await requireDocumentedRaw(octets, response);
+    await requireDocumentedRaw(octets, response);
   });
 });
 

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { requireDocumentedRaw } from '../support/documented-raw.js';
-import { type RawResponse, sendRaw } from '../support/raw-http.js';
+import { exchangeRaw, type RawResponse } from '../support/raw-http.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const TIME_LIMITS = { header: 300, request: 300, idle: 10_000, silence: 10_000, checkEvery: 50 };
@@ -17,8 +17,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function ask(octets: string): Promise<RawResponse> {
-  const response = await sendRaw(service.port, Buffer.from(octets));
-  if (response === undefined) throw new Error('There was no answer.');
+  const response = await exchangeRaw(service.port, Buffer.from(octets));
   await requireDocumentedRaw(octets, response);
   return response;
 }

@@ -6,7 +6,7 @@ import { runDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 import { insertDomain } from '../support/rows.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { bearer, startTestService, type TestService } from '../support/service.js';
 
 let database: TestDatabase;
 let service: TestService;
@@ -14,7 +14,6 @@ let service: TestService;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
-  const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
   service = await startTestService({ database, telemetry, rateLimits: { anonymous: 8, token: 100 } });
 });
 afterAll(async () => {
@@ -22,9 +21,11 @@ afterAll(async () => {
   await database.close();
 });
 
+const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
+
 /** The value of each series, by its name and labels. */
-async function series(): Promise<Map<string, number>> {
-  const response = await fetch(`${service.metricsUrl}/metrics`);
+async function series({ metricsUrl } = service): Promise<Map<string, number>> {
+  const response = await fetch(`${metricsUrl}/metrics`);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -105,6 +106,19 @@ describe('the metrics, on a port of their own,', () => {
     expect(all.has('dms_observation_duration_seconds_count')).toBe(true);
   });
 
+  test.each([
+    ['answering', () => database.answeringPool],
+    ['writing', () => database.pool],
+  ])('tell the busy connections of the pool “%s”, and not those of the other', async (pool, poolOf) => {
+    const busy = async () => (await series()).get(`dms_database_connections{pool="${pool}",state="busy"}`);
+    const before = (await busy()) ?? 0;
+    // More than what else goes on may hold now and then.
+    const clients = await Promise.all(Array.from({ length: 4 }, () => poolOf().connect()));
+    const held = await busy();
+    for (const client of clients) client.release();
+    expect(held).toBeGreaterThanOrEqual(before + 3);
+  });
+
   test('are not on the port of the service', async () => {
     expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
   });
@@ -117,8 +131,43 @@ describe('the metrics, on a port of their own,', () => {
   });
 });
 
+test('each refusal is counted under the name of the budget that is used up', async () => {
+  const budgets = {
+    rateLimits: { anonymous: 1, token: 1 },
+    penaltyLimits: { failures: 1, documents: 1 },
+  };
+  const limited = await startTestService({ database, role: 'api', telemetry, ...budgets });
+  const get = (headers: Record<string, string> = {}) =>
+    fetch(`${limited.url}/api/v1/domain/example.com`, { headers });
+  const askForNothing = () =>
+    fetch(`${limited.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ __typename }"}',
+    });
+  const times = async (count: number, send: () => Promise<Response>) => {
+    const statuses = [];
+    for (let time = 0; time < count; time += 1) statuses.push((await send()).status);
+    return statuses.filter((status) => status === 429).length;
+  };
+  const token = bearer(await limited.createToken());
+  const wrong = bearer(`dms_${'A'.repeat(43)}`);
+  const refused = {
+    anonymous: await times(2, () => get()),
+    token: await times(3, () => get(token)),
+    documents: await times(4, askForNothing),
+    failures: await times(5, () => get(wrong)),
+  };
+  const counted = await series(limited);
+  await limited.stop();
+  expect(refused).toEqual({ anonymous: 1, token: 2, documents: 3, failures: 4 });
+  const countOf = (policy: string) => counted.get(`dms_rate_limit_refusals_total{policy="${policy}"}`);
+  expect(Object.fromEntries(Object.keys(refused).map((policy) => [policy, countOf(policy)]))).toEqual(
+    refused,
+  );
+});
+
 test('GraphQL’s failures are counted, whatever the status of the response', async () => {
-  const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
   const failing = await startTestService({ database, telemetry });
   await database.pool.query('ALTER TABLE domain RENAME TO gone');
   const init = { method: 'POST', headers: { 'content-type': 'application/json' } };

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { requireDocumentedRaw } from '../support/documented-raw.js';
-import { type RawResponse, sendRaw } from '../support/raw-http.js';
+import { exchangeRaw, type RawResponse } from '../support/raw-http.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -27,8 +27,7 @@ async function send(bytes: string): Promise<string> {
 
 /** Sends a request as it is; what REST answers must be documented. */
 async function ask(bytes: string): Promise<RawResponse> {
-  const response = await sendRaw(service.port, Buffer.from(bytes, 'latin1'));
-  if (response === undefined) throw new Error('There was no answer.');
+  const response = await exchangeRaw(service.port, Buffer.from(bytes, 'latin1'));
   await requireDocumentedRaw(bytes, response);
   return response;
 }

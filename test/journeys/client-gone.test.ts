@@ -25,7 +25,7 @@ beforeAll(async () => {
   ]);
   // One connection for answers: one batch is at the database, and the others wait for their turn.
   database = await openDatabase({ ...home.options, poolSize: 1 });
-  service = await startTestService({ database });
+  service = await startTestService({ database, role: 'api' });
 });
 
 afterEach(() => {

@@ -8,10 +8,12 @@ export interface FuzzRequest {
   readonly octets: Buffer;
   /** That of a page, of what a page loads, or of a probe; absent: of none of them. */
   readonly path?: string;
+  /** The only right ones; absent: many are. */
+  readonly statuses?: readonly number[];
 }
 
 /** What a request is made of. Texts of the head are sent as UTF-8, whatever HTTP allows. */
-interface RequestParts {
+export interface RequestParts {
   readonly method: string;
   readonly target: string;
   readonly fields: readonly (readonly [string, string])[];
@@ -251,7 +253,11 @@ export const fuzzRequests: fc.Arbitrary<FuzzRequest> = fc.oneof(
   { weight: 1, arbitrary: notHttp },
 );
 
-function requestOf(kind: string, { method: name, target, fields: others, body }: RequestParts): FuzzRequest {
+/** A request that ends its connection. */
+export function requestOf(
+  kind: string,
+  { method: name, target, fields: others, body }: RequestParts,
+): FuzzRequest {
   const length = body === undefined ? [] : [['content-length', String(body.length)] as const];
   const all = [['host', '127.0.0.1'] as const, ['connection', 'close'] as const, ...length, ...others];
   const lines = [`${name} ${target} HTTP/1.1`, ...all.map(([field, value]) => `${field}: ${value}`)];

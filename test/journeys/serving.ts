@@ -1,5 +1,5 @@
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
-import { startDms } from './dms-command.js';
+import { type CommandResult, startDms } from './dms-command.js';
 
 /** A serving `dms` on a free port. */
 export interface Serving {
@@ -8,6 +8,8 @@ export interface Serving {
   readonly processId: number | undefined;
   /** Ends it, and gives what it has said on standard error. */
   close(): Promise<string>;
+  /** Ends it, unless it has ended, and tells how. */
+  end(): Promise<CommandResult>;
 }
 
 /**
@@ -33,14 +35,11 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
   });
   const url = await Promise.race([address, failure]);
   requireDocumentedAnswers(url);
-  return {
-    url,
-    processId: child.pid,
-    async close() {
-      child.kill('SIGTERM');
-      return (await result).stderr;
-    },
+  const end = () => {
+    child.kill('SIGTERM');
+    return result;
   };
+  return { url, processId: child.pid, end, close: async () => (await end()).stderr };
 }
 
 /** How many requests are under way at once. */

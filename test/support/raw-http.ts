@@ -12,53 +12,108 @@ export interface RawResponse {
   readonly body: string;
 }
 
+/** What came of a request. */
+export type RawOutcome =
+  | { readonly kind: 'answered'; readonly response: RawResponse }
+  /** Why there is no response, or none that was read to its end. */
+  | { readonly kind: Failure };
+
+type Failure = 'closed' | 'refused' | 'silent' | 'endless' | 'garbled';
+
 /**
  * Sends octets to a server on loopback, whatever they are, and takes the first final response of the
- * connection.
+ * connection. Without one the outcome is `refused` where there was no connection, `closed` where it was
+ * closed without an answer, and `silent` where nothing came for 20 seconds; `endless` is an answer of more
+ * octets than may be, and `garbled` one that is no HTTP.
  *
  * @param octets A request with `connection: close`, or what is none.
- * @returns undefined where the connection was closed without an answer, or none came for 20 seconds.
- * @throws Error where the answer is not HTTP.
+ * @param mostOctets How many an answer may have.
  */
-export async function sendRaw(port: number, octets: Buffer): Promise<RawResponse | undefined> {
-  const received = await exchange(port, octets);
-  return received.length === 0 ? undefined : parse(received);
-}
-
-function exchange(port: number, octets: Buffer): Promise<Buffer> {
+export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promise<RawOutcome> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
+    const received = new Received();
+    let kind: Failure = 'refused';
     const socket = connect({ host: '127.0.0.1', port });
+    const end = (why: Failure) => {
+      kind = why;
+      socket.destroy();
+    };
+    socket.on('connect', () => {
+      kind = 'closed';
+    });
     socket.on('data', (part) => {
-      parts.push(part);
+      received.add(part);
+      if (received.length > mostOctets) end('endless');
       // Not every request asks for the end of the connection.
-      if (isWhole(Buffer.concat(parts).toString('latin1'))) socket.destroy();
+      else if (received.isWhole()) socket.destroy();
     });
     // A server that has said enough may not want to read the rest.
     socket.on('error', () => undefined);
-    socket.on('close', () => resolve(Buffer.concat(parts)));
-    socket.setTimeout(LONGEST_SILENCE, () => socket.destroy());
+    socket.on('close', () => {
+      if (kind !== 'closed' || received.length === 0) return resolve({ kind });
+      const response = parse(received.octets());
+      resolve(response === undefined ? { kind: 'garbled' } : { kind: 'answered', response });
+    });
+    socket.setTimeout(LONGEST_SILENCE, () => end('silent'));
     socket.write(octets);
   });
 }
 
-/** Whether a final response with a length, or with chunks, is there to its end. */
-function isWhole(text: string): boolean {
-  const response = text.replace(/^(HTTP\/1\.1 1\d\d .*?\r\n\r\n)+/s, '');
-  const end = response.indexOf('\r\n\r\n');
-  if (end < 0) return false;
-  const length = /^content-length: *(\d+)/im.exec(response.slice(0, end))?.[1];
-  if (length === undefined) return response.endsWith('\r\n0\r\n\r\n');
-  return response.length >= end + 4 + Number(length);
+/** How many octets an answer may have that a test looks at. */
+const MOST_OCTETS = 5_000_000;
+
+/** The response to octets that have one. @throws Error where nothing was answered. */
+export async function exchangeRaw(port: number, octets: Buffer): Promise<RawResponse> {
+  const outcome = await sendRaw(port, octets, MOST_OCTETS);
+  if (outcome.kind !== 'answered') throw new Error(`There was no answer: ${outcome.kind}.`);
+  return outcome.response;
 }
 
-function parse(received: Buffer): RawResponse {
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+/** The octets of a connection, looked at as they come: answers may be long. */
+class Received {
+  readonly #parts: Buffer[] = [];
+  /** Where the final response's content begins and, where that was announced, ends. */
+  #content: { readonly start: number; readonly end: number | undefined } | undefined;
+  length = 0;
+
+  add(part: Buffer): void {
+    this.#parts.push(part);
+    this.length += part.length;
+    this.#content ??= contentOf(this.octets().toString('latin1'));
+  }
+
+  octets(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** Whether a final response with a length, or with chunks, is there to its end. */
+  isWhole(): boolean {
+    if (this.#content === undefined) return false;
+    const { start, end } = this.#content;
+    if (end !== undefined) return this.length >= end;
+    return (
+      this.length > start && Buffer.concat(this.#parts.slice(-8)).toString('latin1').endsWith(LAST_CHUNK)
+    );
+  }
+}
+
+function contentOf(text: string): { start: number; end: number | undefined } | undefined {
+  const skipped = /^(HTTP\/1\.1 1\d\d .*?\r\n\r\n)+/s.exec(text)?.[0].length ?? 0;
+  const headEnd = text.indexOf('\r\n\r\n', skipped);
+  if (headEnd < 0) return undefined;
+  const length = /^content-length: *(\d+)/im.exec(text.slice(skipped, headEnd))?.[1];
+  const start = headEnd + 4;
+  return { start, end: length === undefined ? undefined : start + Number(length) };
+}
+
+function parse(received: Buffer): RawResponse | undefined {
   const text = received.toString('latin1');
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-  if (end < 0 || Number.isNaN(status))
-    throw new Error(`no HTTP response: ${JSON.stringify(text.slice(0, 80))}`);
+  if (end < 0 || Number.isNaN(status)) return undefined;
   if (status < 200) return parse(received.subarray(end + 4));
   const fields = new Map(lines.map((line) => [fieldName(line), line.slice(line.indexOf(':') + 1).trim()]));
   const content = received.subarray(end + 4);

@@ -27,6 +27,8 @@ export async function openSlowClients(port, count) {
   return {
     /** How many the server has not closed yet. */
     open: () => clients.filter(({ socket }) => !socket.closed).length,
+    /** How many bytes, one a second, the one has sent that has sent most. */
+    sent: () => Math.max(...clients.map((client) => client.sent())),
     /** What each was answered, once the server has closed them all. */
     answers: () => Promise.all(clients.map(({ answer }) => answer)),
     /** Lets go of those that are left. */
@@ -49,12 +51,17 @@ function openSlowClient(port, kind) {
   // A connection that the server resets is closed too.
   socket.on('error', () => {});
   if (kind > 0) socket.write(kind === 1 ? HEAD_UNFINISHED : BODY_FOLLOWS);
-  const dripping = setInterval(() => kind > 0 && socket.writable && socket.write('a'), BYTE_EVERY);
+  let sent = 0;
+  const dripping = setInterval(() => {
+    if (kind === 0 || !socket.writable) return;
+    socket.write('a');
+    sent += 1;
+  }, BYTE_EVERY);
   const closed = new Promise((resolve) => {
     socket.once('close', () => {
       clearInterval(dripping);
       resolve(answer);
     });
   });
-  return { socket, answer: closed, connected: once(socket, 'connect') };
+  return { socket, sent: () => sent, answer: closed, connected: once(socket, 'connect') };
 }

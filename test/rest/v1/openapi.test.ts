@@ -12,7 +12,7 @@ import { openTestDatabase } from '../../support/database.js';
 import { violationsOf } from '../../support/documented.js';
 import { requireDocumentedRaw, responseOf } from '../../support/documented-raw.js';
 import { EVERY_BODY } from '../../support/every-record-type.js';
-import { sendRaw } from '../../support/raw-http.js';
+import { exchangeRaw } from '../../support/raw-http.js';
 import { startServiceWithSamples } from '../../support/samples.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 
@@ -201,8 +201,7 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
 
 async function askRaw(path: string, field: string): Promise<Response> {
   const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n`;
-  const response = await sendRaw(service.port, Buffer.from(octets));
-  if (response === undefined) throw new Error('There was no answer.');
+  const response = await exchangeRaw(service.port, Buffer.from(octets));
   await requireDocumentedRaw(octets, response);
   return responseOf(response);
 }
