@@ -60,9 +60,9 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   } = options;
   const everybodysScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
 
-  const refuse = async (client: string, message: string, reason?: string): Promise<never> => {
+  const refuse = async (client: string, error: UnauthenticatedError): Promise<never> => {
     await failures?.add(client);
-    throw new UnauthenticatedError(message, true, reason);
+    throw error;
   };
 
   return async (authorization, client) => {
@@ -82,11 +82,12 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       throw failures.refusal(usedUp);
     }
     if (token === undefined) {
-      await failures?.add(client);
-      throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
+      return refuse(client, new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization)));
     }
     const viewer = await verifier.verify(token);
-    if (viewer === null || viewer.kind === 'refused') return refuse(client, REFUSAL, viewer?.reason);
+    if (viewer === null || viewer.kind === 'refused') {
+      return refuse(client, new UnauthenticatedError(REFUSAL, true, viewer?.reason));
+    }
     return { ...viewer, scopes: union(viewer.scopes, everybodysScopes), rates: undefined };
   };
 }

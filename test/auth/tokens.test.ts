@@ -171,26 +171,29 @@ describe('authentication', () => {
   });
 
   test.each([
-    '',
-    'Bearer',
-    'Bearer ',
-    'Basic x',
-    `Token dms_${'a'.repeat(43)}`,
-    `dms_${'a'.repeat(43)}`,
-    'Bearer <token>',
-    'Bearer <the token>',
-    'Bearer $TOKEN',
-    `Bearer "dms_${'a'.repeat(43)}"`,
-    `Bearer dms_${'a'.repeat(43)} x`,
-    `Bearer: dms_${'a'.repeat(43)}`,
-  ])('says how to send a token where none is sent so: %j', async (authorization) => {
-    await expect(authenticate()(authorization, '192.0.2.1')).rejects.toThrow(
-      new UnauthenticatedError(
-        'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
-        true,
-      ),
-    );
-  });
+    ['', false],
+    ['Bearer', false],
+    ['Bearer ', false],
+    ['Basic x', false],
+    [`Token dms_${'a'.repeat(43)}`, false],
+    [`dms_${'a'.repeat(43)}`, false],
+    [`Bearer: dms_${'a'.repeat(43)}`, false],
+    ['Bearer <token>', true],
+    ['Bearer <the token>', true],
+    ['Bearer $TOKEN', true],
+    [`Bearer "dms_${'a'.repeat(43)}"`, true],
+    [`Bearer dms_${'a'.repeat(43)} x`, true],
+  ])(
+    'says how to send a token where none is sent so: %j (a token of the scheme: %s)',
+    async (sent, hasToken) => {
+      await expect(authenticate()(sent, '192.0.2.1')).rejects.toThrow(
+        new UnauthenticatedError(
+          'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
+          hasToken,
+        ),
+      );
+    },
+  );
 
   test('gives one answer for every token that is not valid', async () => {
     const expired = await createToken(database.prisma, { ...NEW, name: 'b', expiresAt: NOW });
