@@ -55,7 +55,10 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
   const refusals = createRefusalMetrics(operating.registry);
-  const graphql = await graphqlOf(parts, limiters, refusals);
+  const graphql = await graphqlOf(parts, limiters, refusals).catch((error: unknown) => {
+    redis?.close();
+    throw error;
+  });
   const giveBack = async () => {
     await graphql.apollo.stop();
     redis?.close();

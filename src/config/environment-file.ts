@@ -8,11 +8,9 @@ import { UsageError } from '../model/errors.js';
 const ENTRY =
   /[ \t]*(?:(?:export[ \t]+)?(?<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?:"(?<escaped>[^"]*)"|'(?<single>[^']*)'|`(?<backtick>[^`]*)`|(?<plain>(?:[^\s#"'`](?:[^\n#]*[^\s#])?)?))(?:[ \t]+#.*)?|#.*)?[ \t]*(?:\n|$)/y;
 
-/** How a setting begins whose value cannot be told. */
-const NAMED = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=/;
-
-/** How much of a line is shown. */
-const LONGEST_SHOWN = 40;
+/** How a setting begins whose value cannot be told, or that is written otherwise than settings are. */
+const NAMED = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,63})[ \t]*([=:])/;
+const USUAL_NAME = /^[A-Z][A-Z0-9_]*$/;
 
 /**
  * Reads the text of a file `.env`: `NAME=value` lines, comments after `#`, and values between `"`, `'` or
@@ -37,15 +35,17 @@ export function parseEnvironmentFile(content: string): ReadonlyMap<string, strin
 
 function unclear(text: string, place: number): UsageError {
   const number = text.slice(0, place).split('\n').length;
-  const [line = ''] = text.slice(place).split('\n', 1);
-  const [, name] = NAMED.exec(line) ?? [];
-  if (name !== undefined) {
+  const [, name, sign] = NAMED.exec(text.slice(place)) ?? [];
+  // A line of a key or a password that went astray is like a name, too.
+  const shown = name !== undefined && USUAL_NAME.test(name) ? name : undefined;
+  if (sign === '=') {
+    const value = shown === undefined ? 'the value' : `the value of ${shown}`;
     return new UsageError(
-      `.env, line ${number}: it is not clear what the value of ${name} is: put it between quotes ("…" or '…'), and a blank before a comment.`,
+      `.env, line ${number}: it is not clear what ${value} is: put it between quotes ("…" or '…'), and a blank before a comment.`,
     );
   }
-  const [shown = ''] = line.trim().split('=', 1);
+  const line = shown === undefined ? 'this' : `what begins with ${shown}`;
   return new UsageError(
-    `.env, line ${number}: ${JSON.stringify(shown.slice(0, LONGEST_SHOWN))} is no setting: write NAME=value, or # before a comment.`,
+    `.env, line ${number}: ${line} is no setting: write NAME=value, or # before a comment.`,
   );
 }

@@ -15,7 +15,7 @@ const UNFINISHED = /^restoring-(\d+)$/;
 
 /**
  * Puts a backup into a data folder without a database. It gets its place when it is complete and checked,
- * and not before: a restore that is killed leaves no database, and one that fails leaves nothing.
+ * and not before: a restore that is killed leaves no database, and one that fails no data folder that was not there.
  *
  * @param dataDirectory absolute path; it is made if it is missing, for its owner only.
  * @param name Of the source, for errors.

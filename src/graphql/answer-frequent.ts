@@ -25,7 +25,9 @@ export async function answerFrequent(
   const plain = request.method === 'POST' ? plainRequest(request.body, server.persisted) : undefined;
   const mediaType = mediaTypeFor(request);
   if (plain === undefined || mediaType === undefined) return undefined;
-  const operation = server.frequentOperations.find(plain.query);
+  // Who has used its budget for documents up gets none compiled that would go past it then.
+  const occurs = server.documents?.isUsedUp(viewer) === true ? 'known' : 'find';
+  const operation = server.frequentOperations[occurs](plain.query);
   if (operation === undefined) return undefined;
   if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
   const cost = costWith(operation.cost, plain.variables);

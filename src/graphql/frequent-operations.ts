@@ -36,9 +36,14 @@ export class FrequentOperations {
     this.#limits = limits;
   }
 
-  /** The operation of a document that has come often. For any other this occurrence is counted. */
+  /** The operation of a document that has come often. */
+  known(source: string): FrequentOperation | undefined {
+    return this.#compiled.get(source);
+  }
+
+  /** The same. For any other document this occurrence is counted. */
   find(source: string): FrequentOperation | undefined {
-    return this.#compiled.get(source) ?? (source.length > LONGEST_SOURCE ? undefined : this.#count(source));
+    return this.known(source) ?? (source.length > LONGEST_SOURCE ? undefined : this.#count(source));
   }
 
   #count(source: string): FrequentOperation | undefined {

@@ -5,19 +5,22 @@ import type { HttpAnswer } from './http-answer.js';
 import type { CountedViewer } from './rate-limit.js';
 
 const MOST_REMEMBERED = 10_000;
+/** As many answers by one document may be under way at once for a client whose budget is used up. */
+const MOST_CREDITS = 20;
 
 /**
  * Limits the documents that are refused or ask for nothing that is limited by itself, such as the schema:
  * these cost work, too. One that is granted a single limited field counts there, and not here.
  *
- * Once a client's budget is used up, a document by which it was granted such a field when it sent it last is
- * answered all the same: those who share an address with a sender of bad ones go on. Each such answer that
- * grants nothing was paid for by one that did, so that no work is to be had for nothing.
+ * Once a client's budget is used up, a document by which it was granted such a field is answered all the same:
+ * those who share an address with a sender of bad ones go on. Each such answer spends one of the document's
+ * credits, and being granted something earns it back and one more, so that what grants nothing was paid for by
+ * what did.
  */
 export class DocumentLimit {
   readonly #penalties: Penalties;
   /** By client and document. */
-  readonly #granted = new BoundedCache<string, true>(MOST_REMEMBERED);
+  readonly #credits = new BoundedCache<string, number>(MOST_REMEMBERED);
 
   constructor(penalties: Penalties) {
     this.#penalties = penalties;
@@ -37,19 +40,31 @@ export class DocumentLimit {
   ): Promise<HttpAnswer> {
     const key = keyOf(viewer, source);
     const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
-    if (usedUp !== undefined && !this.#granted.has(key)) {
-      viewer.rates = usedUp;
-      throw this.#penalties.refusal(usedUp);
+    const spent = usedUp === undefined ? 0 : 1;
+    if (usedUp !== undefined) {
+      if (this.#creditsOf(key) === 0) {
+        viewer.rates = usedUp;
+        throw this.#penalties.refusal(usedUp);
+      }
+      this.#credits.set(key, this.#creditsOf(key) - 1);
     }
     const answered = await answer();
     if (viewer.granted === true) {
-      this.#granted.set(key, true);
+      this.#credits.set(key, Math.min(this.#creditsOf(key) + spent + 1, MOST_CREDITS));
       return answered;
     }
-    this.#granted.delete(key);
     const state = await this.#penalties.add(viewer.rateLimitKey);
     viewer.rates ??= state;
     return answered;
+  }
+
+  /** Whether the viewer's budget is used up. */
+  isUsedUp({ rateLimitKey }: CountedViewer): boolean {
+    return this.#penalties.usedUp(rateLimitKey) !== undefined;
+  }
+
+  #creditsOf(key: string): number {
+    return this.#credits.get(key) ?? 0;
   }
 }
 

@@ -82,9 +82,10 @@ export async function createGraphqlServer(
       sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
       logPlugin(onInternalError),
       readOnlyPlugin,
-      retryAfterPlugin,
+      // In this order: what is too long has no data, and so no cost and another status.
       modestAnswerPlugin,
       costPlugin,
+      retryAfterPlugin,
     ],
   });
   await apollo.start();

@@ -68,10 +68,14 @@ export function answerClientErrors(
   });
   // Node.js would close the connection without a word.
   server.on('connect', (request: IncomingMessage, socket) => {
+    // Node.js has taken its own listener away: without one, a client that resets would end the process.
+    socket.on('error', () => socket.destroy());
     const requestId = requestIdOf(request.headers);
-    log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
-    onRefused(NO_PROXY.status);
-    sayFarewell(socket, textOf(NO_PROXY, requestId));
+    afterAnswers(unansweredOf(socket), () => {
+      log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
+      onRefused(NO_PROXY.status);
+      sayFarewell(socket, textOf(NO_PROXY, requestId));
+    });
   });
 }
 

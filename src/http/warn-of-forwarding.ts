@@ -2,7 +2,7 @@ import type { Handler } from 'express';
 import type { Logger } from '../telemetry/logging.js';
 
 const WARNING =
-  'X-Forwarded-For comes with requests and is ignored, since TRUST_PROXY is not set: clients behind a proxy share one ' +
+  'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy share one ' +
   'rate limit. If a proxy of yours sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one; otherwise nothing is to be done';
 
 /**

@@ -165,6 +165,22 @@ describe('dms serve', SLOW, () => {
       new RegExp(`^dms: Port ${port} of 127\\.0\\.0\\.1 is in use: set PORT to [^\\n]+\\n$`),
     );
   });
+
+  test('exits 1 where it cannot begin, also with a Redis that it tries to connect to', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const folder = await freshDirectory();
+    const PERSISTED_ONLY = join(folder, 'operations.json');
+    await writeFile(PERSISTED_ONLY, '{"a":"{ nonsense }"}');
+    const { code, stdout, stderr } = await runDms(['serve'], {
+      ...database.environment,
+      ...{ PORT: '0', PERSISTED_ONLY, REDIS_URL: 'redis://127.0.0.1:1' },
+    });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /\ndms: PERSISTED_ONLY: the operation a of the file cannot be answered: [^\n]+\n$/,
+    );
+  });
 });
 
 const BODY = '{"query":"{__typename}"}';

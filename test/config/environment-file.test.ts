@@ -19,11 +19,14 @@ describe('a file .env', () => {
   });
 
   test.each([
-    ['PORT=5227\nDATA_DIR=x\nuse tokens\nAUTH_REQUIRED=all', 3, '"use tokens" is no setting'],
-    ['A="\n\n"\n=secret', 4, '"" is no setting'],
-    ['PORT: 4000', 1, '"PORT: 4000" is no setting'],
-    ['two words=secret', 1, '"two words" is no setting'],
-    [`A=1\n${'x'.repeat(100)}`, 2, `"${'x'.repeat(40)}" is no setting`],
+    ['PORT=5227\nDATA_DIR=x\nuse tokens\nAUTH_REQUIRED=all', 3, 'this is no setting'],
+    ['A="\n\n"\n=secret', 4, 'this is no setting'],
+    ['PORT: 4000', 1, 'what begins with PORT is no setting'],
+    ['REDIS_PASSWORD: secret', 1, 'what begins with REDIS_PASSWORD is no setting'],
+    ['KEY=x\nMIIsecretQIBADANBgkq', 2, 'this is no setting'],
+    ['MIIsecret=#=', 1, 'it is not clear what the value is'],
+    ['two words=secret', 1, 'this is no setting'],
+    [`A=1\n${'x'.repeat(100)}`, 2, 'this is no setting'],
     ['PGPASSWORD="secret\nB=1', 1, 'it is not clear what the value of PGPASSWORD is'],
     ['PGPASSWORD=top#secret', 1, 'it is not clear what the value of PGPASSWORD is'],
     ['PGPASSWORD="top\\"secret"', 1, 'it is not clear what the value of PGPASSWORD is'],

@@ -331,6 +331,26 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
+  test('let no more by at once for what a document got its client before', async () => {
+    await withService({ rateLimits: { anonymous: 1, token: 9 }, ...limits }, async (service) => {
+      const status = async (text: string) => (await told(service, '/graphql', query(text))).status;
+      expect(await status(NAME)).toBe(200);
+      for (let time = 0; time < 3; time += 1) await status('{ nothing }');
+      const statuses = await Promise.all(Array.from({ length: 10 }, () => status(NAME)));
+      expect(statuses.sort(), 'no domain is left').toEqual([200, ...Array(9).fill(429)]);
+    });
+  });
+
+  test('are not passed by sending a refused document as often as one that comes often', async () => {
+    await withService(limits, async (service) => {
+      const statuses = [];
+      for (let time = 0; time < 40; time += 1) {
+        statuses.push((await told(service, '/graphql', query('{ __typename }'))).status);
+      }
+      expect(statuses).toEqual([...Array(3).fill(200), ...Array(37).fill(429)]);
+    });
+  });
+
   test('do not touch a document that comes often', async () => {
     await withService(limits, async (service) => {
       for (let time = 0; time < 40; time += 1) await told(service, '/graphql', query(NAME));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -83,6 +84,27 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
       expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'c-1', status: 405 })),
     );
   });
+});
+
+test('a client that asks for CONNECT and resets the connection harms nobody', async () => {
+  for (let time = 0; time < 5; time += 1) {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a\r\nx-request-id: reset\r\n\r\n');
+    await vi.waitFor(() =>
+      expect(service.logged.filter(({ requestId }) => requestId === 'reset')).toHaveLength(time + 1),
+    );
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+  }
+  expect((await ask(`GET ${PATH} HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
+});
+
+test('CONNECT behind other requests is refused after their answers', async () => {
+  const answers = await send(
+    `GET ${PATH} HTTP/1.1\r\nhost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n`,
+  );
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
 });
 
 describe('Authorization (RFC 9110, section 5.3)', () => {

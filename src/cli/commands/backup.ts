@@ -46,6 +46,8 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
 /** Whether the system has refused to write the file, and not to read the database. */
 function isOfWriting(error: unknown, paths: readonly unknown[]): boolean {
   if (!(error instanceof Error)) return false;
+  // These two are of the connection to the database.
+  if (['EPIPE', 'ECONNRESET'].includes(String(Reflect.get(error, 'code')))) return false;
   return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 
