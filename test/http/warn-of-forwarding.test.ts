@@ -26,7 +26,7 @@ async function warningsOf(trustProxy: number | readonly string[], values: readon
 
 test('X-Forwarded-For that is ignored is told once, with what to set', async () => {
   expect(await warningsOf(0, [undefined, '192.0.2.1', '192.0.2.2'])).toEqual([
-    expect.stringMatching(/^X-Forwarded-For .* is ignored, since TRUST_PROXY is not set: .* set TRUST_PROXY/),
+    expect.stringMatching(/^X-Forwarded-For .* is ignored, since no proxy is trusted: .* set TRUST_PROXY/),
   ]);
 });
 
