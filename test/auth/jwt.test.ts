@@ -325,18 +325,19 @@ describe('the keys of the provider', () => {
   });
   afterAll(() => other.web.close());
 
-  test('are fetched when the service starts, and not again for keys that nobody knows', async () => {
+  test('are fetched when the service starts, and for keys that nobody knows not again within ten seconds', async () => {
+    const began = performance.now();
+    // Once more for each ten seconds that a slow machine takes.
+    const mostFetches = () => 1 + Math.floor((performance.now() - began) / 10_000);
     asking = await trusting(other);
     await vi.waitFor(() => expect(other.fetches()).toBe(1));
-    const first = await Promise.all(
-      Array.from({ length: 20 }, async () => statusOf(asking, await other.sign())),
+    const good = Array.from({ length: 20 }, async () => statusOf(asking, await other.sign()));
+    expect(new Set(await Promise.all(good))).toEqual(new Set([200]));
+    const unknown = Array.from({ length: 50 }, async (_, index) =>
+      statusOf(asking, await other.sign({ header: { kid: `unknown ${index}` } })),
     );
-    expect(new Set(first)).toEqual(new Set([200]));
-    expect(other.fetches()).toBe(1);
-    for (let index = 0; index < 50; index += 1) {
-      expect(await statusOf(asking, await other.sign({ header: { kid: `unknown ${index}` } }))).toBe(401);
-    }
-    expect(other.fetches()).toBe(1);
+    expect(new Set(await Promise.all(unknown))).toEqual(new Set([401]));
+    expect(other.fetches()).toBeLessThanOrEqual(mostFetches());
     await asking.stop();
   });
 
