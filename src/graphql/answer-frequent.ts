@@ -26,8 +26,9 @@ export async function answerFrequent(
   const mediaType = mediaTypeFor(request);
   if (plain === undefined || mediaType === undefined) return undefined;
   // Who has used its budget for documents up gets none compiled that would go past it then.
-  const occurs = server.documents?.isUsedUp(viewer) === true ? 'known' : 'find';
-  const operation = server.frequentOperations[occurs](plain.query);
+  const isUsedUp = server.documents?.isUsedUp(viewer) === true;
+  const { frequentOperations } = server;
+  const operation = isUsedUp ? frequentOperations.known(plain.query) : frequentOperations.find(plain.query);
   if (operation === undefined) return undefined;
   if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
   const cost = costWith(operation.cost, plain.variables);

@@ -22,6 +22,8 @@ const WITH_PAGE = [
 
 /** What was found for a field Accept: clients send few different ones, and it takes a while. */
 const found = new BoundedCache<string, string | undefined>(1_000);
+/** Longer ones are looked at each time, so that a full cache stays small. */
+const LONGEST_KEPT = 255;
 
 /**
  * The media type that the client takes a response in, as Apollo Server finds it.
@@ -33,7 +35,7 @@ export function mediaTypeFor(request: Request): string | undefined {
   if (accept === undefined) return JSON_RESPONSE;
   if (found.has(accept)) return found.get(accept);
   const mediaType = request.accepts(OF_RESPONSE) || undefined;
-  found.set(accept, mediaType);
+  if (accept.length <= LONGEST_KEPT) found.set(accept, mediaType);
   return mediaType;
 }
 

@@ -1,8 +1,8 @@
 import { QueryTooComplexError } from './refuse.js';
 
 const QUOTATION_MARKS = 2;
-/** What a member or an entry has around it: at most quotation marks, a colon and a comma. */
-const PUNCTUATION = 4;
+const COLON = 1;
+const COMMA = 1;
 /** A number, `true`, `false` or `null`. */
 const LITERAL = 5;
 
@@ -27,10 +27,17 @@ export function requireModestAnswer(data: unknown): void {
 function charactersLeft(value: unknown, before: number): number {
   if (typeof value === 'string') return before - value.length - QUOTATION_MARKS;
   if (typeof value !== 'object' || value === null) return before - LITERAL;
-  const members: readonly (readonly [name: string, member: unknown])[] = Object.entries(value);
   let left = before;
+  if (Array.isArray(value)) {
+    for (const entry of value) {
+      left = charactersLeft(entry, left - COMMA);
+      if (left < 0) break;
+    }
+    return left;
+  }
+  const members: readonly (readonly [name: string, member: unknown])[] = Object.entries(value);
   for (const [name, member] of members) {
-    left = charactersLeft(member, left - name.length - PUNCTUATION);
+    left = charactersLeft(member, left - name.length - QUOTATION_MARKS - COLON - COMMA);
     if (left < 0) break;
   }
   return left;

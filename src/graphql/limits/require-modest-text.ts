@@ -16,7 +16,8 @@ interface Counts {
 
 /**
  * What can be told of a document before it is parsed: that its tokens, its aliases, its directives and the
- * levels of its brackets are not too many, and its names not too long. What is no GraphQL passes: the parser tells what is wrong with it.
+ * levels of its brackets are not too many, and its names not too long. What is no GraphQL passes: the parser
+ * tells what is wrong with it.
  *
  * @throws QueryTooComplexError at the first token beyond a limit.
  */
