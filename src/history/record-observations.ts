@@ -1,7 +1,7 @@
 import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
-import { completeHeaders } from './complete-headers.js';
+import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './holdings.js';
 import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 
@@ -75,11 +75,11 @@ const NO_CHANGES: Changes = { added: [], removed: [], headers: [] };
 /** @returns null when the holdings are needed and not known. */
 function recordOne({ state, holdings }: Known, observed: Observation): Step | null {
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
-  const observation = holdings === null ? observed : completeHeaders(observed, holdings.headers);
+  const observation = holdings === null ? observed : completeObservation(observed, holdings);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
   // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && contradicts && observed.ignoredHeaders !== undefined) {
+  if (holdings === null && contradicts && isPartial(observed)) {
     return null;
   }
   if (!actsOnAny(acting)) {

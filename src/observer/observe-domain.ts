@@ -70,7 +70,8 @@ async function look(options: DomainObserverOptions, domain: string, signal?: Abo
   const observedAt = options.now();
   const began = performance.now();
   const answers = await options.dns.ask(domain, options.types, signal);
-  const dns = new Map([...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const));
+  const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
+  const dns = withAliases(new Map(reasoned));
   const http = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
   const duration = performance.now() - began;
   return {
@@ -128,14 +129,54 @@ function observationOf(
   return { domain, observedAt, source, ...(records === null ? {} : { dns: records }), ...headers };
 }
 
+/** An answer with the aliases that those to the other types show. */
+type LookAnswer = DnsAnswer & {
+  /** Only the owner names of its records were observed: no chain of aliases came to its end. */
+  readonly isPartial?: boolean;
+};
+
+const ALIAS_TYPES = ['CNAME', 'DNAME'];
+
+/** The answers; those for CNAME and DNAME have every alias that led to the records of the other types, too. */
+function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, LookAnswer> {
+  const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
+  const isPartial = !hasCompleteChain(answers);
+  const merged = new Map<string, LookAnswer>(answers);
+  for (const type of ALIAS_TYPES) {
+    const answer = answers.get(type);
+    const own = answer?.kind === 'answered' ? answer.records : [];
+    const records = recordsByType([...own, ...(found.get(type) ?? [])]).get(type);
+    if (records === undefined) continue;
+    merged.set(type, { kind: 'answered', nameExists: true, records, aliases: [], isPartial });
+  }
+  return merged;
+}
+
+/** An answer for CNAME alone says nothing of where the CNAME leads. */
+function hasCompleteChain(answers: ReadonlyMap<string, LookAnswer>): boolean {
+  return [...answers].some(
+    ([type, answer]) => answer.kind === 'answered' && type !== 'CNAME' && answer.isPartial !== true,
+  );
+}
+
 /** Only types that were answered say anything: the others keep their records. */
-function dnsObservation(dns: ReadonlyMap<string, DnsAnswer>): DnsObservation | null {
+function dnsObservation(dns: ReadonlyMap<string, LookAnswer>): DnsObservation | null {
   const types = new Set<string>();
+  const partialTypes = new Set<string>();
   const records: DnsRecord[] = [];
   for (const [type, answer] of dns) {
     if (answer.kind === 'failed') continue;
     types.add(type);
+    if (answer.isPartial === true) partialTypes.add(type);
     records.push(...answer.records);
   }
-  return types.size === 0 ? null : { types, records: recordsByType(records) };
+  if (types.size === 0) return null;
+  // Where a chain is complete, an alias that is known and not in it is gone.
+  const impliedTypes = new Set(hasCompleteChain(dns) ? ALIAS_TYPES.filter((type) => !dns.has(type)) : []);
+  return {
+    types,
+    ...(partialTypes.size > 0 && { partialTypes }),
+    ...(impliedTypes.size > 0 && { impliedTypes }),
+    records: recordsByType(records),
+  };
 }

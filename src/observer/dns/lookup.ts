@@ -1,7 +1,7 @@
 import { canonicalType, typeNumber } from '../../model/dns-types.js';
 import { canonicalHostName } from '../../model/host-name.js';
 import type { DnsAnswer } from './answer.js';
-import { answerInReply } from './answer-in-reply.js';
+import { answerInReply, type BareAnswer } from './answer-in-reply.js';
 import { type Failed, failed, moreTelling, STOPPED } from './failed.js';
 import { FORMERR, type Header, NOERROR, NOTIMP, NXDOMAIN } from './header.js';
 import { chooseServer, type NameServer } from './name-server.js';
@@ -65,19 +65,24 @@ export class Lookup {
     }
   }
 
+  /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
   async #answer(question: Question): Promise<DnsAnswer> {
     const tries = new Map<NameServer, number>();
     let reported: Failed | undefined;
-    for (let made = 0; made < this.#options.tries; made += 1) {
+    let bare: BareAnswer | undefined;
+    for (let left = this.#options.tries; left > 0; left -= 1) {
       const answer = await this.#try(question, tries);
-      if (answer.kind === 'answered' || isFinal(answer)) return answer;
-      const failure = moreTelling(reported?.failure, answer.failure);
-      reported = { kind: 'failed', failure };
+      if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
+      reported = moreTelling(reported, answer);
+      if (answer.kind === 'failed') continue;
+      if (bare !== undefined) return bare.nameExists === answer.nameExists ? proven(answer) : reported;
+      bare = answer;
+      left = Math.max(left, 2);
     }
     return reported ?? STOPPED;
   }
 
-  async #try(question: Question, tries: Map<NameServer, number>): Promise<DnsAnswer> {
+  async #try(question: Question, tries: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
     const server = await this.#enterServer(tries);
     if (server === undefined) return STOPPED;
     tries.set(server, (tries.get(server) ?? 0) + 1);
@@ -105,7 +110,7 @@ export class Lookup {
   }
 
   /** One try: over UDP, without EDNS if the server does not know it, and over TCP if the answer is cut. */
-  async #ask(server: NameServer, question: Question): Promise<DnsAnswer> {
+  async #ask(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
     const started = performance.now();
     let withEdns = true;
     let overTcp = false;
@@ -129,6 +134,10 @@ export class Lookup {
     this.#channels.set(server, channel);
     return channel;
   }
+}
+
+function proven({ nameExists }: BareAnswer): DnsAnswer {
+  return { kind: 'answered', nameExists, records: [], aliases: [] };
 }
 
 function note(server: NameServer, reply: Reply, started: number): void {

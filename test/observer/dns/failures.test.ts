@@ -85,24 +85,29 @@ describe('what a server says that is no answer', () => {
     expect(await outcome(client, 'www.example.test', 'CNAME')).toHaveLength(1);
   });
 
-  test('the same message of a server that resolves says that there is nothing', async () => {
+  test('the same message of a server that claims to resolve is no answer either', async () => {
     const server = await serverForTest({ zone: ZONE });
     server.behave(
       '*',
       changed((message) => withFlags(message, FLAGS.QR | FLAGS.RA)),
     );
-    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual({ failed: 'referral' });
   });
 
-  test('with a SOA it says that there is nothing, whoever sends it', async () => {
+  test('with a SOA it says that there is nothing, unless the server neither is authoritative nor resolves', async () => {
     const server = await serverForTest({ zone: ZONE });
     const zone = new Zone(ZONE);
     const soa = zone.answer(nameOctets('example.test'), 6).answers;
     const ns = zone.answer(nameOctets('sub.example.test'), 2).authorities;
-    server.behave('*', ({ query }) => ({
-      messages: [encodeResponse(query, { rcode: 0, flags: 0, answers: [], authorities: [...ns, ...soa] })],
-    }));
-    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+    const ask = (flags: number) => {
+      server.behave('*', ({ query }) => ({
+        messages: [encodeResponse(query, { rcode: 0, flags, answers: [], authorities: [...ns, ...soa] })],
+      }));
+      return outcome(clientForTest([server]), 'sub.example.test', 'A');
+    };
+    expect(await ask(FLAGS.AA)).toEqual([]);
+    expect(await ask(FLAGS.RA)).toEqual([]);
+    expect(await ask(0)).toEqual({ failed: 'lame' });
   });
 });
 

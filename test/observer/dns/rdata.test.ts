@@ -26,7 +26,7 @@ function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)): Re
 /** The one record's own fields, or what else came out. */
 function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
   const reading = read(type, rdata, before);
-  if (reading.kind !== 'answered') return reading.kind;
+  if (reading.kind !== 'answered') return reading.kind === 'no-evidence' ? reading.code : reading.kind;
   const [record] = reading.records;
   expect(reading.records).toHaveLength(1);
   expect(record).toMatchObject({ host: OWNER, class: 'IN', type: canonicalType(type) });
@@ -389,12 +389,12 @@ describe('names in rdata', () => {
     ]);
     expect([...message.subarray(place, place + 3)]).toEqual([1, 0x61, 0]);
     const header = readHeader(message);
-    expect(header && readAnswer(question, header, message).kind).toBe('malformed');
+    expect(header && readAnswer(question, header, message)).toMatchObject({ code: 'malformed' });
   });
 
-  test('a CNAME that leads to the records asked for must be whole', () => {
+  test('a CNAME beside the records asked for must be whole', () => {
     const alias = (rdata: Buffer) =>
-      Buffer.concat([uint16(0xc00c, 5, 1), uint32(0), uint16(rdata.length), rdata]);
+      Buffer.concat([nameOctets('x'), uint16(5, 1), uint32(0), uint16(rdata.length), rdata]);
     const address = Buffer.of(192, 0, 2, 1);
     expect(fields('A', address, alias(hex('0161 00')))).toEqual({ ip: '192.0.2.1' });
     expect(fields('A', address, alias(hex('0161 00 00')))).toBe('malformed');
