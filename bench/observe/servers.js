@@ -37,11 +37,19 @@ const RECORDS = [
 /** The answer section for each type, by its number. @type {Map<number, { count: number, octets: Buffer }>} */
 const ANSWERS = new Map();
 for (const record of RECORDS) {
-  const whole = dnsPacket.encode({ type: 'response', answers: [record] }).subarray(HEADER_LENGTH);
+  const whole = encoded(record);
   const type = whole.readUInt16BE(1);
   const { count, octets } = ANSWERS.get(type) ?? { count: 0, octets: Buffer.alloc(0) };
   ANSWERS.set(type, { count: count + 1, octets: Buffer.concat([octets, OWNER, whole.subarray(1)]) });
 }
+
+/** @param {import('dns-packet').Answer} record Of the root. */
+function encoded(record) {
+  return dnsPacket.encode({ type: 'response', answers: [record] }).subarray(HEADER_LENGTH);
+}
+
+/** In the authority section it proves that there are no records of a type (RFC 2308). */
+const SOA = Buffer.concat(RECORDS.filter(({ type }) => type === 'SOA').map(encoded));
 
 const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 22 });
 socket.on('message', (query, client) => {
@@ -52,11 +60,8 @@ socket.on('message', (query, client) => {
   header.writeUInt16BE(0x8180, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(answer?.count ?? 0, 6);
-  const message = Buffer.concat([
-    header,
-    query.subarray(HEADER_LENGTH, end),
-    answer?.octets ?? Buffer.alloc(0),
-  ]);
+  header.writeUInt16BE(answer === undefined ? 1 : 0, 8);
+  const message = Buffer.concat([header, query.subarray(HEADER_LENGTH, end), answer?.octets ?? SOA]);
   socket.send(message, client.port, client.address);
 });
 socket.bind(port, '127.0.0.1');
