@@ -97,8 +97,8 @@ export function startObserving(
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
   return {
     ...observer,
-    look: (domain, signal) =>
-      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, signal)),
+    look: (domain, ...how) =>
+      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, ...how)),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * The domains that are observed: a DNS server that knows every name, over UDP, and a web server, on one
- * port. Both do as little as they can, so that what is measured is whoever asks.
+ * port. Both do as little as they can, so that what is measured is whoever asks. Names in `silent.example`
+ * have no answer, and those in `servfail.example` SERVFAIL after three seconds.
  */
 
 import { createSocket } from 'node:dgram';
@@ -12,6 +13,8 @@ const port = Number(process.env['PORT']);
 /** The owner of every record is the name in the question, which begins at octet 12 (RFC 1035, 4.1.4). */
 const OWNER = Buffer.of(0xc0, 0x0c);
 const HEADER_LENGTH = 12;
+const SERVFAIL = 2;
+const SERVFAIL_AFTER = 3000;
 
 const OF_ROOT = /** @type {const} */ ({ name: '.', class: 'IN', ttl: 300 });
 
@@ -53,6 +56,23 @@ const SOA = Buffer.concat(RECORDS.filter(({ type }) => type === 'SOA').map(encod
 
 const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 22 });
 socket.on('message', (query, client) => {
+  if (query.includes('\x06silent\x07example')) return;
+  const send = (/** @type {Buffer} */ message) => socket.send(message, client.port, client.address);
+  if (query.includes('\x08servfail\x07example')) setTimeout(() => send(failure(query)), SERVFAIL_AFTER);
+  else send(response(query));
+});
+socket.bind(port, '127.0.0.1');
+
+/** @param {Buffer} query */
+function failure(query) {
+  const message = Buffer.from(query.subarray(0, query.indexOf(0, HEADER_LENGTH) + 5));
+  message.writeUInt16BE(0x8180 | SERVFAIL, 2);
+  message.writeUInt16BE(0, 10);
+  return message;
+}
+
+/** @param {Buffer} query */
+function response(query) {
   const end = query.indexOf(0, HEADER_LENGTH) + 5;
   const answer = ANSWERS.get(query.readUInt16BE(end - 4));
   const header = Buffer.alloc(HEADER_LENGTH);
@@ -61,10 +81,8 @@ socket.on('message', (query, client) => {
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(answer?.count ?? 0, 6);
   header.writeUInt16BE(answer === undefined ? 1 : 0, 8);
-  const message = Buffer.concat([header, query.subarray(HEADER_LENGTH, end), answer?.octets ?? SOA]);
-  socket.send(message, client.port, client.address);
-});
-socket.bind(port, '127.0.0.1');
+  return Buffer.concat([header, query.subarray(HEADER_LENGTH, end), answer?.octets ?? SOA]);
+}
 
 createServer((_request, response) => {
   response.writeHead(200, {

@@ -6,6 +6,7 @@ import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
+import type { Priority } from './priority.js';
 
 /** What one look at a domain has shown. */
 export interface Look {
@@ -23,7 +24,7 @@ export interface Look {
 /** Looks at domains. */
 export interface DomainObserver {
   /** Looks at a domain once. It never fails: what could not be observed has its reason. */
-  look(domain: string, signal?: AbortSignal): Promise<Look>;
+  look(domain: string, signal?: AbortSignal, priority?: Priority): Promise<Look>;
   close(): void;
 }
 
@@ -43,7 +44,7 @@ export interface DomainObserverOptions {
 /** Makes an observer of the two clients; closing it closes them. */
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
   return {
-    look: (domain, signal) => look(options, domain, signal),
+    look: (domain, signal, priority) => look(options, domain, signal, priority),
     close() {
       options.dns.close();
       options.http.close();
@@ -66,10 +67,15 @@ function withReason<Answer extends DnsAnswer | HttpAnswer>(
   return cut ? { kind: 'failed', failure: NO_TURN } : answer;
 }
 
-async function look(options: DomainObserverOptions, domain: string, signal?: AbortSignal): Promise<Look> {
+async function look(
+  options: DomainObserverOptions,
+  domain: string,
+  signal?: AbortSignal,
+  priority?: Priority,
+): Promise<Look> {
   const observedAt = options.now();
   const began = performance.now();
-  const answers = await options.dns.ask(domain, options.types, signal);
+  const answers = await options.dns.ask(domain, options.types, signal, priority);
   const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
   const dns = withAliases(new Map(reasoned));
   const http = withReason(await lookAtSite(options.http, domain, dns, signal), signal);

@@ -9,6 +9,7 @@ import type { ObservationTelemetry } from '../telemetry/observations.js';
 import { type FinishedLook, LooksInHand } from './looks-in-hand.js';
 import type { DomainObserver } from './observe-domain.js';
 import { hasFailed, isOutage, type LookOutcome, outcomeOf } from './outcome.js';
+import type { Room } from './priority.js';
 import { eventOf, recordLooks } from './record-looks.js';
 import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
@@ -89,7 +90,7 @@ async function takeDue(options: WorkerOptions, looks: LooksInHand, stopping: Abo
   const database = new DatabaseTurns(options.log);
   while (!stopping.aborted) {
     const room = roomFor(options, looks);
-    const more = room <= 0 || (await database.turn(() => take(options, looks, room)));
+    const more = room.free <= 0 || (await database.turn(() => take(options, looks, room)));
     await pauseUnless(stopping, more === true ? GATHERING : options.idle);
   }
 }
@@ -107,14 +108,15 @@ async function writeFinished(options: WorkerOptions, looks: LooksInHand, progres
 }
 
 /** How many domains may be taken: where the database is slow, what is finished does not pile up. */
-function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): number {
-  return Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
+function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): Room {
+  const free = Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
+  return { places: concurrency, free, low: looks.lookingLow };
 }
 
 /** @returns whether more may be due. */
-async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, most: number): Promise<boolean> {
+async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<boolean> {
   const time = now();
-  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, most);
+  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, room);
   for (const domain of domains) looks.begin(domain);
   return more;
 }

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { rcode } from '../support/dns-behaviours.js';
+import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 
@@ -44,14 +44,17 @@ function dms(...args: string[]) {
 }
 
 function dmsWith(environment: Readonly<Record<string, string>>, ...args: string[]) {
-  return runDms(args, {
-    ...environment,
+  return runDms(args, { ...observing(), ...environment });
+}
+
+function observing() {
+  return {
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_PRIVATE: 'allow',
     OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
-  });
+  };
 }
 
 /** What is written, without the time in the first line. */
@@ -173,4 +176,27 @@ test('as JSON each domain is one line, with the failures and the changes', async
     dns: { A: { failure: { code: 'refused', message: expect.stringContaining('REFUSED') } } },
     http: { failure: { code: 'no-address' } },
   });
+});
+
+test('a silent domain holds up no other, and Ctrl-C ends it with the others recorded and shown in their order', async () => {
+  const names = Array.from({ length: 50 }, (_, number) => `d${number}.many.test`);
+  const [silent, ...others] = names;
+  dns.generate((name, type) =>
+    name.endsWith('.many.test') ? (type === 'A' ? ['127.0.0.1'] : []) : undefined,
+  );
+  dns.behave(silent ?? '', silence);
+  const environment = { ...database.environment, ...observing(), OBSERVE_DNS_TIMEOUT: '60s' };
+  const { child, result } = startDms(['observe', '--json', ...names], environment);
+  const recorded = `SELECT name FROM domain WHERE name LIKE '%.many.test'`;
+  await expect
+    .poll(async () => (await database.pool.query(recorded)).rowCount, { timeout: 20_000 })
+    .toBe(others.length);
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await result;
+  const shown = stdout.trimEnd().split('\n');
+  expect(shown.map((line) => JSON.parse(line).domain)).toEqual(others);
+  expect(stderr).toBe(
+    'dms: Stopped by a signal: 49 of 50 domains were looked at; what was seen of them is recorded.\n',
+  );
+  expect(code).toBe(1);
 });
