@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
-import { hasFailed, outcomeOf } from '../../observer/outcome.js';
+import { hasFailed } from '../../observer/outcome.js';
 import { eventOf, type RecordObservations, recordLooks } from '../../observer/record-looks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
@@ -50,7 +50,7 @@ async function runObserve(
       for (const recorded of await recordLooks(history.record, looks)) {
         telemetry?.observed(eventOf(recorded));
         context.stdout.write(json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
-        if (hasFailed(outcomeOf(recorded.look.dns, recorded.look.http))) failed.push(recorded.look.domain);
+        if (hasFailed(recorded.outcome)) failed.push(recorded.look.domain);
       }
     }
   } finally {
@@ -69,7 +69,8 @@ interface OpenHistory {
 async function openHistory(context: CommandContext, dryRun: boolean): Promise<OpenHistory> {
   try {
     const database = await context.openDatabase({ mayCreate: !dryRun });
-    const recorder = createRecorder(database.pool, { now: context.now });
+    const { httpsGrace } = context.settings().observe;
+    const recorder = createRecorder(database.pool, { now: context.now, httpsGrace });
     return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
   } catch (error) {
     if (!(dryRun && error instanceof NoDatabaseError)) throw error;
