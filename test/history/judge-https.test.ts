@@ -78,6 +78,7 @@ describe('a response over HTTP', () => {
 
   test('that comes late, or again, is not counted again', () => {
     expect(heldBackIn('https@0 http@20 http@10 http@20 http@44')).toEqual([1, 2, 3, 4]);
+    expect(heldBackIn('https@0 neither@1 neither@30 neither@31 http@29')).toEqual([4]);
   });
 
   test('is held back by the looks after an answer over HTTPS that comes late', () => {
@@ -135,8 +136,9 @@ describe('any looks', () => {
           again.map(({ look }) => observationOf(look)),
           grace,
         );
-        const { state: after, changes } = continueRecording(repeating, holdings ?? NOTHING_HELD);
+        const { state: after, changes, outcomes } = continueRecording(repeating, holdings ?? NOTHING_HELD);
         expect([after, changes]).toEqual([state, []]);
+        expect(outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
       }),
     );
   });

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 import type { HttpFailureCode } from '../failure.js';
 import { ConnectionClosedError, type Lifeline } from './lifeline.js';
@@ -32,7 +32,7 @@ export class ResponseRefusedError extends Error {
  * be parsed; otherwise the socket's error.
  */
 export function readHead(
-  socket: Socket,
+  socket: Duplex,
   fields: Readonly<Record<string, string>>,
   lifeline: Lifeline,
 ): Promise<ResponseHead> {
@@ -41,7 +41,7 @@ export function readHead(
   return lifeline.until(finalHead(socket));
 }
 
-async function finalHead(socket: Socket): Promise<ResponseHead> {
+async function finalHead(socket: Duplex): Promise<ResponseHead> {
   let interim = 0;
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
