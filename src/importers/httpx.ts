@@ -67,10 +67,13 @@ function domainOf({ url, input }: HttpxLine): string {
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
 function responseOf({ url, status_code: status, host_ip, host }: HttpxLine): Pick<Observation, 'response'> {
   const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
-  const address = [host_ip, host].find((text) => typeof text === 'string' && (isIpv4(text) || isIpv6(text)));
-  if ((scheme !== 'https' && scheme !== 'http') || !isStatus(status) || typeof address !== 'string')
-    return {};
-  return { response: { scheme, status, address: canonicalIp(address) } };
+  const address = [host_ip, host].find(isIpAddress);
+  const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
+  return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};
+}
+
+function isIpAddress(value: unknown): value is string {
+  return typeof value === 'string' && (isIpv4(value) || isIpv6(value));
 }
 
 function isStatus(value: unknown): value is number {

@@ -17,6 +17,7 @@ export interface ResponseHead {
 /** RFC 9112, section 4. curl reads one in lower case, with more blanks, or with the phrase at the code, too. */
 const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const BEGINS_WITH_BLANK = /^[ \t]/;
+const NUL_OR_CR = /[\0\r]/;
 
 /**
  * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end
@@ -32,8 +33,9 @@ export function parseResponseHead(head: string): ResponseHead {
   if (status === undefined) {
     throw new InvalidObservationError('it does not begin with a status line (RFC 9112, 4).');
   }
-  if (/[\0\r]/.test(trimmed(statusLine)))
+  if (NUL_OR_CR.test(trimmed(statusLine))) {
     throw new InvalidObservationError('its status line contains NUL or CR.');
+  }
   const end = lines.indexOf('');
   const fields = unfolded(end === -1 ? lines : lines.slice(0, end)).map(fieldOf);
   return { version, status: Number(status), fields };
@@ -55,7 +57,7 @@ function fieldOf(line: string, index: number): HeaderField {
   const colon = line.indexOf(':');
   if (colon === -1) throw refused(index, 'has no colon after its name (RFC 9112, 5)');
   const [name, value] = [trimmed(line.slice(0, colon)), trimmed(line.slice(colon + 1))];
-  if (/[\0\r]/.test(name + value)) throw refused(index, 'contains NUL, or CR without LF (RFC 9110, 5.5)');
+  if (NUL_OR_CR.test(name + value)) throw refused(index, 'contains NUL, or CR without LF (RFC 9110, 5.5)');
   return [name, value];
 }
 
