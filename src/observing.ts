@@ -4,6 +4,7 @@ import { parseDnsServers } from './config/parse-observe.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { OperationError } from './model/errors.js';
+import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
 import { createDnsClient } from './observer/dns/client.js';
 import { createHttpClient } from './observer/http/client.js';
@@ -35,16 +36,17 @@ export function createObserver({ observe }: Settings, now: () => Instant): Domai
     tries: observe.dnsTries,
     questionsPerServer: observe.questionsPerResolver,
   });
+  const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
   const http = createHttpClient({
     httpsPort: observe.httpsPort,
     httpPort: observe.httpPort,
     deadline: observe.httpTimeout,
     userAgent: observe.userAgent,
-    ignoredHeaders: observe.ignoredHeaders,
+    ignoredHeaders,
     allowPrivate: observe.allowPrivate,
     connectionsPerAddress: observe.connectionsPerAddress,
   });
-  const { dnsTypes: types, ignoredHeaders, source } = observe;
+  const { dnsTypes: types, source } = observe;
   return createDomainObserver({ dns, http, types, ignoredHeaders, now, source });
 }
 
@@ -74,7 +76,7 @@ export function startObserving(
   { registry, tracing }: ObservingTelemetry,
 ): Observing {
   const observer = createObserver(settings, now);
-  const recorder = createRecorder(database.pool, { now });
+  const recorder = createRecorder(database.pool, { now, httpsGrace: settings.observe.httpsGrace });
   const worker = startWorker({
     pool: database.pool,
     observer: tracing === null ? observer : tracedObserver(observer, tracing),

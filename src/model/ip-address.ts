@@ -39,6 +39,11 @@ export function canonicalIpv6(text: string): string {
   return formatIpv6(groups);
 }
 
+/** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError for any other text. */
+export function canonicalIp(text: string): string {
+  return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);
+}
+
 /** The eight groups of an address, or undefined where the text is none. */
 function parseIpv6(text: string): readonly number[] | undefined {
   const halves = text.split('::');

@@ -15,8 +15,24 @@ export interface Observation {
    * known, neither a value nor an absence. Absent: it leaves none out.
    */
   readonly ignoredHeaders?: ReadonlySet<string>;
+  /** The response that `httpHeaders` are of. Absent: it is not known. */
+  readonly response?: SiteResponse;
+  /**
+   * HTTPS was declined before HTTP was tried: the port refused the connection, or spoke no TLS, at every
+   * address that could be reached. Absent: it was not, or nobody knows.
+   */
+  readonly httpsDeclined?: boolean;
   /** Who observed: at most 64 printable characters. */
   readonly source?: string;
+}
+
+/** How a site's response came. */
+export interface SiteResponse {
+  readonly scheme: 'https' | 'http';
+  /** The status code, from 100 to 999. */
+  readonly status: number;
+  /** Where the connection went: an IP address in canonical form. */
+  readonly address: string;
 }
 
 /** The complete set of a domain's records, of every type or of the types that were asked. */

@@ -62,9 +62,9 @@ const NO_TURN: Failure = { code: 'timeout', message: 'no answer in the time for 
 function withReason<Answer extends DnsAnswer | HttpAnswer>(
   answer: Answer,
   signal: AbortSignal | undefined,
-): Answer | { readonly kind: 'failed'; readonly failure: Failure } {
+): Answer {
   const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal?.reason === LOOK_LIMIT;
-  return cut ? { kind: 'failed', failure: NO_TURN } : answer;
+  return cut ? { ...answer, failure: NO_TURN } : answer;
 }
 
 async function look(
@@ -130,9 +130,19 @@ function observationOf(
   http: HttpAnswer,
 ): Observation | null {
   const records = dnsObservation(dns);
-  const headers = http.kind === 'answered' ? { httpHeaders: http.headers, ignoredHeaders } : {};
   if (records === null && http.kind === 'failed') return null;
-  return { domain, observedAt, source, ...(records === null ? {} : { dns: records }), ...headers };
+  const dnsPart = records === null ? {} : { dns: records };
+  return { domain, observedAt, source, ...dnsPart, ...siteObservation(http, ignoredHeaders) };
+}
+
+type SiteObservation = Pick<Observation, 'httpHeaders' | 'ignoredHeaders' | 'response' | 'httpsDeclined'>;
+
+/** A response over HTTP is asked for only where HTTPS was declined. */
+function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>): SiteObservation {
+  if (http.kind === 'failed') return http.httpsDeclined === true ? { httpsDeclined: true } : {};
+  const { scheme, status, address, headers: httpHeaders } = http;
+  const response = { scheme, status, address };
+  return { httpHeaders, ignoredHeaders, response, httpsDeclined: scheme === 'http' };
 }
 
 /** An answer with the aliases that those to the other types show. */

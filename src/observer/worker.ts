@@ -158,7 +158,7 @@ async function writeOrSetAside(options: WorkerOptions, batch: readonly FinishedL
 /** The domain is observed again as one that fails is: less and less often. */
 async function setAside(options: WorkerOptions, finished: FinishedLook, err: unknown): Promise<void> {
   options.log.error({ err, domain: finished.domain.name }, 'an observation could not be recorded');
-  await completeLeases(options.pool, [completionOf(finished, options.now(), true)]);
+  await completeLeases(options.pool, [completionOf(finished, options.now(), undefined, true)]);
 }
 
 /**
@@ -172,15 +172,20 @@ async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]
     batch.map(({ look }) => look),
   );
   const time = now();
+  const outcomes = new Map(recorded.map(({ look, outcome }) => [look, outcome]));
   await completeLeases(
     pool,
-    batch.map((finished) => completionOf(finished, time)),
+    batch.map((finished) => completionOf(finished, time, outcomes.get(finished.look))),
   );
   for (const look of recorded) telemetry.observed(eventOf(look));
 }
 
-function completionOf({ domain, look }: FinishedLook, now: Instant, refused = false): Completion {
-  const outcome = outcomeOf(look.dns, look.http);
+function completionOf(
+  { domain, look }: FinishedLook,
+  now: Instant,
+  outcome = outcomeOf(look.dns, look.http),
+  refused = false,
+): Completion {
   const failures = failuresAfter(domain.failures, outcome, refused);
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: look.observedAt, outcome, failures, next };

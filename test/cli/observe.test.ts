@@ -5,7 +5,7 @@ import { newDataDirectory, removeDataDirectory } from '../support/data-directory
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REFUSING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 
@@ -16,6 +16,7 @@ $ORIGIN example.test.
 @ TXT "a \"b\"" "c"
 www CNAME @
 logged A 127.0.0.1
+secure A 127.0.0.1
 `;
 
 let database: TestDatabase;
@@ -149,6 +150,29 @@ test('what is new, gone and different is marked, and what was not observed has i
     '-   x-odd: a\\u{202e}b',
     '2 records added, 1 record removed, 2 headers changed.',
   ]);
+});
+
+test('a response over HTTP that is not recorded, since HTTPS answered before, is shown with the reason', async () => {
+  const https = await startHttpsServer();
+  const environment = { ...database.environment, OBSERVE_HTTPS_PORT: String(https.port) };
+  const observe = (...options: string[]) =>
+    dmsWith(environment, 'observe', 'secure.example.test', ...options);
+  https.serve({ fields: [['Strict-Transport-Security', 'max-age=1']] });
+  expect((await observe()).stdout).toContain(
+    'HTTPS 200 from 127.0.0.1\n+   strict-transport-security: max-age=1',
+  );
+  await https.close();
+  const reason =
+    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and is declined since \S+Z \((\d) looks?\); HTTP counts after 3 looks, from \S+Z on\nNo change/m;
+  expect(reason.exec((await observe('--dry-run')).stdout)?.[1]).toBe('1');
+  expect(reason.exec((await observe()).stdout)?.[1]).toBe('1');
+  const { http, changes, observedAt } = JSON.parse((await observe('--json')).stdout);
+  expect(http).toMatchObject({ scheme: 'http', address: '127.0.0.1', heldBack: { looks: 2 } });
+  expect(Date.parse(http.heldBack.until) - Date.parse(http.heldBack.since)).toBe(86_400_000);
+  expect(Date.parse(observedAt)).toBeGreaterThan(Date.parse(http.heldBack.since));
+  expect(changes.headers).toEqual([]);
+  const off = await dmsWith({ ...environment, OBSERVE_HTTPS_GRACE: 'off' }, 'observe', 'secure.example.test');
+  expect(off.stdout).toContain('-   strict-transport-security: max-age=1');
 });
 
 test('as JSON each domain is one line, with the failures and the changes', async () => {

@@ -272,6 +272,28 @@ describe('a domain that was observed', () => {
     dns.behave('example.test', undefined, 'A');
   });
 
+  test('is told in one line, with the address of its site', async () => {
+    const { look } = await observe();
+    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('DNS ok; HTTP 200 from 127.0.0.1');
+  });
+
+  test('never has the header connection, whatever is ignored', async () => {
+    site.serve({
+      fields: [
+        ['Server', 'one'],
+        ['Connection', 'close'],
+        ['Date', 'now'],
+      ],
+    });
+    const other = observerWith({ OBSERVE_PRIVATE: 'allow', OBSERVE_IGNORED_HEADERS: 'none' });
+    const { observation } = await other.look('example.test');
+    other.close();
+    expect([...(observation?.httpHeaders ?? [])]).toEqual([
+      ['server', 'one'],
+      ['date', 'now'],
+    ]);
+  });
+
   test('and whose site has other headers has the changes, the ignored ones apart', async () => {
     site.serve({
       fields: [

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
+import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
 const PROGRAMS = ['nsd', 'unbound', 'nginx'] as const;
 
@@ -28,26 +29,38 @@ function isInstalled(program: string): boolean {
 export interface DebianServers {
   readonly resolverPort: number;
   readonly sitePort: number;
+  /** Nobody listens there while the site has no TLS. */
+  readonly tlsPort: number;
   /** Replaces the zone example.test, in master-file form. */
   setZone(text: string): void;
-  /** Replaces what nginx says at `/`: directives of its configuration. */
-  setSite(directives: string): void;
+  /** Replaces what nginx says at `/`: directives of its configuration, and others over TLS, if any. */
+  setSite(directives: string, overTls?: string): void;
   close(): Promise<void>;
 }
 
 /** Starts the three; their files are in a temporary folder, which goes with them. */
-export async function startDebianServers(zone: string, site: string): Promise<DebianServers> {
+export async function startDebianServers(
+  zone: string,
+  site: string,
+  siteOverTls?: string,
+): Promise<DebianServers> {
   const folder = mkdtempSync(join(tmpdir(), 'dms-debian-'));
-  const [nsdPort, resolverPort, sitePort] = [await freePort(), await freePort(), await freePort()];
+  const [nsdPort, resolverPort] = [await freePort(), await freePort()];
+  const [sitePort, tlsPort] = [await freePort(), await freePort()];
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     writeFileSync(path, text);
     return path;
   };
-  const writeSite = (directives: string) =>
-    write('nginx.conf', nginxConfiguration(folder, sitePort, directives));
+  const writeSite = (directives: string, overTls: string | undefined) => {
+    const servers = [serverOf(`127.0.0.1:${sitePort}`, directives)];
+    if (overTls !== undefined) servers.push(serverOf(`127.0.0.1:${tlsPort} ssl`, overTls));
+    write('nginx.conf', nginxConfiguration(folder, servers));
+  };
   write('zone', zone);
-  writeSite(site);
+  write('certificate.pem', TEST_CERTIFICATE);
+  write('key.pem', TEST_KEY);
+  writeSite(site, siteOverTls);
   const nsd = start('nsd', ['-d', '-c', write('nsd.conf', nsdConfiguration(folder, nsdPort))]);
   const unbound = start('unbound', [
     '-d',
@@ -58,12 +71,13 @@ export async function startDebianServers(zone: string, site: string): Promise<De
   return {
     resolverPort,
     sitePort,
+    tlsPort,
     setZone(text) {
       write('zone', text);
       nsd.kill('SIGHUP');
     },
-    setSite(directives) {
-      writeSite(directives);
+    setSite(directives, overTls) {
+      writeSite(directives, overTls);
       nginx.kill('SIGHUP');
     },
     async close() {
@@ -131,7 +145,11 @@ stub-zone:
 `;
 }
 
-function nginxConfiguration(folder: string, port: number, directives: string): string {
+function serverOf(listen: string, directives: string): string {
+  return `server { listen ${listen}; location / { ${directives} } }`;
+}
+
+function nginxConfiguration(folder: string, servers: readonly string[]): string {
   return `
 pid ${folder}/nginx.pid;
 error_log ${folder}/error.log;
@@ -144,10 +162,9 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  server {
-    listen 127.0.0.1:${port};
-    location / { ${directives} }
-  }
+  ssl_certificate ${folder}/certificate.pem;
+  ssl_certificate_key ${folder}/key.pem;
+  ${servers.join('\n  ')}
 }
 `;
 }

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { Look } from '../../observer/observe-domain.js';
-import { hasFailed, outcomeOf } from '../../observer/outcome.js';
+import { hasFailed } from '../../observer/outcome.js';
 import { eventOf, type RecordObservations, recordLooks } from '../../observer/record-looks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
@@ -52,10 +52,10 @@ async function runObserve(
   const failed = new Set<string>();
   const take = async (looks: readonly Look[]): Promise<void> => {
     for (const recorded of await recordLooks(history.record, looks)) {
-      const { domain, dns, http } = recorded.look;
+      const { domain } = recorded.look;
       telemetry?.observed(eventOf(recorded));
       shown.add(domain, json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
-      if (hasFailed(outcomeOf(dns, http))) failed.add(domain);
+      if (hasFailed(recorded.outcome)) failed.add(domain);
     }
   };
   try {
@@ -143,7 +143,8 @@ interface OpenHistory {
 async function openHistory(context: CommandContext, dryRun: boolean): Promise<OpenHistory> {
   try {
     const database = await context.openDatabase({ mayCreate: !dryRun });
-    const recorder = createRecorder(database.pool, { now: context.now });
+    const { httpsGrace } = context.settings().observe;
+    const recorder = createRecorder(database.pool, { now: context.now, httpsGrace });
     return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
   } catch (error) {
     if (!(dryRun && error instanceof NoDatabaseError)) throw error;
