@@ -47,15 +47,16 @@ export function applyObservation(
     .map((part) =>
       diffRecords(part, holdings.records.get(part.type) ?? [], observation, latestOfType(state, part.type)),
     );
-  const parts = {
-    added: dns.flatMap((change) => change.added),
-    removed: dns.flatMap((change) => change.removed),
-    headers:
-      acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [],
+  const added = dns.flatMap((change) => change.added);
+  const removed = dns.flatMap((change) => change.removed);
+  const headers =
+    acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [];
+  const changed = added.length + removed.length + headers.length > 0;
+  const responses = changed ? responsesOf(observation, acting) : [];
+  return {
+    state: nextState(state, judged, acting, changed),
+    changes: { added, removed, headers, responses },
   };
-  const changed = !isEmpty(parts);
-  const changes = { ...parts, responses: changed ? responsesOf(observation, acting) : [] };
-  return { state: nextState(state, judged, acting, changed), changes };
 }
 
 function responsesOf({ observedAt, response }: Observation, { http }: ActingParts): RecordedResponse[] {
@@ -63,7 +64,7 @@ function responsesOf({ observedAt, response }: Observation, { http }: ActingPart
 }
 
 /** Whether nothing changed. */
-export function isEmpty(changes: Omit<Changes, 'responses'>): boolean {
+export function isEmpty(changes: Changes): boolean {
   return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
 }
 

@@ -4,7 +4,7 @@ import { applyObservation, type Changes, isEmpty } from './apply-observation.js'
 import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './holdings.js';
 import { type HeldBack, judgeHttps, USUAL_HTTPS_GRACE } from './judge-https.js';
-import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
+import { type DomainState, type Holdings, type HttpsState, NOTHING_HELD } from './state.js';
 
 /**
  * What became of an observation: it changed something; it was recorded without a change; every part
@@ -84,36 +84,40 @@ const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: []
 /** @returns null when the holdings are needed and not known. */
 function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace: bigint): Step | null {
   const judged = judgeHttps(state, observed, httpsGrace);
+  const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
   const observation =
     holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
-  const outcome = (kind: OutcomeKind): Outcome => ({ kind, contradicts, heldBack: judged.heldBack });
   // What it left out may be all that differs from the same observation as it is recorded.
   if (holdings === null && contradicts && isPartial(observed)) {
     return null;
   }
   if (!actsOnAny(acting)) {
-    if (state !== null && judged.https !== state.https) {
-      const after = { ...state, https: judged.https };
-      return { state: after, holdings, changes: NO_CHANGES, outcome: outcome('unchanged') };
-    }
-    return { state, holdings, changes: NO_CHANGES, outcome: outcome(acting.stale ? 'stale' : 'repeated') };
+    const after = withHttps(state, https);
+    const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
+    return { state: after, holdings, changes: NO_CHANGES, outcome: { kind, contradicts, heldBack } };
   }
   if (holdings === null && differsInAny(acting)) {
     return null;
   }
-  const applied = applyObservation(state, holdings ?? NOTHING_HELD, { ...judged, observation }, acting);
+  const applied = applyObservation(state, holdings ?? NOTHING_HELD, { observation, https, heldBack }, acting);
   if (isEmpty(applied.changes)) {
-    return { state: applied.state, holdings, changes: NO_CHANGES, outcome: outcome('unchanged') };
+    const outcome: Outcome = { kind: 'unchanged', contradicts, heldBack };
+    return { state: applied.state, holdings, changes: NO_CHANGES, outcome };
   }
   return {
     state: applied.state,
     holdings: holdings === null ? null : holdingsAfter(holdings, applied.changes),
     changes: applied.changes,
-    outcome: outcome('changed'),
+    outcome: { kind: 'changed', contradicts, heldBack },
   };
+}
+
+/** A look at which HTTPS was declined is kept, even where the observation acts on no part. */
+function withHttps(state: DomainState | null, https: HttpsState | null): DomainState | null {
+  return state === null || https === state.https ? state : { ...state, https };
 }
 
 function actsOnAny(acting: ActingParts): boolean {
