@@ -1,8 +1,9 @@
 import { memoized } from './bounded-cache.js';
+import { requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
-import { canonicalMnemonic } from './mnemonic.js';
+import { canonicalClass } from './mnemonic.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
@@ -38,14 +39,16 @@ interface RecordLayout {
 }
 
 const layoutOf = memoized((text): RecordLayout => {
-  const type = canonicalMnemonic(text);
+  const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  return { type, keys: new Set(['host', 'class', 'type', 'ttl', ...own]), parseRdata: rdataParser(type) };
+  const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data']);
+  return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
  * A record from a data object of the specification's 2.3. Names, addresses and numbers may stand in any
- * form that means them; a `ttl` is dropped.
+ * form that means them; a `ttl` is dropped. In the place of its own fields a type may have `data`, its rdata
+ * as text.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -60,7 +63,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   }
   return {
     host: readText('host', data['host'], canonicalHostName),
-    class: readText('class', data['class'], canonicalMnemonic),
+    class: readText('class', data['class'], canonicalClass),
     type: layout.type,
     rdata: layout.parseRdata(data),
   };

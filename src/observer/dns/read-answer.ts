@@ -1,12 +1,12 @@
 import { type DnsRecord, parseDnsRecord } from '../../model/dns-record.js';
 import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError } from '../../model/errors.js';
+import { MalformedMessageError } from '../../model/malformed.js';
+import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
+import { readRdata } from '../../model/rdata-text.js';
 import { recordsByType } from '../../model/record-set.js';
 import { type Header, NOERROR, NXDOMAIN } from './header.js';
-import { MalformedMessageError } from './malformed.js';
-import { HEADER_LENGTH, MessageReader } from './message-reader.js';
 import type { Question } from './question.js';
-import { readRdata } from './read-rdata.js';
 
 /** What a complete message with the RCODE NOERROR or NXDOMAIN says about the question. */
 export type Reading =
