@@ -3,7 +3,7 @@ import { requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
-import { canonicalClass } from './mnemonic.js';
+import { canonicalMnemonic } from './mnemonic.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
@@ -63,7 +63,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   }
   return {
     host: readText('host', data['host'], canonicalHostName),
-    class: readText('class', data['class'], canonicalClass),
+    class: readText('class', data['class'], canonicalMnemonic),
     type: layout.type,
     rdata: layout.parseRdata(data),
   };
@@ -81,6 +81,21 @@ function readText<Result>(key: string, value: unknown, read: (text: string) => R
 /** The record as an answer shows it, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
+}
+
+/** Whether a stored record is one that parseDnsRecord gives: earlier versions took texts that it rejects. */
+export function isCanonicalRecord(record: DnsRecord): boolean {
+  try {
+    const parsed = parseDnsRecord(dnsRecordData(record));
+    return (
+      parsed.type === record.type &&
+      parsed.rdata === record.rdata &&
+      parsed.host === record.host &&
+      parsed.class === record.class
+    );
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -13,16 +13,3 @@ export const canonicalMnemonic: (text: string) => string = memoized((text) => {
   if (MNEMONIC.test(text)) return text.toUpperCase();
   throw new InvalidObservationError(`${quoted(text)} is not a mnemonic of DNS, such as MX or IN.`);
 }, 1024);
-
-/** RFC 3597, section 5: the classes that have a mnemonic, by the form that any class has. */
-const CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
-
-/**
- * The one name of a class: `IN` for `in` and `CLASS1`.
- *
- * @throws InvalidObservationError as canonicalMnemonic does.
- */
-export const canonicalClass: (text: string) => string = memoized((text) => {
-  const mnemonic = canonicalMnemonic(text);
-  return CLASSES[mnemonic] ?? mnemonic;
-}, 1024);
