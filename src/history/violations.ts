@@ -1,7 +1,7 @@
+import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { canonicalIp } from '../model/ip-address.js';
-import { canonicalMnemonic } from '../model/mnemonic.js';
 import { findHeaderViolations } from './header-violations.js';
 import { latestOfType, type PartTimes, type RecordStay } from './state.js';
 import { findStayViolations } from './stay-violations.js';
@@ -68,7 +68,7 @@ function* expectTime(what: string, stored: Instant | null, derived: Instant | nu
 
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
-    if (canonicalOrNull(() => canonicalMnemonic(type)) !== type) {
+    if (canonicalType(type) !== type) {
       yield `the type ${JSON.stringify(type)} is not in canonical form`;
     }
     if (latestOfType(state, type) === null) {

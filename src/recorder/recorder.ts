@@ -198,7 +198,7 @@ async function writeDomains(
  * so that a domain that is erased and recorded anew, or a database restored from a backup, does not
  * give a second state an old version.
  */
-function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
+export function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
   const next = (before?.version ?? 0n) + BigInt(recorded);
   return next > recordedAt ? next : recordedAt;
 }

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
-const PROGRAMS = ['nsd', 'unbound', 'nginx'] as const;
+const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
 
-/** Whether the machine has the name servers and the web server of Debian. */
+/** Whether the machine has the name servers, the web server and the DNS client of Debian. */
 export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
 
 /** Debian has them where only an administrator's PATH looks. */
@@ -27,6 +27,8 @@ function isInstalled(program: string): boolean {
 
 /** An authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */
 export interface DebianServers {
+  /** Of nsd. */
+  readonly serverPort: number;
   readonly resolverPort: number;
   readonly sitePort: number;
   /** Nobody listens there while the site has no TLS. */
@@ -69,6 +71,7 @@ export async function startDebianServers(
   ]);
   const nginx = start('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
   return {
+    serverPort: nsdPort,
     resolverPort,
     sitePort,
     tlsPort,

@@ -1,14 +1,14 @@
 import { type DnsRecord, parseDnsRecord } from '../../model/dns-record.js';
 import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError } from '../../model/errors.js';
+import { MalformedMessageError } from '../../model/malformed.js';
+import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
+import { readRdata } from '../../model/rdata-text.js';
 import { recordsByType } from '../../model/record-set.js';
 import type { DnsFailureCode } from '../failure.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
 import { type Header, NOERROR, NXDOMAIN } from './header.js';
-import { MalformedMessageError } from './malformed.js';
-import { HEADER_LENGTH, MessageReader } from './message-reader.js';
 import type { Question } from './question.js';
-import { readRdata } from './read-rdata.js';
 
 /** What a complete message with the RCODE NOERROR or NXDOMAIN proves about the question. */
 export type Reading =

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compareDnsRecords, parseDnsRecord } from '../../../src/model/dns-record.js';
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
-import { canonicalHostName } from '../../../src/model/host-name.js';
+import { canonicalHostName, hostNameOctets } from '../../../src/model/host-name.js';
 import { readHeader } from '../../../src/observer/dns/header.js';
-import { createQuestion, encodeQuery, nameOctets } from '../../../src/observer/dns/question.js';
+import { createQuestion, encodeQuery } from '../../../src/observer/dns/question.js';
 import { type Reading, readAnswer } from '../../../src/observer/dns/read-answer.js';
 import { truncated } from '../../support/dns-behaviours.js';
 import { uint16, uint32, nameOctets as wireName } from '../../support/dns-octets.js';
@@ -128,7 +128,7 @@ describe('a query', () => {
       fc.property(fc.array(label, { minLength: 1, maxLength: 6 }), (labels) => {
         const text = labels.map((wire) => Array.from(wire, escaped).join('')).join('.');
         const lower = labels.flatMap((wire) => [wire.length, ...Array.from(wire, lowerCase)]);
-        expect([...nameOctets(canonicalHostName(text))]).toEqual([...lower, 0]);
+        expect([...hostNameOctets(canonicalHostName(text))]).toEqual([...lower, 0]);
       }),
     );
   });
@@ -142,7 +142,7 @@ describe('a query', () => {
   });
 
   test('of the root is of no label', () => {
-    expect([...nameOctets('.')]).toEqual([0]);
+    expect([...hostNameOctets('.')]).toEqual([0]);
   });
 });
 
