@@ -84,7 +84,7 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   const { name, state: stateBefore } = history;
   const { state, stays, types, unreadable: records } = canonicalHistory(history);
   unreadable.set(name, records);
-  const changes = { added: stays, removed: [], headers: [] };
+  const changes = { added: stays, removed: [], headers: [], responses: [] };
   return types.size === 0
     ? null
     : { name, before: rows.domain, stateBefore, state, version: 0n, changes, types };
