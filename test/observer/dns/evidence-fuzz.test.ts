@@ -77,7 +77,9 @@ class Desk {
     this.#seed = undefined;
     const look = await this.#look(name, this.#patient);
     if (look.observation === null) throw new Error('the good zone was not observed');
-    return recordObservations(beginRecording(null, [look.observation]));
+    // Before every other look, whoever looks.
+    const observedAt = 1_600_000_000_000_000n;
+    return recordObservations(beginRecording(null, [{ ...look.observation, observedAt }]));
   }
 
   /** Looks at a name whose server sends replies of a seed, and compares what comes of it with the judge. */
