@@ -90,6 +90,9 @@ function judgeMessage(asked: Keyed, message: WireMessage): Verdict {
   const rcode = extendedRcode(message);
   if (rcode !== NOERROR && rcode !== NXDOMAIN) return none(`RCODE ${rcode}`);
   if ((flags & (AA | RA)) === 0) return none('it neither knows nor asks');
+  for (const record of message.answer) {
+    if (record.class === IN && [CNAME, DNAME].includes(record.type)) recordOf(message, record);
+  }
   const chain = followChain(asked, message);
   if (chain.why !== undefined) return none(chain.why, chain.aliases);
   const wanted = (record: WireRecord) => isOf(record, chain.end, asked.type);
@@ -109,21 +112,37 @@ function judgeAbsence(
   const { aliases } = chain;
   const nameExists = extendedRcode(message) === NOERROR;
   const { answer, authority, additional } = message;
-  if (answer.some((record) => !chain.records.has(record) && record.type !== RRSIG)) {
-    return { kind: 'incomplete', why: 'other records in the answer', aliases };
+  if (answer.some((record) => !chain.records.has(record) && !signs(record, chain))) {
+    return none('other records in the answer', aliases);
   }
   if ([...authority, ...additional].some(wanted)) return none('the records are elsewhere in it', aliases);
-  const proofs = authority.filter((record) => provesAbsence(record, chain.end, message));
-  if (proofs.length > 0) return { kind: 'evidence', nameExists, records: [], aliases };
+  const proofs = authority.filter((record) => isOfEnclosingZone(record, chain.end));
+  if (proofs.some((record) => isReadable(message, record))) {
+    return { kind: 'evidence', nameExists, records: [], aliases };
+  }
+  if (proofs.length > 0) return none('an SOA that is none');
   const isEmpty = answer.length === 0 && authority.length === 0;
   if (isEmpty && (message.flags & RA) !== 0) return { kind: 'bare', nameExists, aliases };
   return { kind: 'incomplete', why: `nothing proves that type ${type} has no records`, aliases };
 }
 
 /** The SOA of a zone that encloses the name (RFC 2308, section 2). */
-function provesAbsence(record: WireRecord, end: string, message: WireMessage): boolean {
-  if (record.type !== SOA || record.class !== IN) return false;
-  return selfAndAncestors(end).includes(record.owner) && recordOf(message, record).type === 'SOA';
+function isOfEnclosingZone(record: WireRecord, name: string): boolean {
+  return record.type === SOA && record.class === IN && selfAndAncestors(name).includes(record.owner);
+}
+
+function isReadable(message: WireMessage, record: WireRecord): boolean {
+  try {
+    return recordOf(message, record) !== undefined;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}
+
+/** The signatures of a chain; one without a chain would be of records that are not there. */
+function signs(record: WireRecord, { records }: FollowedChain): boolean {
+  return record.type === RRSIG && records.size > 0;
 }
 
 interface FollowedChain extends Chain {
@@ -144,7 +163,12 @@ function followChain(asked: Keyed, message: WireMessage): FollowedChain {
     const aliases = [...records].map((record) => recordOf(message, record));
     return { aliases, end, records, ...(why === undefined ? {} : { why }) };
   };
-  while (asked.type !== CNAME) {
+  if (asked.type === CNAME) {
+    // A CNAME may follow from a DNAME, which is shown beside it, and proves nothing without it.
+    const dnames = message.answer.filter((record) => record.type === DNAME && leadsOn(record, end));
+    return { ...done(), aliases: dnames.map((record) => recordOf(message, record)) };
+  }
+  for (;;) {
     if (seen.has(end)) return done('the chain is a loop');
     seen.add(end);
     const links = message.answer.filter((record) => leadsOn(record, end));
@@ -155,7 +179,6 @@ function followChain(asked: Keyed, message: WireMessage): FollowedChain {
     if (target === undefined) return done();
     end = target;
   }
-  return done();
 }
 
 function leadsOn(record: WireRecord, name: string): boolean {

@@ -27,6 +27,9 @@ export interface WireMessage {
   readonly additional: readonly WireRecord[];
 }
 
+/** The length of the header in octets. */
+const HEADER = 12;
+
 /** A message breaks RFC 1035: it ends too early or too late, or a name in it does not end. */
 export class WireError extends Error {}
 
@@ -36,8 +39,8 @@ export class WireError extends Error {}
  * @throws WireError where its octets are not exactly what its counts say.
  */
 export function readMessage(octets: Buffer): WireMessage {
-  if (octets.length < 12) throw new WireError('no header');
-  const reader = new Reader(octets, 12);
+  if (octets.length < HEADER) throw new WireError('no header');
+  const reader = new Reader(octets, HEADER);
   const count = (at: number) => Array.from({ length: octets.readUInt16BE(at) });
   const questions = count(4).map(() => ({
     name: reader.name(),
@@ -111,7 +114,7 @@ export class Reader {
       const length = this.#octets[at] ?? 0;
       if (length >= 0xc0) {
         const target = ((length & 0x3f) << 8) | (this.#octets[at + 1] ?? 0);
-        if (target >= place) throw new WireError('a pointer that does not lead back');
+        if (target < HEADER || target >= place) throw new WireError('a pointer that leads to no prior name');
         const [suffix] = this.#name(target, this.#octets.length);
         return [Buffer.concat([this.#octets.subarray(place, at), suffix]), at + 2];
       }

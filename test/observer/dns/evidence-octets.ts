@@ -15,6 +15,9 @@ import { nameOctets, uint16 } from '../../support/dns-octets.js';
 /** The octets after the id; the question is the one that was asked. */
 export type Shape = (question: TestQuestion) => Buffer;
 
+/** Shapes under titles that say what they are. */
+export type Shapes = readonly (readonly [title: string, shape: Shape])[];
+
 /** Octets from hexadecimal, with other octets between. */
 export function hex(texts: TemplateStringsArray, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat(

@@ -1,4 +1,5 @@
 import { type DnsRecord, parseDnsRecord } from '../../../src/model/dns-record.js';
+import { InvalidObservationError } from '../../../src/model/errors.js';
 import {
   type Reader,
   rdataReader,
@@ -20,7 +21,7 @@ const FIELDS: ReadonlyMap<number, readonly [type: string, read: (reader: Reader)
   [15, ['MX', (reader) => ({ pri: reader.uint16(), ...target(reader) })]],
   [16, ['TXT', (reader) => ({ entries: strings(reader) })]],
   [28, ['AAAA', (reader) => ({ ipv6: groups(reader.take(16)).join(':') })]],
-  [39, ['DNAME', (reader) => ({ data: `${nameText(reader.name())}` })]],
+  [39, ['DNAME', (reader) => ({ data: `${nameText(reader.name())}.`.replace('..', '.') })]],
   [257, ['CAA', caa]],
 ]);
 
@@ -35,7 +36,17 @@ export function recordOf(message: WireMessage, record: WireRecord): DnsRecord {
   const reader = rdataReader(message, record);
   const fields = read(reader);
   if (!reader.isAtEnd) throw new WireError('octets behind the rdata');
-  return parseDnsRecord({ host: nameText(record.owner), class: 'IN', type, ...fields });
+  return held({ host: nameText(record.owner), class: 'IN', type, ...fields });
+}
+
+/** DNS knows values that no history can hold, such as NUL in the value of a CAA. */
+function held(data: Fields): DnsRecord {
+  try {
+    return parseDnsRecord(data);
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw new WireError(error.message);
+    throw error;
+  }
 }
 
 /** A key of a name as text. */
@@ -59,9 +70,18 @@ function soa(reader: Reader): Fields {
 }
 
 function caa(reader: Reader): Fields {
-  const [flags, tag] = [reader.uint8(), reader.take(reader.uint8()).toString('latin1')];
-  if (!/^[a-z0-9]+$/i.test(tag)) throw new WireError('a tag without letters');
-  return { flags, tag, value: reader.rest().toString('latin1') };
+  const [flags, tag] = [reader.uint8(), reader.take(reader.uint8())];
+  if (tag.length === 0) throw new WireError('an empty tag');
+  return { flags, tag: plainText(tag), value: plainText(reader.rest()) };
+}
+
+/** What no text can hold, NUL and octets that are not ASCII, as `\DDD`. */
+function plainText(octets: Buffer): string {
+  const texts = [...octets].map((octet) => {
+    const isPlain = octet > 0 && octet < 0x80;
+    return isPlain ? String.fromCharCode(octet) : `\\${String(octet).padStart(3, '0')}`;
+  });
+  return texts.join('');
 }
 
 function strings(reader: Reader): string[] {

@@ -7,6 +7,7 @@ import { createRecorder, type Recorder } from '../../../src/recorder/recorder.js
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../../support/database.js';
 import { type Behaviour, changed, rcode, silence } from '../../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { CHAINS_WITHOUT_PROOF } from './evidence-chains.js';
 import {
   address,
   asked,
@@ -20,7 +21,7 @@ import {
   shaped,
   soa,
 } from './evidence-octets.js';
-import { CHAINS_WITHOUT_PROOF, PROVES_NOTHING } from './evidence-shapes.js';
+import { PROVES_NOTHING } from './evidence-shapes.js';
 
 // Documentation addresses: nothing connects to a site.
 const ZONE = `

@@ -1,0 +1,291 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Changes } from '../../../src/history/apply-observation.js';
+import {
+  beginRecording,
+  type Progress,
+  recordObservations,
+} from '../../../src/history/record-observations.js';
+import type { DnsRecord } from '../../../src/model/dns-record.js';
+import { createDnsClient, type DnsAnswer, type DnsClient } from '../../../src/observer/dns/client.js';
+import type { HttpClient } from '../../../src/observer/http/client.js';
+import { createDomainObserver } from '../../../src/observer/observe-domain.js';
+import type { TestQuestion } from '../../support/dns-behaviours.js';
+import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { judge, judgeReply, type Verdict } from './evidence-judge.js';
+import { ASKED, goodReply, makeReply, NAMES, seeded } from './evidence-replies.js';
+
+/** `npm test` sends some; EVIDENCE_REPLIES=100000 sends more. */
+const REPLIES = Number(process.env['EVIDENCE_REPLIES'] ?? 3000);
+const SEED = Number(process.env['EVIDENCE_SEED'] ?? Date.now() % 1_000_000);
+
+const TYPES = [...ASKED.keys()];
+const AT_ONCE = 24;
+
+/** In milliseconds. What is no reply is waited on for so long; a good one that comes later is asked for again. */
+const SHORT = 250;
+const PATIENT = 10_000;
+
+/** No site is looked at: the addresses in the replies may be anybody's. */
+const NO_SITE: HttpClient = {
+  observe: async () => ({ kind: 'failed', failure: { code: 'unreachable', message: 'no site' } }),
+  close: () => undefined,
+};
+
+const LATE: Verdict = { kind: 'none', why: 'the replies came too late', aliases: [] };
+
+const tally = {
+  ...{ replies: 0, questions: 0, evidence: 0, both: 0, neither: 0, clientOnly: 0, judgeOnly: 0 },
+  /** Rejected by the client, since a record that proves nothing is malformed; the judge reads only what proves. */
+  malformed: 0,
+  ...{ removed: 0, added: 0, aliases: 0 },
+};
+const findings: string[] = [];
+
+/** One server and its clients, which look at one name at a time. */
+class Desk {
+  readonly #server: DnsTestServer;
+  readonly #hasty: DnsClient;
+  readonly #patient: DnsClient;
+  /** What was sent to each question of the look in hand, but for replies with another id. */
+  readonly #sent = new Map<string, Buffer[]>();
+  /** Of the look in hand. */
+  #answers: ReadonlyMap<string, DnsAnswer> = new Map();
+  /** Undefined: all is well. */
+  #seed: number | undefined;
+  #time = 1_700_000_000_000_000n;
+
+  constructor(server: DnsTestServer) {
+    this.#server = server;
+    this.#hasty = createDnsClient({ servers: [server], timeout: SHORT, tries: 2, questionsPerServer: 100 });
+    this.#patient = createDnsClient({
+      servers: [server],
+      timeout: PATIENT,
+      tries: 2,
+      questionsPerServer: 100,
+    });
+    server.behave('*', (question) => ({ messages: [this.#reply(question)] }));
+  }
+
+  async close(): Promise<void> {
+    this.#hasty.close();
+    this.#patient.close();
+    await this.#server.close();
+  }
+
+  /** What is known of a name once it was looked at while all was well. */
+  async known(name: string): Promise<Progress> {
+    this.#seed = undefined;
+    const look = await this.#look(name, this.#patient);
+    if (look.observation === null) throw new Error('the good zone was not observed');
+    // Before every other look, whoever looks.
+    const observedAt = 1_600_000_000_000_000n;
+    return recordObservations(beginRecording(null, [{ ...look.observation, observedAt }]));
+  }
+
+  /** Looks at a name whose server sends replies of a seed, and compares what comes of it with the judge. */
+  async play(name: string, known: Progress, seed: number): Promise<void> {
+    this.#seed = seed;
+    this.#sent.clear();
+    const { observation } = await this.#look(name, this.#hasty);
+    const shown = new Set(TYPES.flatMap((type) => this.#shown(name, type)).map(key));
+    const verdicts = new Map<string, Verdict>();
+    for (const [type, answer] of this.#answers) {
+      const verdict = this.#verdict(name, type);
+      // On a busy machine a reply may come too late; then it is asked for again.
+      const isLate =
+        answer.kind === 'failed' && (verdict.kind === 'evidence' || answer.failure.code === 'timeout');
+      verdicts.set(type, isLate ? LATE : verdict);
+      if (isLate && verdict.kind === 'evidence') await this.#askAgain(name, type, seed);
+      else this.#compare(type, seed, answer, verdict);
+    }
+    if (observation === null) return;
+    const progress = recordObservations({ ...known, changes: [], outcomes: [], waiting: [observation] });
+    const look = `look ${seed}: ${name}`;
+    for (const changes of progress.changes) checkChanges(look, changes, verdicts, shown);
+    checkShown(look, progress, verdicts);
+  }
+
+  async #askAgain(name: string, type: string, seed: number): Promise<void> {
+    this.#sent.delete(type);
+    const answer = (await this.#patient.ask(name, [type])).get(type);
+    if (answer !== undefined) this.#compare(type, seed, answer, this.#verdict(name, type));
+  }
+
+  #look(name: string, client: DnsClient) {
+    // The answers as the client gives them: the observer joins their chains.
+    const ask: DnsClient['ask'] = async (...question) => {
+      this.#answers = await client.ask(...question);
+      return this.#answers;
+    };
+    const dns = { ...client, ask };
+    const now = () => {
+      this.#time += 1_000_000n;
+      return this.#time;
+    };
+    const options = {
+      dns,
+      http: NO_SITE,
+      types: TYPES,
+      ignoredHeaders: new Set<string>(),
+      now,
+      source: 'test',
+    };
+    return createDomainObserver(options).look(name);
+  }
+
+  /** The second reply to a question mostly is the first again, and sometimes another where the first proves nothing. */
+  #reply({ name, type, query }: TestQuestion): Buffer {
+    const number = query.type;
+    if (this.#seed === undefined) return goodReply(name, number, query.question, query.id);
+    const sent = this.#sent.get(type) ?? [];
+    this.#sent.set(type, sent);
+    const random = seeded(this.#seed * 512 + number);
+    const seeds = [random(2 ** 31), random(2 ** 31)];
+    const [first] = sent;
+    const mayDiffer = first !== undefined && judgeReply({ name, type: number }, first).kind !== 'evidence';
+    const seed = (mayDiffer && random(3) === 0 ? seeds[1] : seeds[0]) ?? 0;
+    const { octets, hasId } = makeReply(name, number, seed, query.question, query.id);
+    tally.replies += 1;
+    if (hasId) sent.push(octets);
+    return octets;
+  }
+
+  #verdict(name: string, type: string): Verdict {
+    return judge({ name, type: ASKED.get(type) ?? 0 }, this.#sent.get(type) ?? []);
+  }
+
+  /** All that any of the replies to a question shows. */
+  #shown(name: string, type: string): DnsRecord[] {
+    const question = { name, type: ASKED.get(type) ?? 0 };
+    return (this.#sent.get(type) ?? []).flatMap((reply) => shownBy(judgeReply(question, reply)));
+  }
+
+  #compare(type: string, seed: number, answer: DnsAnswer, verdict: Verdict): void {
+    tally.questions += 1;
+    tally.evidence += Number(verdict.kind === 'evidence');
+    const outcome = outcomeOf(answer, verdict);
+    tally[outcome] += 1;
+    const client = answer.kind === 'failed' ? answer.failure.message : textOf(answer.records);
+    const judged = verdict.kind === 'evidence' ? textOf(verdict.records) : 'why' in verdict && verdict.why;
+    const isFine =
+      ['neither', 'malformed'].includes(outcome) || (outcome === 'both' && agree(answer, verdict));
+    if (!isFine) this.#find(`client: ${client}; judge: ${judged}`, type, seed);
+  }
+
+  #find(what: string, type: string, seed: number): void {
+    const sent = (this.#sent.get(type) ?? []).map((octets) => octets.toString('hex'));
+    findings.push([what, type, `look ${seed}`, ...sent].join('\n'));
+  }
+}
+
+function outcomeOf(answer: DnsAnswer, { kind }: Verdict) {
+  if (answer.kind === 'answered') return kind === 'evidence' ? 'both' : 'clientOnly';
+  if (kind !== 'evidence') return 'neither';
+  return answer.failure.code === 'malformed' ? 'malformed' : 'judgeOnly';
+}
+
+function agree(answer: DnsAnswer, verdict: Verdict): boolean {
+  if (answer.kind === 'failed' || verdict.kind !== 'evidence') return false;
+  return answer.nameExists === verdict.nameExists && textOf(answer.records) === textOf(verdict.records);
+}
+
+const key = ({ host, type, rdata }: DnsRecord) => `${host} ${type} ${rdata}`;
+const textOf = (records: readonly DnsRecord[]) => [...new Set(records.map(key))].sort().join('; ');
+
+/** What a reply shows: what it proves, and the links of its chain. */
+function shownBy({ aliases, ...verdict }: Verdict): readonly DnsRecord[] {
+  return verdict.kind === 'evidence' ? [...aliases, ...verdict.records] : aliases;
+}
+
+const isLink = ({ type }: DnsRecord) => type === 'CNAME' || type === 'DNAME';
+
+/** Nothing is added that no reply shows, and nothing removed but by evidence. */
+function checkChanges(
+  look: string,
+  { added, removed }: Changes,
+  verdicts: ReadonlyMap<string, Verdict>,
+  shown: ReadonlySet<string>,
+) {
+  for (const { record } of added) {
+    tally.added += 1;
+    if (!shown.has(key(record))) findings.push(`${look} added ${key(record)}`);
+  }
+  for (const { record } of removed) {
+    tally.removed += 1;
+    const judged = [...verdicts].filter(([type]) => isLink(record) || type === record.type);
+    if (
+      !isProvedGone(
+        record,
+        judged.map(([, verdict]) => verdict),
+      )
+    ) {
+      findings.push(`${look} removed ${key(record)}`);
+    }
+  }
+}
+
+/** What a chain shows of an owner, complete or not, is all that it has: there is one link of each. */
+function isProvedGone(record: DnsRecord, verdicts: readonly Verdict[]): boolean {
+  const shown = verdicts.filter(({ kind }) => kind !== 'none').flatMap(shownBy);
+  if (shown.some((one) => key(one) === key(record))) return false;
+  const isReplaced =
+    isLink(record) && shown.some(({ host, type }) => host === record.host && type === record.type);
+  return isReplaced || verdicts.some(({ kind }) => kind === 'evidence');
+}
+
+/** The links of complete and of incomplete chains are present afterwards. */
+function checkShown(look: string, { holdings }: Progress, verdicts: ReadonlyMap<string, Verdict>) {
+  for (const [type, { kind, aliases }] of verdicts) {
+    if (kind === 'none') continue;
+    for (const link of aliases) {
+      tally.aliases += 1;
+      const present = holdings?.records.get(link.type)?.some(({ record }) => key(record) === key(link));
+      if (present !== true) findings.push(`${look} does not show ${key(link)} of its ${kind} ${type}`);
+    }
+  }
+}
+
+function report(): string {
+  const kinds = new Map<string, number>();
+  for (const finding of findings) {
+    const kind = finding.replace(/^look \d+: /, '').split('\n')[0] ?? '';
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  return [
+    `seed ${SEED} (set EVIDENCE_SEED to repeat): ${tally.replies} replies to ${tally.questions} questions`,
+    `judged evidence: ${tally.evidence}, taken by both: ${tally.both}, by neither: ${tally.neither}`,
+    `taken by the client only: ${tally.clientOnly}, by the judge only: ${tally.judgeOnly}, but for what is malformed: ${tally.malformed}`,
+    `records removed: ${tally.removed}, added: ${tally.added}; links of chains shown: ${tally.aliases}`,
+    ...[...kinds].map(([kind, count]) => `${count} times ${kind}`).slice(0, 30),
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+test(
+  'replies that are nearly right remove nothing, unless a plain judge says that they prove it, and add nothing that it does not see',
+  async () => {
+    const desks = await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => new Desk(await startDnsServer())),
+    );
+    onTestFinished(() => Promise.all(desks.map((desk) => desk.close())).then(() => undefined));
+    const [first] = desks;
+    const known = await Promise.all(NAMES.map(async (name) => [name, await first?.known(name)] as const));
+    let look = SEED * 1000;
+    let isOver = false;
+    onTestFinished(() => {
+      isOver = true;
+    });
+    const play = async (desk: Desk) => {
+      while (tally.replies < REPLIES && !isOver) {
+        look += 1;
+        const [name, progress] = known[look % known.length] ?? [];
+        if (name !== undefined && progress !== undefined) await desk.play(name, progress, look);
+      }
+    };
+    await Promise.all(desks.map(play));
+    process.stdout.write(report());
+    expect(findings.slice(0, 5)).toEqual([]);
+  },
+  60_000 + REPLIES * 20,
+);
