@@ -98,20 +98,6 @@ export class MessageReader {
     return name;
   }
 
-  /** Passes over a name without looking at what a pointer leads to. */
-  skipName(): void {
-    for (;;) {
-      const length = this.uint8();
-      if (length === 0) return;
-      if (length >= POINTER) {
-        this.#take(1);
-        return;
-      }
-      if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
-      this.#take(length);
-    }
-  }
-
   #take(length: number): number {
     const start = this.#position;
     if (length > this.#end - start) throw new MalformedMessageError('it ends too early');

@@ -51,10 +51,13 @@ function stepFrom(
   const cnames = aliases.filter(({ type, owner }) => type === 'CNAME' && owner === name);
   const [dname] = dnames;
   const [cname] = cnames;
-  if (differ(dnames)) return undefined;
+  const substitute = dname && substituted(name, dname);
+  // A CNAME below a DNAME is the one that follows from it (RFC 6672, section 2.4): any other contradicts it.
+  const contradicts = cname !== undefined && substitute !== undefined && cname.target !== substitute;
+  if (differ(dnames) || contradicts) return undefined;
   const links = dname === undefined ? [] : [dname];
-  if (cname === undefined) return { links, next: dname && substituted(name, dname) };
   if (stopsAtCname) return { links, next: undefined };
+  if (cname === undefined) return { links, next: substitute };
   return differ(cnames) ? undefined : { links: [...links, cname], next: cname.target };
 }
 

@@ -37,12 +37,12 @@ const CNAME = 5;
 const SOA = 6;
 const DNAME = 39;
 const OPT = 41;
+const DS = 43;
 const RRSIG = 46;
 
-/** A resource record, of which nothing is decoded that is not needed. */
+/** A resource record. Its rdata is decoded where it is needed. */
 interface ResourceRecord {
-  /** A reader at the owner name. */
-  readonly owner: MessageReader;
+  readonly owner: string;
   readonly type: number;
   readonly class: number;
   readonly ttl: number;
@@ -114,17 +114,18 @@ function readSections(question: Question, header: Header, message: Buffer): Sect
 function readRecords(reader: MessageReader, count: number): ResourceRecord[] {
   const records: ResourceRecord[] = [];
   for (let at = 0; at < count; at += 1) {
-    const owner = reader.fork();
-    reader.skipName();
+    // A name that cannot be read may be that of a record that contradicts the answer.
+    const owner = reader.name();
     const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
     records.push({ owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) });
   }
   return records;
 }
 
-/** The first octet of an OPT record's TTL extends the RCODE of the header. */
+/** The first octet of the OPT record's TTL extends the RCODE of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
 function extendedRcode({ rcode }: Header, { additional }: Sections): number {
-  const opt = additional.find(({ type }) => type === OPT);
+  const [opt, ...others] = additional.filter(({ type }) => type === OPT);
+  if (others.length > 0) throw new MalformedMessageError('more than one OPT record');
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
@@ -132,22 +133,14 @@ function extendedRcode({ rcode }: Header, { additional }: Sections): number {
 function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
   if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
   const target = rdata.fork();
-  const alias = {
-    owner: nameAt(owner),
-    type: type === CNAME ? 'CNAME' : 'DNAME',
-    target: target.name(),
-  } as const;
+  const alias: Alias = { owner, type: type === CNAME ? 'CNAME' : 'DNAME', target: target.name() };
   if (!target.isAtEnd)
     throw new MalformedMessageError(`octets after the data of a record of type ${alias.type}`);
   return [alias];
 }
 
-function nameAt(reader: MessageReader): string {
-  return reader.fork().name();
-}
-
 function isOf(record: ResourceRecord, type: number, owner: string): boolean {
-  return record.type === type && record.class === CLASS_IN && nameAt(record.owner) === owner;
+  return record.type === type && record.class === CLASS_IN && record.owner === owner;
 }
 
 function readPositive(
@@ -176,7 +169,10 @@ function readNegative(asked: number, header: Header, chain: Chain, sections: Sec
   if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
     return noEvidence('unproven', 'sends the records asked for outside its answer');
   }
-  if (authority.some((record) => isEnclosingSoa(record, chain.end))) {
+  if (asked === CNAME && chain.links.length > 0) {
+    return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it', chain);
+  }
+  if (authority.some((record) => isProof(record, asked, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
   }
   if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
@@ -195,12 +191,14 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
   );
 }
 
-/** The SOA that proves a negative answer: of the zone that the name is in, or of one above it. */
-function isEnclosingSoa({ type, class: dnsClass, owner, rdata }: ResourceRecord, name: string): boolean {
+/**
+ * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
+ * records stand above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
+ */
+function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, asked: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
   readRdata('SOA', rdata.fork());
-  const zone = nameAt(owner);
-  return zone === name || isBelow(name, zone);
+  return isBelow(name, zone) || (zone === name && asked !== DS);
 }
 
 function aliasRecords({ links }: Chain): readonly DnsRecord[] {

@@ -388,11 +388,14 @@ describe('records of the name asked, or of the end of its chain, are taken', () 
 
   test('an incomplete chain shows its CNAMEs and DNAMEs, and leaves the addresses as they are', async () => {
     const away = shaped(
-      reply(hex`8500 0001 0002 0000 0000`, (q) => cname(q.name, 'b.test'), dname('test', 'away.invalid')),
+      reply(hex`8500 0001 0002 0000 0000`, (q) => cname(q.name, 'a.b.test'), dname('b.test', 'away.invalid')),
     );
     const { removed, added } = await seen(away, ['A', 'AAAA']);
     expect(removed).toEqual([]);
-    for (const domain of NAMES) expect(added).toContain(of(domain, domain, 'CNAME {"target":"b.test"}'));
+    for (const domain of NAMES) {
+      expect(added).toContain(of(domain, domain, 'CNAME {"target":"a.b.test"}'));
+      expect(added).toContain(of(domain, 'b.test', 'DNAME {"data":"away.invalid."}'));
+    }
   });
 
   test('the last of a chain that the good zone has is under its own owner', async () => {
