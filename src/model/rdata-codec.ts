@@ -9,8 +9,8 @@ import type { MessageReader } from './message-reader.js';
 import { quoted } from './quoted.js';
 
 /**
- * One field of rdata, or several that hang together, in both forms. `read` is the strict side: what
- * `write` gives is read again before it is believed.
+ * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
+ * what `write` gives.
  */
 export interface RdataCodec {
   /**

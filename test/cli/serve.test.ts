@@ -427,7 +427,7 @@ describe('dms migrate', SLOW, () => {
     expect(first.stdout).toMatch(/^(applied \S+\n)+$/);
     expect(await runDms(['migrate'], environment)).toMatchObject({
       code: 0,
-      stdout: 'The schema is up to date.\n',
+      stdout: 'The database is up to date.\n',
       stderr: '',
     });
   });

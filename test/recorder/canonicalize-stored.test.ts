@@ -151,18 +151,48 @@ describe('what earlier versions stored', () => {
     expect(await only()).toEqual(before);
   });
 
+  const numbered = (at: number, domain: number, data: string): Observation => {
+    const name = `d${domain}.example`;
+    return { ...look(at, [stored('DNSKEY', { data }, name)]), domain: name };
+  };
+  const domains = Array.from({ length: 250 }, (_, domain) => domain);
+  const rewritten = async (): Promise<number> => {
+    const { rows } = await database.pool.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM dns_record WHERE rdata::text LIKE $1',
+      [`%${KEY}%`],
+    );
+    return rows[0]?.n ?? 0;
+  };
+
+  test('what ends in the midst of it leaves whole domains, and goes on when it is run again', async () => {
+    await recorder.record(domains.map((domain) => numbered(1, domain, '257 3 8 AwEA aagA')));
+    await database.pool.query(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the end'; END $$",
+    );
+    await database.pool.query(
+      `CREATE TRIGGER ending BEFORE DELETE ON dns_record FOR EACH ROW
+         WHEN (OLD.domain = 'd240.example') EXECUTE FUNCTION fail()`,
+    );
+    await expect(canonicalizeStored(database.pool)).rejects.toThrow('the end');
+    await database.pool.query('DROP TRIGGER ending ON dns_record');
+    await database.pool.query('DROP FUNCTION fail()');
+    expect(await rewritten()).toBe(100);
+    expect(await canonicalizeStored(database.pool)).toBe(
+      'The records of 150 domains were rewritten in their canonical text.',
+    );
+    expect(await rewritten()).toBe(250);
+    expect(await violations()).toEqual([]);
+  });
+
   test('many domains are rewritten beside a writer, twice at once', async () => {
-    const of = (at: number, domain: number, data: string): Observation => {
-      const name = `d${domain}.example`;
-      return { ...look(at, [stored('DNSKEY', { data }, name)]), domain: name };
-    };
-    const domains = Array.from({ length: 250 }, (_, domain) => domain);
-    await recorder.record(domains.map((domain) => of(1, domain, `257 3 8 AwEA ${'aagA'}`)));
+    await recorder.record(domains.map((domain) => numbered(1, domain, '257 3 8 AwEA aagA')));
     const writing = domains.filter((domain) => domain % 5 === 0);
     await Promise.all([
       canonicalizeStored(database.pool),
       canonicalizeStored(database.pool),
-      ...[2, 3, 4].map((at) => recorder.record(writing.map((domain) => of(at, domain, `257 3 8 ${KEY}`)))),
+      ...[2, 3, 4].map((at) =>
+        recorder.record(writing.map((domain) => numbered(at, domain, `257 3 8 ${KEY}`))),
+      ),
     ]);
     await canonicalizeStored(database.pool);
     expect(await violations()).toEqual([]);

@@ -1,3 +1,7 @@
+import fc from 'fast-check';
+import { MasterText } from '../../src/model/master-text.js';
+import { rdataOctets } from '../../src/model/rdata-text.js';
+
 /**
  * Rdata of every type without fields of its own that has a presentation: the type, a spelling that master
  * files may have (most of them the examples of the types' RFCs), and the canonical text, which is what dig
@@ -176,3 +180,18 @@ export const RDATA_EXAMPLES: readonly (readonly [type: string, written: string, 
   ['SPF', 'v=spf1 -all', '"v=spf1" "-all"'],
   ['LOC', '52 22 23 N 4 53 32 E -2.00m 0.00m', '52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m'],
 ];
+
+/** A type, and octets near those of an example of it: some replaced, cut off or added. */
+export const octetsNearExamples: fc.Arbitrary<[type: string, octets: Buffer]> = fc
+  .constantFrom(...RDATA_EXAMPLES)
+  .chain(([type, written]) => {
+    const valid = rdataOctets(type, new MasterText(written));
+    const change = fc.tuple(fc.nat({ max: valid.length }), fc.nat({ max: 255 }));
+    return fc
+      .tuple(fc.array(change, { maxLength: 3 }), fc.nat({ max: 2 }), fc.uint8Array({ maxLength: 2 }))
+      .map(([changes, cut, added]): [string, Buffer] => {
+        const octets = Buffer.from(valid.subarray(0, Math.max(valid.length - cut, 0)));
+        for (const [at, octet] of changes) if (at < octets.length) octets[at] = octet;
+        return [type, Buffer.concat([octets, added])];
+      });
+  });

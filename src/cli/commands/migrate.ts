@@ -4,12 +4,12 @@ import { migrate } from '../../database/migrate.js';
 import { DATA_STEPS } from '../../recorder/canonicalize-stored.js';
 import type { CommandContext } from '../command-context.js';
 
-/** `dms migrate`: brings the database's schema up to date. */
+/** `dms migrate`: brings the database up to date. */
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
-    .summary("bring the database's schema up to date")
+    .summary('bring the database up to date')
     .description(
-      "Brings the database's schema up to date. The other commands do it too; this one does nothing else.",
+      'Brings the database up to date: its schema, and the text of stored records, which is no change in a history. The other commands do it too; this one does nothing else.',
     )
     .action(() => runMigrate(context));
 }
@@ -20,7 +20,7 @@ async function runMigrate(context: CommandContext): Promise<void> {
     const { applied, reports } = await migrate(database.pool, DATA_STEPS);
     for (const name of applied) context.stdout.write(`applied ${name}\n`);
     for (const report of reports) context.stdout.write(`${report}\n`);
-    if (applied.length === 0) context.stdout.write('The schema is up to date.\n');
+    if (applied.length === 0) context.stdout.write('The database is up to date.\n');
   } finally {
     await database.close();
   }

@@ -41,5 +41,7 @@ export const RDATA_FIELD_TEXTS: Readonly<Record<string, Readonly<Record<string, 
     replacement: `The next name to look up, ${TARGET}`,
   },
   HINFO: { cpu: 'The kind of CPU.', os: 'The operating system.' },
-  OTHER: { data: "The record's data in the presentation of zone files (RFC 1035, section 5; RFC 3597)." },
+  OTHER: {
+    data: "The record's data as dig prints it, with lower-case names and nothing split (RFC 1035, section 5; RFC 3597).",
+  },
 };
