@@ -1,5 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { type ObservationLimits, requireWithinLimits } from '../model/observation-limits.js';
 import { parseDmsLine } from './dms.js';
 import { createHttpxParser } from './httpx.js';
 import type { ParseLine } from './import-lines.js';
@@ -15,6 +16,8 @@ export interface FormatOptions {
   readonly now: () => Instant;
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
   readonly ignoredHeaders: ReadonlySet<string>;
+  /** What a line may hold. */
+  readonly limits: ObservationLimits;
   /** Told of the format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
@@ -25,17 +28,14 @@ export interface FormatOptions {
  * @param format `auto`: its first line that has the keys of a format tells; lines before that are refused.
  */
 export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
-  const { now, ignoredHeaders } = options;
-  switch (format) {
-    case 'auto':
-      return createDetectingParser(options);
-    case 'dms':
-      return (text) => [parseDmsLine(text, now())];
-    case 'httpx': {
-      const parse = createHttpxParser(ignoredHeaders);
-      return (text) => [parse(text, now())];
-    }
-  }
+  if (format === 'auto') return createDetectingParser(options);
+  const { now, ignoredHeaders, limits } = options;
+  const parse = format === 'dms' ? parseDmsLine : createHttpxParser(ignoredHeaders);
+  return (text) => {
+    const observation = parse(text, now());
+    requireWithinLimits(observation, limits);
+    return [observation];
+  };
 }
 
 function createDetectingParser(options: FormatOptions): ParseLine {

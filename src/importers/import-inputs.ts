@@ -14,6 +14,8 @@ export interface InputOptions {
   /** Told of each line that is refused, of which input it is, and why. */
   readonly onRefused: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
+  /** In bytes: a longer line is rejected. */
+  readonly longestLine: number;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
   /** Stops the import: what was read is recorded, and nothing more is read. */
@@ -47,9 +49,9 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
 }
 
 function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, signal } = options;
+  const { sort, signal, longestLine } = options;
   const parse = options.createParser();
-  const lines = untilAborted(readLines(input.bytes), signal);
+  const lines = untilAborted(readLines(input.bytes, longestLine), signal);
   return importLines(sort ? sortLines(lines, { timeOf: timeOf(parse), signal }) : lines, {
     ...options,
     parse,

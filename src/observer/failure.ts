@@ -25,7 +25,9 @@ export type DnsFailureCode =
   /** The answer does not fit into a message over TCP. */
   | 'truncated'
   /** A server that does not resolve points to others (RFC 2308, section 2.2). */
-  | 'referral';
+  | 'referral'
+  /** More records than an observation may hold. */
+  | 'too-many';
 
 /** Why HTTP was not observed. */
 export type HttpFailureCode =
@@ -42,7 +44,7 @@ export type HttpFailureCode =
   | 'tls'
   /** What came is no HTTP response (RFC 9112). */
   | 'malformed'
-  /** The head is larger than we take, or it has too many fields or interim responses. */
+  /** The head is larger than we take, it has too many fields or interim responses, or a value is too long. */
   | 'too-large';
 
 /** A failure with what a person wants to know of it: one phrase, such as `SERVFAIL from 192.0.2.53:53`. */

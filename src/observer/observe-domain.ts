@@ -1,10 +1,11 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
+import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation-limits.js';
 import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
-import type { Failure } from './failure.js';
+import type { Failure, FailureCode } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
 
 /** What one look at a domain has shown. */
@@ -34,6 +35,8 @@ export interface DomainObserverOptions {
   readonly types: readonly string[];
   /** The header field names that `http` leaves out. */
   readonly ignoredHeaders: ReadonlySet<string>;
+  /** What one observation may hold: a part with more has failed, and the others go on. */
+  readonly limits: ObservationLimits;
   /** The wall clock. */
   readonly now: () => Instant;
   /** Who observes. */
@@ -66,12 +69,32 @@ function withReason<Answer extends DnsAnswer | HttpAnswer>(
   return cut ? { kind: 'failed', failure: NO_TURN } : answer;
 }
 
+function tooMuch(code: FailureCode, message: string): { readonly kind: 'failed'; readonly failure: Failure } {
+  return { kind: 'failed', failure: { code, message } };
+}
+
+function requireFewRecords(type: string, answer: DnsAnswer, limits: ObservationLimits): DnsAnswer {
+  if (answer.kind === 'failed') return answer;
+  const excess = excessOfRecords(type, answer.records.length, limits);
+  return excess === null ? answer : tooMuch('too-many', excess);
+}
+
+function requireModestHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
+  if (answer.kind === 'failed') return answer;
+  const excess = excessOfHeaders(answer.headers, limits);
+  return excess === null ? answer : tooMuch('too-large', excess);
+}
+
 async function look(options: DomainObserverOptions, domain: string, signal?: AbortSignal): Promise<Look> {
   const observedAt = options.now();
   const began = performance.now();
+  const { limits } = options;
   const answers = await options.dns.ask(domain, options.types, signal);
-  const dns = new Map([...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const));
-  const http = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
+  const dns = new Map(
+    [...answers].map(([type, answer]) => [type, requireFewRecords(type, withReason(answer, signal), limits)]),
+  );
+  const site = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
+  const http = requireModestHeaders(site, limits);
   const duration = performance.now() - began;
   return {
     domain,
