@@ -3,6 +3,7 @@ import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordStay } from '../history/state.js';
 import type { Instant } from '../model/instant.js';
 import { type DomainRow, storedTypes } from './domain-row.js';
+import { octetsAdded } from './history-octets.js';
 
 /** What is to be written of one domain. */
 export interface DomainChanges {
@@ -54,13 +55,13 @@ async function insertDomainRows(
     return [];
   }
   const { rows } = await client.query<{ name: string }>(
-    `INSERT INTO domain (${STATE_COLUMNS}, recorded_at)
+    `INSERT INTO domain (${STATE_COLUMNS}, recorded_at, history_octets)
      SELECT name, version, created, last_update, last_change, dns_first, dns_latest,
-            dns_types::jsonb, http_first, http_latest, http_digest, $12::bigint
-       FROM unnest(${STATE_ARRAYS}) AS new (${STATE_COLUMNS})
+            dns_types::jsonb, http_first, http_latest, http_digest, $12::bigint, octets
+       FROM unnest(${STATE_ARRAYS}, $13::bigint[]) AS new (${STATE_COLUMNS}, octets)
      ON CONFLICT (name) DO NOTHING
      RETURNING name`,
-    [...stateColumns(domains), recordedAt],
+    [...stateColumns(domains), recordedAt, domains.map(({ changes }) => octetsAdded(changes))],
   );
   return rows.map(({ name }) => name);
 }
@@ -79,11 +80,17 @@ async function updateDomainRows(
             last_change = new.last_change, dns_first = new.dns_first, dns_latest = new.dns_latest,
             dns_types = COALESCE(new.dns_types::jsonb, d.dns_types),
             http_first = new.http_first, http_latest = new.http_latest, http_digest = new.http_digest,
-            recorded_at = $13
-       FROM unnest(${STATE_ARRAYS}, $12::bigint[]) AS new (${STATE_COLUMNS}, version_before)
+            recorded_at = $13, history_octets = d.history_octets + new.octets
+       FROM unnest(${STATE_ARRAYS}, $12::bigint[], $14::bigint[])
+         AS new (${STATE_COLUMNS}, version_before, octets)
       WHERE d.name = new.name AND d.version = new.version_before
       RETURNING d.name`,
-    [...stateColumns(domains), domains.map(({ before }) => before?.version), recordedAt],
+    [
+      ...stateColumns(domains),
+      domains.map(({ before }) => before?.version),
+      recordedAt,
+      domains.map(({ changes }) => octetsAdded(changes)),
+    ],
   );
   return rows.map(({ name }) => name);
 }
