@@ -176,6 +176,28 @@ describe('dms import', () => {
     }
   });
 
+  test.each([
+    [
+      ['--format', 'httpx'],
+      gzipSync('<!DOCTYPE html>\n'.repeat(3)),
+      /^dms: .+ is HTML or XML, and nothing of it is/,
+    ],
+    [
+      ['--sort'],
+      '{"rrname":"a.example","rrtype":"A"}\n'.repeat(3),
+      /^dms: .+ has lines of passive DNS \(COF\), which/,
+    ],
+  ])(
+    'a file of another tool ends with one line that says so, without a summary, %j',
+    async (options, bytes, reason) => {
+      const foreign = await file('foreign', bytes);
+      const { code, stdout, stderr } = await dms(['import', ...options, foreign]);
+      expect([code, stdout, await stored()]).toEqual([1, '', []]);
+      expect(stderr).toMatch(reason);
+      expect(stderr).toMatch(/^[^\n]+\n$/);
+    },
+  );
+
   test('an import that fails after its first lines sums them up, and says that they stay', async () => {
     const plain = await file('before-missing.ndjson', `${FIRST}\n`);
     const result = await dms(['import', plain, join(folder, 'missing')]);

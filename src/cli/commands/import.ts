@@ -96,8 +96,13 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     const end = await importInputs(progress.inputs(run.files, context.stdin), {
       ...run,
       longestLine: run.limits.line,
-      createParser: () =>
-        createParser(run.format, { ...run, now: context.now, onDetected: (format) => detected.add(format) }),
+      createParser: ({ name }) =>
+        createParser(run.format, {
+          ...run,
+          name,
+          now: context.now,
+          onDetected: (format) => detected.add(format),
+        }),
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));
