@@ -1,11 +1,11 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
+import { makeSortFolder } from './sort-folder.js';
 
 /** A line with what it is sorted by. */
 interface TimedLine {
@@ -34,13 +34,13 @@ const LONG_AGO: Instant = -(10n ** 18n);
  * Gives lines in the order of their times; lines of the same time stay in the order they came in.
  *
  * The memory it takes does not grow with the input: sorted runs go to files in a temporary folder,
- * which it removes, and are merged from there.
+ * which it removes, as it does what a killed process has left of its own, and are merged from there.
  */
 export async function* sortLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: SortOptions,
 ): AsyncGenerator<readonly Line[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
+  const folder = await makeSortFolder();
   try {
     const files = new RunFiles(folder);
     const last = await writeRuns(chunks, options, files);
