@@ -12,6 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { observing, watch } from './observe/watch.js';
 import { memoryNow, peakMemory, startServer } from './processes.js';
 import { processorTime } from './read/processor-time.js';
 import { printTable, whole } from './report.js';
@@ -19,8 +20,6 @@ import { createScratchDatabase } from './scratch-database.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/dms.js', import.meta.url));
 const SERVERS = fileURLToPath(new URL('./observe/servers.js', import.meta.url));
-/** A port where nobody listens: that of HTTPS, so that each domain is observed by plain HTTP. */
-const REFUSING_PORT = '1';
 
 const { values: options } = parseArgs({
   options: {
@@ -48,7 +47,8 @@ async function main(server) {
   const servers = await startServer([SERVERS], {}, join(folder, 'servers.log'));
   try {
     await client.connect();
-    await watch(database.url);
+    const names = Array.from({ length: domains }, (_, number) => `d${number}.example`);
+    await watch(PROGRAM, { DATABASE_URL: database.url }, names, '7d');
     const worker = startWorker(database.url, new URL(servers.url).port);
     try {
       await report(client, worker);
@@ -63,18 +63,6 @@ async function main(server) {
   }
 }
 
-/** @param {string} databaseUrl */
-async function watch(databaseUrl) {
-  const child = spawn(process.execPath, [PROGRAM, 'watch', 'add', '--from-file', '-', '--every', '7d'], {
-    env: { ...process.env, DATABASE_URL: databaseUrl },
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
-  for (let number = 0; number < domains; number += 1) child.stdin.write(`d${number}.example\n`);
-  child.stdin.end();
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error('dms watch add failed');
-}
-
 /**
  * @param {string} databaseUrl
  * @param {string} port of both servers
@@ -84,10 +72,7 @@ function startWorker(databaseUrl, port) {
     env: {
       ...process.env,
       DATABASE_URL: databaseUrl,
-      DNS_SERVERS: `127.0.0.1:${port}`,
-      OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: REFUSING_PORT,
-      OBSERVE_HTTP_PORT: port,
+      ...observing(port),
       OBSERVE_CONCURRENCY: options.concurrency,
       OBSERVE_CONNECTIONS_PER_ADDRESS: '10000',
     },

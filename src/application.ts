@@ -11,6 +11,7 @@ import type { Instant } from './model/instant.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { startOperating } from './operating.js';
+import { DATA_STEPS } from './recorder/canonicalize-stored.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
 
@@ -61,7 +62,7 @@ export async function startApplication(
   const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
   try {
-    await migrate(database.pool);
+    await migrate(database.pool, DATA_STEPS);
     const sampleDomains = database.unfilled && settings.samples ? await recordInto(database) : 0;
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();

@@ -4,6 +4,7 @@ import { parseDnsServers } from './config/parse-observe.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { OperationError } from './model/errors.js';
+import { alwaysIgnoring } from './model/ignored-headers.js';
 import type { Instant } from './model/instant.js';
 import { createDnsClient } from './observer/dns/client.js';
 import { createHttpClient } from './observer/http/client.js';
@@ -35,16 +36,17 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
     tries: observe.dnsTries,
     questionsPerServer: observe.questionsPerResolver,
   });
+  const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
   const http = createHttpClient({
     httpsPort: observe.httpsPort,
     httpPort: observe.httpPort,
     deadline: observe.httpTimeout,
     userAgent: observe.userAgent,
-    ignoredHeaders: observe.ignoredHeaders,
+    ignoredHeaders,
     allowPrivate: observe.allowPrivate,
     connectionsPerAddress: observe.connectionsPerAddress,
   });
-  const { dnsTypes: types, ignoredHeaders, source } = observe;
+  const { dnsTypes: types, source } = observe;
   return createDomainObserver({ dns, http, types, ignoredHeaders, limits, now, source });
 }
 
@@ -74,7 +76,7 @@ export function startObserving(
   { registry, tracing }: ObservingTelemetry,
 ): Observing {
   const observer = createObserver(settings, now);
-  const recorder = createRecorder(database.pool, { now });
+  const recorder = createRecorder(database.pool, { now, httpsGrace: settings.observe.httpsGrace });
   const worker = startWorker({
     pool: database.pool,
     observer: tracing === null ? observer : tracedObserver(observer, tracing),
@@ -97,8 +99,8 @@ export function startObserving(
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
   return {
     ...observer,
-    look: (domain, signal) =>
-      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, signal)),
+    look: (domain, ...how) =>
+      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, ...how)),
   };
 }
 

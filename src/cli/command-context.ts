@@ -3,6 +3,7 @@ import { type Database, openDatabase } from '../database/client.js';
 import { migrate } from '../database/migrate.js';
 import { PublicError, UsageError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { DATA_STEPS } from '../recorder/canonicalize-stored.js';
 
 /** What the process gives to its commands. */
 export interface Process {
@@ -47,7 +48,7 @@ export function createCommandContext(parent: Process): CommandContext {
       const making = options.mayCreate === false ? 'none' : 'empty';
       const database = await openDatabase({ ...parent.settings(), making });
       try {
-        await migrate(database.pool);
+        await migrate(database.pool, DATA_STEPS);
         return database;
       } catch (error) {
         await database.close();

@@ -70,6 +70,16 @@ export function parseLease(name: string, value: string): number {
   throw badSetting(name, value, 'write a time from 5s to 1h, such as 2m');
 }
 
+const LONGEST_GRACE = 365n * 86_400_000_000n;
+
+/** A time as a duration, in microseconds; `off` or `0s`: none. @throws UsageError for more than a year. */
+export function parseGrace(name: string, value: string): bigint {
+  if (value === 'off' || value === '0s') return 0n;
+  const duration = durationOf(value);
+  if (duration !== undefined && duration <= LONGEST_GRACE) return duration;
+  throw badSetting(name, value, 'write a time up to 365d, such as 12h or 1d, or off');
+}
+
 /** RFC 9110, section 5.6.2. */
 const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 

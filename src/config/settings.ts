@@ -101,7 +101,7 @@ export interface TelemetrySettings {
   readonly traces: boolean;
 }
 
-/** How domains are observed. Durations are milliseconds. */
+/** How domains are observed. Durations are milliseconds unless said otherwise. */
 export interface ObserveSettings {
   /** The resolvers to ask, in order of preference; none: those of the system. */
   readonly dnsServers: readonly { readonly address: string; readonly port: number }[];
@@ -114,6 +114,11 @@ export interface ObserveSettings {
   readonly httpPort: number;
   /** How long the observation of a site may take in all. */
   readonly httpTimeout: number;
+  /**
+   * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
+   * always do.
+   */
+  readonly httpsGrace: bigint;
   readonly userAgent: string;
   /** Who observes, as recorded observations tell. */
   readonly source: string;

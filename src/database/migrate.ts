@@ -15,26 +15,56 @@ const CREATE_MIGRATION_TABLE = `
   )`;
 
 /**
- * Brings the schema of the database up to date: applies all pending migrations in one transaction, or
- * none. Any number of processes may do it at once; a database that is up to date costs two queries and
- * no lock.
+ * What migrations do to the rows besides their SQL, by the names of the migrations: each gives a line about
+ * it, or null. It runs outside of any transaction, may be killed and run again, and may run twice at once.
+ */
+export type MigrationSteps = ReadonlyMap<string, (pool: pg.Pool) => Promise<string | null>>;
+
+/**
+ * Brings the database up to date: applies all pending migrations in one transaction, or none. One with a
+ * step waits until its step has ended, and what follows it is a transaction of its own. Any number of
+ * processes may do it at once; a database that is up to date costs two queries and no lock.
  *
  * @param directory of the migrations; absent: the program's own.
- * @returns the names of the migrations that this call has applied.
+ * @returns the names of the migrations that this call has applied, and what their steps say.
  * @throws OperationError where the database is newer than the program or half migrated, and where a
  *   migration fails.
  */
-export async function migrate(pool: pg.Pool, directory?: URL): Promise<{ applied: string[] }> {
+export async function migrate(
+  pool: pg.Pool,
+  steps: MigrationSteps,
+  directory?: URL,
+): Promise<{ applied: string[]; reports: string[] }> {
   const migrations = await readMigrations(directory);
-  if (await isUpToDate(pool, migrations)) return { applied: [] };
+  const [applied, reports]: [string[], string[]] = [[], []];
+  if (await isUpToDate(pool, migrations)) return { applied, reports };
+  const done = new Set<string>();
+  for (;;) {
+    const found = await applyUntil(pool, migrations, ({ name }) => steps.has(name) && !done.has(name));
+    applied.push(...found.applied);
+    if (found.waiting === undefined) return { applied, reports };
+    const report = await steps.get(found.waiting)?.(pool);
+    if (typeof report === 'string') reports.push(report);
+    done.add(found.waiting);
+  }
+}
+
+/** Applies what is pending up to a migration that has to wait for its step. */
+function applyUntil(
+  pool: pg.Pool,
+  migrations: readonly Migration[],
+  waits: (migration: Migration) => boolean,
+): Promise<{ applied: string[]; waiting: string | undefined }> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
     const pending = pendingMigrations(migrations, await readSchemaState(client));
-    if (pending.length > 0) await run(client, CREATE_MIGRATION_TABLE, `The table ${MIGRATION_TABLE}`);
-    for (const migration of pending) {
+    const waiting = pending.find(waits);
+    const ready = waiting === undefined ? pending : pending.slice(0, pending.indexOf(waiting));
+    if (ready.length > 0) await run(client, CREATE_MIGRATION_TABLE, `The table ${MIGRATION_TABLE}`);
+    for (const migration of ready) {
       await apply(client, migration);
     }
-    return { applied: pending.map(({ name }) => name) };
+    return { applied: ready.map(({ name }) => name), waiting: waiting?.name };
   });
 }
 

@@ -3,11 +3,21 @@ import type { Observation } from '../model/observation.js';
 import type { ActingParts, ActingType } from './acting-parts.js';
 import { diffHeaders } from './diff-headers.js';
 import { type DnsChanges, diffRecords } from './diff-records.js';
-import { type DomainState, type HeaderChange, type Holdings, latestOfType, type PartTimes } from './state.js';
+import type { Judged } from './judge-https.js';
+import {
+  type DomainState,
+  type HeaderChange,
+  type Holdings,
+  latestOfType,
+  type PartTimes,
+  type RecordedResponse,
+} from './state.js';
 
 /** What an observation changes: what there is to write besides the domain's new state. */
 export interface Changes extends DnsChanges {
   readonly headers: readonly HeaderChange[];
+  /** The response of the observation, where it changed something and its headers were acted on. */
+  readonly responses: readonly RecordedResponse[];
 }
 
 /** The state after an observation, and what it changed. */
@@ -21,27 +31,36 @@ export interface Applied {
  *
  * @param state null when nothing is recorded of the domain.
  * @param holdings what the domain holds according to `state`; only looked at where a part differs.
+ * @param judged the observation, and what is known of HTTPS after it.
  * @param acting what findActingParts says of this state and this observation; it acts on at least one
  *   part.
  */
 export function applyObservation(
   state: DomainState | null,
   holdings: Holdings,
-  observation: Observation,
+  judged: Judged,
   acting: ActingParts,
 ): Applied {
+  const { observation } = judged;
   const dns = acting.types
     .filter((part) => part.differs)
     .map((part) =>
       diffRecords(part, holdings.records.get(part.type) ?? [], observation, latestOfType(state, part.type)),
     );
-  const changes: Changes = {
-    added: dns.flatMap((change) => change.added),
-    removed: dns.flatMap((change) => change.removed),
-    headers:
-      acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [],
+  const added = dns.flatMap((change) => change.added);
+  const removed = dns.flatMap((change) => change.removed);
+  const headers =
+    acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [];
+  const changed = added.length + removed.length + headers.length > 0;
+  const responses = changed ? responsesOf(observation, acting) : [];
+  return {
+    state: nextState(state, judged, acting, changed),
+    changes: { added, removed, headers, responses },
   };
-  return { state: nextState(state, observation, acting, !isEmpty(changes)), changes };
+}
+
+function responsesOf({ observedAt, response }: Observation, { http }: ActingParts): RecordedResponse[] {
+  return http === null || response === undefined ? [] : [{ observedAt, ...response }];
 }
 
 /** Whether nothing changed. */
@@ -51,7 +70,7 @@ export function isEmpty(changes: Changes): boolean {
 
 function nextState(
   state: DomainState | null,
-  observation: Observation,
+  { observation, https }: Judged,
   acting: ActingParts,
   changed: boolean,
 ): DomainState {
@@ -65,6 +84,7 @@ function nextState(
     types: nextTypes(state, observation, acting.types),
     http:
       http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
+    https,
   };
 }
 

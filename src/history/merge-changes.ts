@@ -1,5 +1,5 @@
 import type { Changes } from './apply-observation.js';
-import type { HeaderChange, RecordStay } from './state.js';
+import type { HeaderChange, RecordedResponse, RecordStay } from './state.js';
 
 /** What several observations of a domain changed together. */
 export interface MergedChanges {
@@ -8,6 +8,7 @@ export interface MergedChanges {
   /** Stays known from before, with their removal. */
   readonly removed: readonly RecordStay[];
   readonly headers: readonly HeaderChange[];
+  readonly responses: readonly RecordedResponse[];
 }
 
 /** Joins the changes of a domain's observations, so that each stay is written once. */
@@ -31,7 +32,12 @@ export function mergeChanges(changes: readonly Changes[]): MergedChanges {
       added.set(keyOf(stay), stay);
     }
   }
-  return { added: [...added.values()], removed, headers: changes.flatMap((change) => change.headers) };
+  return {
+    added: [...added.values()],
+    removed,
+    headers: changes.flatMap((change) => change.headers),
+    responses: changes.flatMap((change) => change.responses),
+  };
 }
 
 function keyOf({ firstSeen, position, record }: RecordStay): string {

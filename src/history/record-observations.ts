@@ -1,9 +1,10 @@
 import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
-import { completeHeaders } from './complete-headers.js';
+import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './holdings.js';
-import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
+import { type HeldBack, judgeHttps, USUAL_HTTPS_GRACE } from './judge-https.js';
+import { type DomainState, type Holdings, type HttpsState, NOTHING_HELD } from './state.js';
 
 /**
  * What became of an observation: it changed something; it was recorded without a change; every part
@@ -15,6 +16,8 @@ export interface Outcome {
   readonly kind: OutcomeKind;
   /** A part was observed at this very time already, and held something else then. */
   readonly contradicts: boolean;
+  /** Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted. */
+  readonly heldBack: HeldBack | null;
 }
 
 /** How far the observations of one domain have been applied, in the order given. */
@@ -28,12 +31,18 @@ export interface Progress {
   readonly outcomes: readonly Outcome[];
   /** The observations that wait for the holdings. */
   readonly waiting: readonly Observation[];
+  /** For how long HTTPS must be declined before a response over HTTP counts, in microseconds. */
+  readonly httpsGrace: bigint;
 }
 
 /** Begins with a domain's state; of a domain not yet recorded the holdings are known: none. */
-export function beginRecording(state: DomainState | null, observations: readonly Observation[]): Progress {
+export function beginRecording(
+  state: DomainState | null,
+  observations: readonly Observation[],
+  httpsGrace = USUAL_HTTPS_GRACE,
+): Progress {
   const holdings = state === null ? NOTHING_HELD : null;
-  return { state, holdings, changes: [], outcomes: [], waiting: observations };
+  return { state, holdings, changes: [], outcomes: [], waiting: observations, httpsGrace };
 }
 
 /** Applies observations until all are, or until one differs and the holdings are not known. */
@@ -43,7 +52,7 @@ export function recordObservations(progress: Progress): Progress {
   const outcomes = [...progress.outcomes];
   let next = 0;
   for (const observation of progress.waiting) {
-    const step = recordOne(known, observation);
+    const step = recordOne(known, observation, progress.httpsGrace);
     if (step === null) {
       break;
     }
@@ -55,7 +64,7 @@ export function recordObservations(progress: Progress): Progress {
     next += 1;
   }
   const { state, holdings } = known;
-  return { state, holdings, changes, outcomes, waiting: progress.waiting.slice(next) };
+  return { ...progress, state, holdings, changes, outcomes, waiting: progress.waiting.slice(next) };
 }
 
 /** Goes on with what the domain holds: applies all that waits. */
@@ -70,40 +79,45 @@ interface Step extends Known {
   readonly outcome: Outcome;
 }
 
-const NO_CHANGES: Changes = { added: [], removed: [], headers: [] };
+const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: [] };
 
 /** @returns null when the holdings are needed and not known. */
-function recordOne({ state, holdings }: Known, observed: Observation): Step | null {
+function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace: bigint): Step | null {
+  const judged = judgeHttps(state, observed, httpsGrace);
+  const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
-  const observation = holdings === null ? observed : completeHeaders(observed, holdings.headers);
+  const observation =
+    holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
   // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && contradicts && observed.ignoredHeaders !== undefined) {
+  if (holdings === null && contradicts && isPartial(observed)) {
     return null;
   }
   if (!actsOnAny(acting)) {
-    const kind = acting.stale ? 'stale' : 'repeated';
-    return { state, holdings, changes: NO_CHANGES, outcome: { kind, contradicts } };
+    const after = withHttps(state, https);
+    const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
+    return { state: after, holdings, changes: NO_CHANGES, outcome: { kind, contradicts, heldBack } };
   }
   if (holdings === null && differsInAny(acting)) {
     return null;
   }
-  const applied = applyObservation(state, holdings ?? NOTHING_HELD, observation, acting);
+  const applied = applyObservation(state, holdings ?? NOTHING_HELD, { observation, https, heldBack }, acting);
   if (isEmpty(applied.changes)) {
-    return {
-      state: applied.state,
-      holdings,
-      changes: NO_CHANGES,
-      outcome: { kind: 'unchanged', contradicts },
-    };
+    const outcome: Outcome = { kind: 'unchanged', contradicts, heldBack };
+    return { state: applied.state, holdings, changes: NO_CHANGES, outcome };
   }
   return {
     state: applied.state,
     holdings: holdings === null ? null : holdingsAfter(holdings, applied.changes),
     changes: applied.changes,
-    outcome: { kind: 'changed', contradicts },
+    outcome: { kind: 'changed', contradicts, heldBack },
   };
+}
+
+/** A look at which HTTPS was declined is kept, even where the observation acts on no part. */
+function withHttps(state: DomainState | null, https: HttpsState | null): DomainState | null {
+  return state === null || https === state.https ? state : { ...state, https };
 }
 
 function actsOnAny(acting: ActingParts): boolean {

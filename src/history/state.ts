@@ -1,5 +1,6 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
+import type { SiteResponse } from '../model/observation.js';
 
 /**
  * What is known of a domain without its records and headers: the times of its parts, and a digest of
@@ -18,6 +19,16 @@ export interface DomainState {
   /** By DNS type. */
   readonly types: ReadonlyMap<string, TypeState>;
   readonly http: (PartTimes & { readonly digest: string }) | null;
+  /** Null until the site has answered over HTTPS. */
+  readonly https: HttpsState | null;
+}
+
+/** What is known of a site that has answered over HTTPS. */
+export interface HttpsState {
+  /** Time of the latest observation over HTTPS. */
+  readonly latest: Instant;
+  /** The looks since then at which HTTPS was declined; null: there was none. */
+  readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
 /** The times of a part's first and latest observation. */
@@ -72,6 +83,11 @@ export interface HeaderChange {
   /** The value before; null for `created`. It follows from the history, and is not stored. */
   readonly old: string | null;
   readonly source: string | null;
+}
+
+/** The response of an observation that changed something: the evidence of its changes. */
+export interface RecordedResponse extends SiteResponse {
+  readonly observedAt: Instant;
 }
 
 /** What a domain holds now: needed only when an observation differs from it. */

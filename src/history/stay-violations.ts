@@ -1,4 +1,4 @@
-import { compareDnsRecords, dnsRecordData, parseDnsRecord } from '../model/dns-record.js';
+import { compareDnsRecords, isCanonicalRecord } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { parseSourceName } from '../model/source-name.js';
 import { identityOf } from './diff-records.js';
@@ -13,7 +13,7 @@ import { canonicalOrNull, stayText, timeText } from './violation-text.js';
  * @returns one line for each breach.
  */
 export function* findStayViolations({ state, stays }: StoredHistory): Generator<string> {
-  const canonical = new Set(stays.filter(isCanonical));
+  const canonical = new Set(stays.filter(({ record }) => isCanonicalRecord(record)));
   const times = observedTimes(state, stays);
   for (const stay of stays) {
     if (!canonical.has(stay)) {
@@ -25,11 +25,6 @@ export function* findStayViolations({ state, stays }: StoredHistory): Generator<
   yield* overlaps(stays);
   yield* positions(stays, canonical);
   yield* digests(state, stays, canonical);
-}
-
-function isCanonical({ record }: RecordStay): boolean {
-  const parsed = canonicalOrNull(() => parseDnsRecord(dnsRecordData(record)));
-  return parsed !== null && parsed.type === record.type && identityOf(parsed) === identityOf(record);
 }
 
 function* sources(stay: RecordStay): Generator<string> {

@@ -1,5 +1,5 @@
 import type { Instant } from '../model/instant.js';
-import type { DomainState, RecordStay } from './state.js';
+import type { DomainState, RecordedResponse, RecordStay } from './state.js';
 
 /** All that is recorded of a domain. */
 export interface StoredHistory {
@@ -11,6 +11,8 @@ export interface StoredHistory {
   readonly stays: readonly RecordStay[];
   /** By field name and time. */
   readonly headers: readonly StoredHeaderChange[];
+  /** By time. */
+  readonly responses: readonly RecordedResponse[];
 }
 
 /** A header's change as it is stored: what kind it is follows from those before it. */

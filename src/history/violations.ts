@@ -1,6 +1,7 @@
+import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import { canonicalMnemonic } from '../model/mnemonic.js';
+import { canonicalIp } from '../model/ip-address.js';
 import { findHeaderViolations } from './header-violations.js';
 import { latestOfType, type PartTimes, type RecordStay } from './state.js';
 import { findStayViolations } from './stay-violations.js';
@@ -19,6 +20,8 @@ export function findViolations(history: StoredHistory): string[] {
     ...types(history),
     ...findStayViolations(history),
     ...findHeaderViolations(history),
+    ...https(history),
+    ...responses(history),
   ];
 }
 
@@ -65,7 +68,7 @@ function* expectTime(what: string, stored: Instant | null, derived: Instant | nu
 
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
-    if (canonicalOrNull(() => canonicalMnemonic(type)) !== type) {
+    if (canonicalType(type) !== type) {
       yield `the type ${JSON.stringify(type)} is not in canonical form`;
     }
     if (latestOfType(state, type) === null) {
@@ -77,6 +80,36 @@ function* types({ state, stays }: StoredHistory): Generator<string> {
       yield `there are records of the type ${JSON.stringify(type)}, which the domain does not list`;
     }
   }
+}
+
+function* https({ state: { http, https } }: StoredHistory): Generator<string> {
+  if (https === null) return;
+  if (!isWithin(http, https.latest)) yield 'the latest observation over HTTPS is outside those of HTTP';
+  const { declined } = https;
+  if (declined === null) return;
+  const { first, latest, count } = declined;
+  if (first <= https.latest || !isWritable(latest)) {
+    yield `HTTPS was declined from ${timeText(first)} to ${timeText(latest)}, answered at ${timeText(https.latest)}`;
+  }
+  if (count < 1 || (count === 1) !== (first === latest) || first > latest) {
+    yield `HTTPS was declined in ${count} looks from ${timeText(first)} to ${timeText(latest)}`;
+  }
+}
+
+function* responses({ state, stays, headers, responses }: StoredHistory): Generator<string> {
+  const changes = new Set([...stays.flatMap(changeTimes), ...headers.map(({ observedAt }) => observedAt)]);
+  for (const { observedAt, address } of responses) {
+    const response = `the response at ${timeText(observedAt)}`;
+    if (!isWithin(state.http, observedAt)) yield `${response} is outside the observations of HTTP`;
+    if (!changes.has(observedAt)) yield `${response} is of an observation that changed nothing`;
+    if (canonicalOrNull(() => canonicalIp(address)) !== address) {
+      yield `${response} is of ${JSON.stringify(address)}, which is no IP address in canonical form`;
+    }
+  }
+}
+
+function isWithin(times: PartTimes | null, time: Instant): boolean {
+  return times !== null && times.first <= time && time <= times.latest;
 }
 
 function least(times: readonly Instant[]): Instant | null {

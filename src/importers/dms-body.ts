@@ -1,8 +1,8 @@
 import { type DnsRecord, parseDnsRecord } from '../model/dns-record.js';
+import { requireType } from '../model/dns-types.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import { isJsonObject } from '../model/json-object.js';
-import { canonicalMnemonic } from '../model/mnemonic.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import { quoted } from '../model/quoted.js';
 import { recordsByType } from '../model/record-set.js';
@@ -43,7 +43,7 @@ function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | unde
 }
 
 function parseTypes(value: unknown): ReadonlySet<string> {
-  return new Set(requireTexts(value).map(canonicalMnemonic));
+  return new Set(requireTexts(value).map(requireType));
 }
 
 function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {

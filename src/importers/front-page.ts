@@ -30,6 +30,11 @@ export function frontPageDomain(address: string): string {
   return parseDomainName(host);
 }
 
+/** The scheme of an address in lower case; undefined where it has none. */
+export function schemeOf(address: string): string | undefined {
+  return partsOf(address).scheme;
+}
+
 /** The host that an address names, whatever its scheme, port and path; empty where it names none. */
 export function hostOf(address: string): string {
   return partsOf(address).host;

@@ -1,23 +1,18 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
+import { alwaysIgnoring } from '../model/ignored-headers.js';
 import { isJsonObject } from '../model/json-object.js';
 import type { Observation } from '../model/observation.js';
 import { textOfOctets } from '../model/octets.js';
 import { quoted } from '../model/quoted.js';
 import { readAt } from '../model/refusal.js';
 import { requireText } from '../model/required.js';
-import { type HeaderField, parseResponseHead } from './response-head.js';
+import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 
 type HeaderObservation = Required<Pick<Observation, 'httpHeaders' | 'ignoredHeaders'>>;
 
 /** Reads the headers of a line; throws InvalidObservationError where it has none that can be taken. */
 export type ReadHttpxHeaders = (line: Readonly<Record<string, unknown>>) => HeaderObservation;
-
-/**
- * httpx asks for the connection to be closed, and writes `Connection: close` into `raw_header` itself: the
- * field tells of httpx, and not of the site.
- */
-const OF_HTTPX = ['connection'];
 
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
@@ -36,7 +31,7 @@ const NO_HEADERS =
  * @param ignored Field names in lower case that are left out.
  */
 export function createHttpxHeaders(ignored: ReadonlySet<string>): ReadHttpxHeaders {
-  const always = new Set([...ignored, ...OF_HTTPX]);
+  const always = alwaysIgnoring(ignored);
   const unseenSets = new Map<string, ReadonlySet<string>>();
   const unseen = (seen: ReadonlyMap<string, string>) => {
     const missing = TAKEN_OUT.filter((name) => !seen.has(name));
@@ -71,10 +66,10 @@ function joined(fields: readonly HeaderField[], ignored: ReadonlySet<string>): R
 /** How `HTTP/` begins in base64, which -irrb (-include-response-base64) writes. */
 const HEAD_IN_BASE64 = /^SFRUUC[8-9+/]/;
 
-function rawFields(head: string): HeaderField[] {
-  if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head);
-  const octets = Buffer.from(head, 'base64').toString('latin1');
-  return parseResponseHead(octets).map(([name, value]) => [name, textOfOctets(value)]);
+function rawFields(head: string): readonly HeaderField[] {
+  if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head).fields;
+  const { fields } = parseResponseHead(Buffer.from(head, 'base64').toString('latin1'));
+  return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
 }
 
 /** Every `-` of a name has become `_`; a name that had `_` cannot be told from one that had `-`. */

@@ -1,11 +1,12 @@
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
 import type { Observation } from '../model/observation.js';
 import { quoted } from '../model/quoted.js';
 import { readAt } from '../model/refusal.js';
 import { requireText } from '../model/required.js';
-import { frontPageDomain, hostOf } from './front-page.js';
+import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
 import { createHttpxHeaders } from './httpx-headers.js';
 import { parseJsonLine } from './json-line.js';
 import { parseObservedAt } from './observed-at.js';
@@ -32,7 +33,7 @@ export function createHttpxParser(ignored: ReadonlySet<string>): ParseHttpxLine 
     refuseOtherThanFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
-    return { domain, observedAt, source: 'httpx', ...readHeaders(line) };
+    return { domain, observedAt, source: 'httpx', ...readHeaders(line), ...responseOf(line) };
   };
 }
 
@@ -61,6 +62,22 @@ function domainOf({ url, input }: HttpxLine): string {
   const domain = readAt('url', () => frontPageDomain(requireText(url)));
   if (input !== undefined) readAt('input', () => refuseOther(domain, targetOf(input)));
   return domain;
+}
+
+/** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
+function responseOf({ url, status_code: status, host_ip, host }: HttpxLine): Pick<Observation, 'response'> {
+  const scheme = typeof url === 'string' ? schemeOf(url) : undefined;
+  const address = [host_ip, host].find(isIpAddress);
+  const isComplete = (scheme === 'https' || scheme === 'http') && isStatus(status) && address !== undefined;
+  return isComplete ? { response: { scheme, status, address: canonicalIp(address) } } : {};
+}
+
+function isIpAddress(value: unknown): value is string {
+  return typeof value === 'string' && (isIpv4(value) || isIpv6(value));
+}
+
+function isStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
 
 /** httpx asks the domain itself for what is listed as `*.example.com` or `.example.com`. */

@@ -1,4 +1,5 @@
 import { memoized } from './bounded-cache.js';
+import { requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
@@ -38,14 +39,16 @@ interface RecordLayout {
 }
 
 const layoutOf = memoized((text): RecordLayout => {
-  const type = canonicalMnemonic(text);
+  const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
-  return { type, keys: new Set(['host', 'class', 'type', 'ttl', ...own]), parseRdata: rdataParser(type) };
+  const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data']);
+  return { type, keys, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
  * A record from a data object of the specification's 2.3. Names, addresses and numbers may stand in any
- * form that means them; a `ttl` is dropped.
+ * form that means them; a `ttl` is dropped. In the place of its own fields a type may have `data`, its rdata
+ * as text.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -78,6 +81,21 @@ function readText<Result>(key: string, value: unknown, read: (text: string) => R
 /** The record as an answer shows it, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
+}
+
+/** Whether a stored record is one that parseDnsRecord gives: earlier versions took texts that it rejects. */
+export function isCanonicalRecord(record: DnsRecord): boolean {
+  try {
+    const parsed = parseDnsRecord(dnsRecordData(record));
+    return (
+      parsed.type === record.type &&
+      parsed.rdata === record.rdata &&
+      parsed.host === record.host &&
+      parsed.class === record.class
+    );
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -1,3 +1,7 @@
+import { InvalidObservationError } from './errors.js';
+import { canonicalMnemonic } from './mnemonic.js';
+import { quoted } from './quoted.js';
+
 /** The types that hold data and have a mnemonic: the registry "Resource Record (RR) TYPEs" of the IANA. */
 const NUMBERS: ReadonlyMap<string, number> = new Map(
   Object.entries({
@@ -8,19 +12,39 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(
     ...{ APL: 42, DS: 43, SSHFP: 44, IPSECKEY: 45, RRSIG: 46, NSEC: 47, DNSKEY: 48, DHCID: 49, NSEC3: 50 },
     ...{ NSEC3PARAM: 51, TLSA: 52, SMIMEA: 53, HIP: 55, NINFO: 56, RKEY: 57, TALINK: 58, CDS: 59 },
     ...{ CDNSKEY: 60, OPENPGPKEY: 61, CSYNC: 62, ZONEMD: 63, SVCB: 64, HTTPS: 65, DSYNC: 66, HHIT: 67 },
-    ...{ BRID: 68, SPF: 99, NID: 104, L32: 105, L64: 106, LP: 107, EUI48: 108, EUI64: 109, URI: 256 },
+    ...{
+      BRID: 68,
+      SPF: 99,
+      UINFO: 100,
+      UID: 101,
+      GID: 102,
+      UNSPEC: 103,
+      NID: 104,
+      L32: 105,
+      L64: 106,
+      LP: 107,
+      EUI48: 108,
+      EUI64: 109,
+      URI: 256,
+    },
     ...{ CAA: 257, AVC: 258, DOA: 259, AMTRELAY: 260, RESINFO: 261, WALLET: 262, CLA: 263, IPN: 264 },
     ...{ TA: 32768, DLV: 32769 },
   }),
 );
 
+/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
+const META: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ...{ OPT: 41, NXNAME: 128, TKEY: 249, TSIG: 250, IXFR: 251, AXFR: 252, MAILB: 253, MAILA: 254, ANY: 255 },
+  }),
+);
+
 const MNEMONICS: ReadonlyMap<number, string> = new Map(
-  Array.from(NUMBERS, ([name, number]) => [number, name]),
+  Array.from([...NUMBERS, ...META], ([name, number]) => [number, name]),
 );
 
 /** RFC 3597, section 5. */
-const NUMBERED = /^TYPE([1-9]\d{0,4})$/;
-const OPT = 41;
+const NUMBERED = /^TYPE(0|[1-9]\d{0,4})$/;
 const RESERVED = 65_535;
 
 /**
@@ -31,12 +55,18 @@ const RESERVED = 65_535;
  * questions and of messages (OPT, ANY, AXFR and so on; RFC 6895, section 3.1).
  */
 export function typeNumber(type: string): number | undefined {
+  const number = anyNumber(type);
+  return number === undefined || holdsNoData(number) ? undefined : number;
+}
+
+function anyNumber(type: string): number | undefined {
   const upper = type.toUpperCase();
   const digits = NUMBERED.exec(upper)?.[1];
-  if (digits === undefined) return NUMBERS.get(upper);
-  const number = Number(digits);
-  const isForQuestions = number >= 128 && number <= 255;
-  return number >= RESERVED || number === OPT || isForQuestions ? undefined : number;
+  return digits === undefined ? (NUMBERS.get(upper) ?? META.get(upper)) : Number(digits);
+}
+
+function holdsNoData(number: number): boolean {
+  return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
 
 /**
@@ -45,10 +75,43 @@ export function typeNumber(type: string): number | undefined {
  */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);
-  return number === undefined ? undefined : (MNEMONICS.get(number) ?? `TYPE${number}`);
+  return number === undefined ? undefined : typeName(number);
 }
 
 /** Whether a type can be asked for: a mnemonic that we know, or `TYPE` and the number of a type of data. */
 export function isKnownType(type: string): boolean {
   return typeNumber(type) !== undefined;
+}
+
+/**
+ * The canonical name of a type that records may have.
+ *
+ * @throws InvalidObservationError for any other text; the message says what to write.
+ */
+export function requireType(text: string): string {
+  const type = canonicalType(canonicalMnemonic(text));
+  if (type !== undefined) return type;
+  throw new InvalidObservationError(
+    anyNumber(text) === undefined
+      ? `the type ${quoted(text)} is not known: write TYPE and its number, such as TYPE65534.`
+      : `no record can have the type ${quoted(text)}.`,
+  );
+}
+
+/** The name of any number from 0 to 65535, those of questions too. */
+export function typeName(number: number): string {
+  return MNEMONICS.get(number) ?? `TYPE${number}`;
+}
+
+/**
+ * The number of any type, those of questions too.
+ *
+ * @throws InvalidObservationError for a text that names none.
+ */
+export function typeNumberOf(text: string): number {
+  const number = anyNumber(text);
+  if (number !== undefined && number <= RESERVED) return number;
+  throw new InvalidObservationError(
+    `${quoted(text)} is not a type: write a mnemonic, or TYPE and its number.`,
+  );
 }

@@ -4,23 +4,30 @@ import { quoted } from './quoted.js';
 import { refuseUnstorable } from './storable-text.js';
 
 const LONGEST_NAME = 1024;
-/** RFC 9110, section 5.6.2. */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Characters of a token (RFC 9110, section 5.6.2), and those outside ASCII, which some sites send. */
+const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
+
+/** Whether some header field may have the name, whatever its length. */
+export function isFieldName(name: string): boolean {
+  return FIELD_NAME.test(name);
+}
 
 /**
- * The name of a header field in lower case.
+ * The name of a header field with its ASCII letters in lower case.
  *
- * @throws InvalidObservationError for anything but a token (RFC 9110, section 5.1) of at most 1,024
- * characters.
+ * @throws InvalidObservationError for a name that is empty, is longer than 1,024 characters, contains a
+ * lone surrogate, or an ASCII character that is not allowed in a token (RFC 9110, section 5.1).
  */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
-  if (!TOKEN.test(name)) {
+  if (!isFieldName(name)) {
     throw new InvalidObservationError(`${quoted(name)} is not the name of a header field (RFC 9110, 5.1).`);
   }
   if (name.length > LONGEST_NAME) {
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   }
-  return name.toLowerCase();
+  refuseUnstorable(name);
+  // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
 /**
@@ -35,8 +42,8 @@ export function canonicalFieldValue(value: string): string {
 
 const LINE_BREAK = /[\r\n]/;
 
-/** Without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
-function trimmed(value: string): string {
+/** The text without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
+export function trimmed(value: string): string {
   let start = 0;
   let end = value.length;
   while (start < end && isWhiteSpace(value.charCodeAt(start))) start += 1;

@@ -87,3 +87,24 @@ function presentOctet(octet: number): string {
 function refused(text: string, reason: string): InvalidObservationError {
   return new InvalidObservationError(`${quoted(text)} is not a host name: ${reason}.`);
 }
+
+const ESCAPED = /\\(\d{3})|\\(.)/gs;
+
+/** The octets of a canonical name, without compression. All questions about a name have the same. */
+export const hostNameOctets: (name: string) => Buffer = memoized(encodeName, 1024);
+
+function encodeName(name: string): Buffer {
+  if (name === '.') return Buffer.of(0);
+  // Dots inside labels are escaped, so that a dot not after a backslash ends a label.
+  const labels = (name.match(/(?:\\.|[^.\\])+/gs) ?? []).map((label) =>
+    Buffer.from(unescaped(label), 'latin1'),
+  );
+  return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);
+}
+
+function unescaped(label: string): string {
+  if (!label.includes('\\')) return label;
+  return label.replace(ESCAPED, (_, decimal?: string, character?: string) =>
+    decimal === undefined ? (character ?? '') : String.fromCharCode(Number(decimal)),
+  );
+}

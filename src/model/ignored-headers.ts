@@ -81,3 +81,14 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
 export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
   Object.entries(BY_REASON).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
 );
+
+/**
+ * Field names that are left out whatever the settings say: `connection` answers the request of the observer,
+ * who asks for the connection to be closed (RFC 9110, section 7.6.1), and tells nothing of the site.
+ */
+const OF_THE_REQUEST = ['connection'];
+
+/** The field names (lower case) to leave out: those that are asked for, and those that are always left out. */
+export function alwaysIgnoring(ignored: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...ignored, ...OF_THE_REQUEST]);
+}

@@ -34,9 +34,28 @@ export function canonicalIpv4(text: string): string {
  * @throws InvalidObservationError for any other text.
  */
 export function canonicalIpv6(text: string): string {
+  return formatIpv6(requireGroups(text));
+}
+
+/**
+ * The 16 octets of an IPv6 address.
+ *
+ * @param text Any form of RFC 4291, section 2.2, without a zone.
+ * @throws InvalidObservationError for any other text.
+ */
+export function ipv6Octets(text: string): Buffer {
+  return Buffer.from(requireGroups(text).flatMap((group) => [group >> 8, group & 0xff]));
+}
+
+function requireGroups(text: string): readonly number[] {
   const groups = parseIpv6(text);
   if (groups === undefined) throw new InvalidObservationError(`${quoted(text)} is not an IPv6 address.`);
-  return formatIpv6(groups);
+  return groups;
+}
+
+/** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError for any other text. */
+export function canonicalIp(text: string): string {
+  return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);
 }
 
 /** The eight groups of an address, or undefined where the text is none. */

@@ -15,14 +15,37 @@ export interface Observation {
    * known, neither a value nor an absence. Absent: it leaves none out.
    */
   readonly ignoredHeaders?: ReadonlySet<string>;
+  /** The response that `httpHeaders` are of. Absent: it is not known. */
+  readonly response?: SiteResponse;
+  /**
+   * HTTPS was declined before HTTP was tried: the port refused the connection, or spoke no TLS, at every
+   * address that could be reached. Absent: it was not, or nobody knows.
+   */
+  readonly httpsDeclined?: boolean;
   /** Who observed: at most 64 printable characters. */
   readonly source?: string;
+}
+
+/** How a site's response came. */
+export interface SiteResponse {
+  readonly scheme: 'https' | 'http';
+  /** The status code, from 100 to 999. */
+  readonly status: number;
+  /** Where the connection went: an IP address in canonical form. */
+  readonly address: string;
 }
 
 /** The complete set of a domain's records, of every type or of the types that were asked. */
 export interface DnsObservation {
   /** The types that were asked and answered, at least one. Absent: every type. */
   readonly types?: ReadonlySet<string>;
+  /**
+   * Those of `types` of which only the owner names that have records here were observed: the known records
+   * of other owners stay. Absent: none.
+   */
+  readonly partialTypes?: ReadonlySet<string>;
+  /** Types that were observed beside `types`, but count only where records of them are known. Absent: none. */
+  readonly impliedTypes?: ReadonlySet<string>;
   /**
    * The records by type; a type without records may be missing. The records of a type are all
    * different and stand in the order of compareDnsRecords.

@@ -3,8 +3,9 @@ import { isUtf8 } from 'node:buffer';
 const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
 
 /**
- * The text of a header field value's octets. Those over 0x7f have no meaning of their own (RFC 9110,
- * section 5.5): a value that is UTF-8 as a whole is read so, any other as ISO 8859-1, which loses nothing.
+ * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
+ * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
+ * nothing.
  *
  * @param octets A character is one octet.
  */

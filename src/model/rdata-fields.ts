@@ -5,7 +5,7 @@
  * - `integer`: 0 to 4294967295, in JSON a number;
  * - `text`: any text, as it was given;
  * - `characterString`, `characterStrings`: a text, or a list of texts, of TXT data (character-string.ts);
- * - `presentation`: rdata as a master file has it (presentation.ts).
+ * - `presentation`: rdata as a master file has it (rdata-text.ts).
  */
 export type RdataFieldKind =
   | 'ipv4'

@@ -3,9 +3,9 @@ import { canonicalCharacterString } from './character-string.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.js';
-import { canonicalPresentation, isDigestType } from './presentation.js';
 import { quoted } from './quoted.js';
-import { type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
+import { OTHER_RDATA_FIELDS, type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
+import { parseRdataText } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
 import { readAt } from './refusal.js';
 import { requireText, requireTexts } from './required.js';
@@ -16,8 +16,6 @@ import { completeTxt, LARGEST_RDATA } from './txt-fields.js';
 export type RdataParser = (data: Readonly<Record<string, unknown>>) => string;
 
 const LARGEST_INTEGER = 4_294_967_295;
-/** In presentation an octet takes up to four characters (`\DDD`). */
-const LARGEST_PRESENTATION = 4 * LARGEST_RDATA;
 
 const CANONICAL: Readonly<Record<RdataFieldKind, (value: unknown, type: string) => unknown>> = {
   ipv4: (value) => canonicalIpv4(requireText(value)),
@@ -27,29 +25,55 @@ const CANONICAL: Readonly<Record<RdataFieldKind, (value: unknown, type: string) 
   text: storableText,
   characterString: (value) => canonicalCharacterString(requireText(value)),
   characterStrings: (value) => requireTexts(value).map(canonicalCharacterString),
-  presentation: (value, type) => canonicalPresentation(type, requireText(value)),
+  presentation: (value, type) => parseRdataText(type, requireText(value))['data'],
 };
 
 /**
- * The parser for the own fields of a type (upper case). It throws an InvalidObservationError that names
- * the field, for one that is missing or is not what its kind says, and one for rdata over 65,535 octets.
+ * The parser for the own fields of a type. It throws an InvalidObservationError that names the field, for
+ * one that is missing or is not what its kind says, and one for rdata over 65,535 octets. In the place of
+ * fields a type may have its rdata as text in `data` (rdata-text.ts).
+ *
+ * @param type The type's canonical name (dns-types.ts).
  */
 export function rdataParser(type: string): RdataParser {
   const fields = rdataFields(type);
+  const parse = fieldsParser(type, fields);
+  if (fields === OTHER_RDATA_FIELDS) return parse;
+  return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
+}
+
+function fieldsOfData(
+  type: string,
+  fields: readonly RdataField[],
+  data: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return readAt('data', () => {
+    const other = fields.find(({ name }) => data[name] !== undefined);
+    if (other === undefined) return parseRdataText(type, requireText(data['data']));
+    throw new InvalidObservationError(
+      `the record has ${other.name} too: write data or the fields of ${type}.`,
+    );
+  });
+}
+
+function fieldsParser(type: string, fields: readonly RdataField[]): RdataParser {
   if (type === 'TXT') return (data) => rdataJson(type, fields, completeTxt(data));
   const [first] = fields;
   if (fields.length === 1 && first !== undefined) return singleFieldParser(type, first);
-  return (data) => withinLimit(rdataJson(type, fields, data), LARGEST_RDATA);
+  return (data) => withinLimit(rdataJson(type, fields, data));
 }
+
+/** The types with `data` are without number, and each has a memory of its own. */
+const FEW = 256;
 
 /** Most records have one text: with a memory of the latest ones, they cost a look-up each. */
 function singleFieldParser(type: string, field: RdataField): RdataParser {
   const { name, kind } = field;
-  const limit = kind === 'presentation' ? LARGEST_PRESENTATION : LARGEST_RDATA;
-  const parse = (value: unknown) => withinLimit(rdataJson(type, [field], { [name]: value }), limit);
-  // The other types with `data` are without number, and each would have a memory of its own.
-  if (kind === 'presentation' && !isDigestType(type)) return (data) => parse(data[name]);
-  const remembered = memoized(parse);
+  const parse = (value: unknown) => {
+    const json = rdataJson(type, [field], { [name]: value });
+    return kind === 'presentation' ? json : withinLimit(json);
+  };
+  const remembered = memoized(parse, kind === 'presentation' && type !== 'DS' ? FEW : undefined);
   return (data) => {
     const value = data[name];
     return typeof value === 'string' ? remembered(value) : parse(value);
@@ -84,9 +108,9 @@ function storableText(value: unknown): string {
   return text;
 }
 
-function withinLimit(rdata: string, limit: number): string {
+function withinLimit(rdata: string): string {
   // A UTF-16 unit takes three octets at most: nearly all rdata is known to be short enough at a glance.
-  if (rdata.length * 3 > limit && valuesLength(rdata) > limit) {
+  if (rdata.length * 3 > LARGEST_RDATA && valuesLength(rdata) > LARGEST_RDATA) {
     throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
   }
   return rdata;

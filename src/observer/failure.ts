@@ -18,7 +18,7 @@ export type DnsFailureCode =
   | 'servfail'
   | 'refused'
   | 'rcode'
-  /** The message breaks RFC 1035, or its rdata breaks the type's format. */
+  /** The message breaks RFC 1035 or contradicts itself, or its rdata breaks the type's format. */
   | 'malformed'
   /** Only messages came that answer something else: another id, another question. */
   | 'mismatched'
@@ -26,6 +26,12 @@ export type DnsFailureCode =
   | 'truncated'
   /** A server that does not resolve points to others (RFC 2308, section 2.2). */
   | 'referral'
+  /** The server is neither authoritative for the name nor recursive: it does not know. */
+  | 'lame'
+  /** The answer ends with a CNAME or DNAME whose target it says nothing of. */
+  | 'incomplete'
+  /** The answer denies the records without the SOA record that proves it (RFC 2308, section 2). */
+  | 'unproven'
   /** More records than an observation may hold. */
   | 'too-many';
 

@@ -1,6 +1,6 @@
 import type { Instant } from '../model/instant.js';
 import { type DomainObserver, LOOK_LIMIT, type Look } from './observe-domain.js';
-import type { LeasedDomain } from './schedule/leases.js';
+import { type LeasedDomain, priorityOf } from './schedule/leases.js';
 
 /** A leased domain, and what the look at it has shown. */
 export interface FinishedLook {
@@ -35,6 +35,11 @@ export class LooksInHand {
     return this.controllers.size;
   }
 
+  /** How many of these have the low priority. */
+  get lookingLow(): number {
+    return [...this.controllers.keys()].filter((domain) => priorityOf(domain) === 'low').length;
+  }
+
   /** Begins to look at a domain. */
   begin(domain: LeasedDomain): void {
     this.inHand.add(domain);
@@ -46,7 +51,7 @@ export class LooksInHand {
     const controller = new AbortController();
     this.controllers.set(domain, controller);
     const timer = setTimeout(() => controller.abort(LOOK_LIMIT), this.longest);
-    void this.observer.look(domain.name, controller.signal).then((look) => {
+    void this.observer.look(domain.name, controller.signal, priorityOf(domain)).then((look) => {
       clearTimeout(timer);
       this.controllers.delete(domain);
       // What it saw is cut short: somebody else is to look anew.

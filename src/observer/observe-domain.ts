@@ -5,8 +5,9 @@ import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../mod
 import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
-import type { Failure, FailureCode } from './failure.js';
+import type { Failure } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
+import type { Priority } from './priority.js';
 
 /** What one look at a domain has shown. */
 export interface Look {
@@ -24,7 +25,7 @@ export interface Look {
 /** Looks at domains. */
 export interface DomainObserver {
   /** Looks at a domain once. It never fails: what could not be observed has its reason. */
-  look(domain: string, signal?: AbortSignal): Promise<Look>;
+  look(domain: string, signal?: AbortSignal, priority?: Priority): Promise<Look>;
   close(): void;
 }
 
@@ -46,7 +47,7 @@ export interface DomainObserverOptions {
 /** Makes an observer of the two clients; closing it closes them. */
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
   return {
-    look: (domain, signal) => look(options, domain, signal),
+    look: (domain, signal, priority) => look(options, domain, signal, priority),
     close() {
       options.dns.close();
       options.http.close();
@@ -64,35 +65,41 @@ const NO_TURN: Failure = { code: 'timeout', message: 'no answer in the time for 
 function withReason<Answer extends DnsAnswer | HttpAnswer>(
   answer: Answer,
   signal: AbortSignal | undefined,
-): Answer | { readonly kind: 'failed'; readonly failure: Failure } {
+): Answer {
   const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal?.reason === LOOK_LIMIT;
-  return cut ? { kind: 'failed', failure: NO_TURN } : answer;
+  return cut ? { ...answer, failure: NO_TURN } : answer;
 }
 
-function tooMuch(code: FailureCode, message: string): { readonly kind: 'failed'; readonly failure: Failure } {
-  return { kind: 'failed', failure: { code, message } };
-}
-
-function requireFewRecords(type: string, answer: DnsAnswer, limits: ObservationLimits): DnsAnswer {
+function requireFewRecords(type: string, answer: LookAnswer, limits: ObservationLimits): LookAnswer {
   if (answer.kind === 'failed') return answer;
-  const excess = excessOfRecords(type, answer.records.length, limits);
-  return excess === null ? answer : tooMuch('too-many', excess);
+  const message = excessOfRecords(type, answer.records.length, limits);
+  return message === null ? answer : { kind: 'failed', failure: { code: 'too-many', message } };
 }
 
 function requireModestHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
   if (answer.kind === 'failed') return answer;
-  const excess = excessOfHeaders(answer.headers, limits);
-  return excess === null ? answer : tooMuch('too-large', excess);
+  const message = excessOfHeaders(answer.headers, limits);
+  if (message === null) return answer;
+  return {
+    kind: 'failed',
+    failure: { code: 'too-large', message },
+    httpsDeclined: answer.scheme === 'http',
+  };
 }
 
-async function look(options: DomainObserverOptions, domain: string, signal?: AbortSignal): Promise<Look> {
+async function look(
+  options: DomainObserverOptions,
+  domain: string,
+  signal?: AbortSignal,
+  priority?: Priority,
+): Promise<Look> {
   const observedAt = options.now();
   const began = performance.now();
   const { limits } = options;
-  const answers = await options.dns.ask(domain, options.types, signal);
-  const dns = new Map(
-    [...answers].map(([type, answer]) => [type, requireFewRecords(type, withReason(answer, signal), limits)]),
-  );
+  const answers = await options.dns.ask(domain, options.types, signal, priority);
+  const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
+  const merged = withAliases(new Map(reasoned));
+  const dns = new Map([...merged].map(([type, answer]) => [type, requireFewRecords(type, answer, limits)]));
   const site = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
   const http = requireModestHeaders(site, limits);
   const duration = performance.now() - began;
@@ -146,19 +153,69 @@ function observationOf(
   http: HttpAnswer,
 ): Observation | null {
   const records = dnsObservation(dns);
-  const headers = http.kind === 'answered' ? { httpHeaders: http.headers, ignoredHeaders } : {};
   if (records === null && http.kind === 'failed') return null;
-  return { domain, observedAt, source, ...(records === null ? {} : { dns: records }), ...headers };
+  const dnsPart = records === null ? {} : { dns: records };
+  return { domain, observedAt, source, ...dnsPart, ...siteObservation(http, ignoredHeaders) };
+}
+
+type SiteObservation = Pick<Observation, 'httpHeaders' | 'ignoredHeaders' | 'response' | 'httpsDeclined'>;
+
+/** A response over HTTP is asked for only where HTTPS was declined. */
+function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>): SiteObservation {
+  if (http.kind === 'failed') return http.httpsDeclined === true ? { httpsDeclined: true } : {};
+  const { scheme, status, address, headers: httpHeaders } = http;
+  const response = { scheme, status, address };
+  return { httpHeaders, ignoredHeaders, response, httpsDeclined: scheme === 'http' };
+}
+
+/** An answer with the aliases that those to the other types show. */
+type LookAnswer = DnsAnswer & {
+  /** Only the owner names of its records were observed: no chain of aliases came to its end. */
+  readonly isPartial?: boolean;
+};
+
+const ALIAS_TYPES = ['CNAME', 'DNAME'];
+
+/** The answers; those for CNAME and DNAME have every alias that led to the records of the other types, too. */
+function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, LookAnswer> {
+  const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
+  const isPartial = !hasCompleteChain(answers);
+  const merged = new Map<string, LookAnswer>(answers);
+  for (const type of ALIAS_TYPES) {
+    const answer = answers.get(type);
+    const own = answer?.kind === 'answered' ? answer.records : [];
+    const records = recordsByType([...own, ...(found.get(type) ?? [])]).get(type);
+    if (records === undefined) continue;
+    merged.set(type, { kind: 'answered', nameExists: true, records, aliases: [], isPartial });
+  }
+  return merged;
+}
+
+/** An answer for CNAME alone says nothing of where the CNAME leads. */
+function hasCompleteChain(answers: ReadonlyMap<string, LookAnswer>): boolean {
+  return [...answers].some(
+    ([type, answer]) => answer.kind === 'answered' && type !== 'CNAME' && answer.isPartial !== true,
+  );
 }
 
 /** Only types that were answered say anything: the others keep their records. */
-function dnsObservation(dns: ReadonlyMap<string, DnsAnswer>): DnsObservation | null {
+function dnsObservation(dns: ReadonlyMap<string, LookAnswer>): DnsObservation | null {
   const types = new Set<string>();
+  const partialTypes = new Set<string>();
   const records: DnsRecord[] = [];
   for (const [type, answer] of dns) {
     if (answer.kind === 'failed') continue;
     types.add(type);
+    if (answer.isPartial === true) partialTypes.add(type);
     records.push(...answer.records);
   }
-  return types.size === 0 ? null : { types, records: recordsByType(records) };
+  if (types.size === 0) return null;
+  // Where a chain is complete, an alias that is known and not in it is gone.
+  const impliedTypes = new Set(hasCompleteChain(dns) ? ALIAS_TYPES.filter((type) => !dns.has(type)) : []);
+  return {
+    types,
+    ...(partialTypes.size > 0 && { partialTypes }),
+    ...(impliedTypes.size > 0 && { impliedTypes }),
+    records: recordsByType(records),
+  };
 }

@@ -1,3 +1,5 @@
+import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
+import { formatInstant } from '../model/instant.js';
 import type { DnsAnswer } from './dns/client.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer } from './http/client.js';
@@ -11,13 +13,28 @@ export interface LookOutcome {
     /** False: the answers say that there is no such name (NXDOMAIN). */
     readonly nameExists: boolean;
   };
-  readonly http:
-    | { readonly scheme: 'https' | 'http'; readonly status: number; readonly address: string }
-    | { readonly failure: Failure };
+  readonly http: SiteOutcome | { readonly failure: Failure };
 }
 
-/** The outcome of a look. */
-export function outcomeOf(dns: ReadonlyMap<string, DnsAnswer>, http: HttpAnswer): LookOutcome {
+/** A site's response. */
+export interface SiteOutcome {
+  readonly scheme: 'https' | 'http';
+  readonly status: number;
+  readonly address: string;
+  /** Why it was not recorded; absent: it was. Times as in RFC 3339. */
+  readonly heldBack?: { readonly since: string; readonly looks: number; readonly until: string };
+}
+
+/**
+ * The outcome of a look.
+ *
+ * @param heldBack what recording it has said of its response.
+ */
+export function outcomeOf(
+  dns: ReadonlyMap<string, DnsAnswer>,
+  http: HttpAnswer,
+  heldBack: HeldBack | null = null,
+): LookOutcome {
   const answered: string[] = [];
   const failures: Record<string, Failure> = {};
   for (const [type, answer] of dns) {
@@ -27,7 +44,12 @@ export function outcomeOf(dns: ReadonlyMap<string, DnsAnswer>, http: HttpAnswer)
   const names = { answered, failures, nameExists: !saysNoSuchName(dns) };
   if (http.kind === 'failed') return { dns: names, http: { failure: http.failure } };
   const { scheme, status, address } = http;
-  return { dns: names, http: { scheme, status, address } };
+  const response = { scheme, status, address };
+  return { dns: names, http: heldBack === null ? response : { ...response, heldBack: asJson(heldBack) } };
+}
+
+function asJson({ since, looks, until }: HeldBack): NonNullable<SiteOutcome['heldBack']> {
+  return { since: formatInstant(since), looks, until: formatInstant(until) };
 }
 
 /** Whether what was answered says that there is no such name: mostly it is misspelt, or given up. */
@@ -47,7 +69,7 @@ export function isOutage({ dns }: LookOutcome): boolean {
   return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');
 }
 
-/** The outcome in one line for a person, such as `DNS ok; HTTPS 200`. */
+/** The outcome in one line for a person, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
 export function outcomeText({ dns, http }: LookOutcome): string {
   if (dns.nameExists === false) return 'no such name';
   const failures = [...typesByReason(dns.failures)].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
@@ -55,9 +77,19 @@ export function outcomeText({ dns, http }: LookOutcome): string {
     failures.length === 0
       ? 'DNS ok'
       : `DNS ${dns.answered.length === 0 ? 'failed' : 'in part'} (${failures.join(', ')})`;
-  const web =
-    'failure' in http ? `HTTP: ${http.failure.message}` : `${http.scheme.toUpperCase()} ${http.status}`;
-  return `${names}; ${web}`;
+  return `${names}; ${'failure' in http ? `HTTP: ${http.failure.message}` : responseText(http)}`;
+}
+
+/** A site's response in one line for a person and, where it was not recorded, why and until when. */
+export function responseText({ scheme, status, address, heldBack }: SiteOutcome): string {
+  const response = `${scheme.toUpperCase()} ${status} from ${address}`;
+  if (heldBack === undefined) return response;
+  const [since, until] = [heldBack.since, heldBack.until].map((time) => time.replace(/\.\d+Z$/, 'Z'));
+  const looks = heldBack.looks === 1 ? '1 look' : `${heldBack.looks} looks`;
+  return (
+    `${response}, not recorded: HTTPS answered before, and is declined since ${since} (${looks}); ` +
+    `HTTP counts after ${LEAST_DECLINED} looks, from ${until} on`
+  );
 }
 
 /** A resolver that fails mostly does so for all types alike. */

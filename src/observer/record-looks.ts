@@ -1,14 +1,16 @@
 import type { MergedChanges } from '../history/merge-changes.js';
+import type { Outcome } from '../history/record-observations.js';
 import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
 import type { ObservationChanges, ObservationEvent } from '../telemetry/observations.js';
 import type { Look } from './observe-domain.js';
-import { outcomeOf } from './outcome.js';
+import { type LookOutcome, outcomeOf } from './outcome.js';
 
 /** A look, and what recording it did. */
 export interface RecordedLook {
   readonly look: Look;
+  readonly outcome: LookOutcome;
   readonly recording: ObservationEvent['recording'];
   /** Null: it changed nothing. */
   readonly changes: MergedChanges | null;
@@ -31,18 +33,20 @@ export async function recordLooks(
     .map(({ observation }) => observation)
     .filter((observation): observation is Observation => observation !== null);
   const { outcomes, changes } = await record(observations);
-  const kinds = new Map(observations.map(({ domain }, place) => [domain, outcomes[place]?.kind]));
-  return looks.map((look) => ({
-    look,
-    recording: (look.observation === null ? undefined : kinds.get(look.domain)) ?? 'nothing',
-    changes: changes.get(look.domain) ?? null,
-  }));
+  const recorded = new Map<Observation | null, Outcome | undefined>(
+    observations.map((observation, place) => [observation, outcomes[place]]),
+  );
+  return looks.map((look) => {
+    const { kind = 'nothing', heldBack = null } = recorded.get(look.observation) ?? {};
+    const outcome = outcomeOf(look.dns, look.http, heldBack);
+    return { look, outcome, recording: kind, changes: changes.get(look.domain) ?? null };
+  });
 }
 
 /** The event that telemetry tells of a look. */
-export function eventOf({ look, recording, changes }: RecordedLook): ObservationEvent {
-  const { domain, duration, dns, http } = look;
-  return { domain, duration, ...outcomeOf(dns, http), recording, changes: countChanges(changes) };
+export function eventOf({ look, outcome, recording, changes }: RecordedLook): ObservationEvent {
+  const { domain, duration } = look;
+  return { domain, duration, ...outcome, recording, changes: countChanges(changes) };
 }
 
 function countChanges(changes: MergedChanges | null): ObservationChanges {

@@ -9,6 +9,7 @@ import type { ObservationTelemetry } from '../telemetry/observations.js';
 import { type FinishedLook, LooksInHand } from './looks-in-hand.js';
 import type { DomainObserver } from './observe-domain.js';
 import { hasFailed, isOutage, type LookOutcome, outcomeOf } from './outcome.js';
+import type { Room } from './priority.js';
 import { eventOf, recordLooks } from './record-looks.js';
 import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
@@ -89,7 +90,7 @@ async function takeDue(options: WorkerOptions, looks: LooksInHand, stopping: Abo
   const database = new DatabaseTurns(options.log);
   while (!stopping.aborted) {
     const room = roomFor(options, looks);
-    const more = room <= 0 || (await database.turn(() => take(options, looks, room)));
+    const more = room.free <= 0 || (await database.turn(() => take(options, looks, room)));
     await pauseUnless(stopping, more === true ? GATHERING : options.idle);
   }
 }
@@ -107,14 +108,15 @@ async function writeFinished(options: WorkerOptions, looks: LooksInHand, progres
 }
 
 /** How many domains may be taken: where the database is slow, what is finished does not pile up. */
-function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): number {
-  return Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
+function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): Room {
+  const free = Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
+  return { places: concurrency, free, low: looks.lookingLow };
 }
 
 /** @returns whether more may be due. */
-async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, most: number): Promise<boolean> {
+async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<boolean> {
   const time = now();
-  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, most);
+  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, room);
   for (const domain of domains) looks.begin(domain);
   return more;
 }
@@ -156,7 +158,7 @@ async function writeOrSetAside(options: WorkerOptions, batch: readonly FinishedL
 /** The domain is observed again as one that fails is: less and less often. */
 async function setAside(options: WorkerOptions, finished: FinishedLook, err: unknown): Promise<void> {
   options.log.error({ err, domain: finished.domain.name }, 'an observation could not be recorded');
-  await completeLeases(options.pool, [completionOf(finished, options.now(), true)]);
+  await completeLeases(options.pool, [completionOf(finished, options.now(), undefined, true)]);
 }
 
 /**
@@ -170,15 +172,20 @@ async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]
     batch.map(({ look }) => look),
   );
   const time = now();
+  const outcomes = new Map(recorded.map(({ look, outcome }) => [look, outcome]));
   await completeLeases(
     pool,
-    batch.map((finished) => completionOf(finished, time)),
+    batch.map((finished) => completionOf(finished, time, outcomes.get(finished.look))),
   );
   for (const look of recorded) telemetry.observed(eventOf(look));
 }
 
-function completionOf({ domain, look }: FinishedLook, now: Instant, refused = false): Completion {
-  const outcome = outcomeOf(look.dns, look.http);
+function completionOf(
+  { domain, look }: FinishedLook,
+  now: Instant,
+  outcome = outcomeOf(look.dns, look.http),
+  refused = false,
+): Completion {
   const failures = failuresAfter(domain.failures, outcome, refused);
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: look.observedAt, outcome, failures, next };

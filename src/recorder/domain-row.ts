@@ -1,4 +1,4 @@
-import type { DomainState, PartTimes, TypeState } from '../history/state.js';
+import type { DomainState, HttpsState, PartTimes, TypeState } from '../history/state.js';
 import type { Instant } from '../model/instant.js';
 
 /** The columns of table `domain` that hold its state. */
@@ -14,7 +14,16 @@ export interface DomainRow {
   readonly http_first: Instant | null;
   readonly http_latest: Instant | null;
   readonly http_digest: string | null;
+  readonly https_latest: Instant | null;
+  readonly https_declined_first: Instant | null;
+  readonly https_declined_latest: Instant | null;
+  readonly https_declined_count: number | null;
 }
+
+/** The columns of a DomainRow. */
+export const DOMAIN_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
+            http_first, http_latest, http_digest,
+            https_latest, https_declined_first, https_declined_latest, https_declined_count`;
 
 /** A DNS type as column `dns_types` holds it; times are decimal text, since JSON numbers lose digits. */
 interface StoredType {
@@ -33,7 +42,15 @@ export function stateOfRow(row: DomainRow): DomainState {
     everyType: partTimes(row.dns_first, row.dns_latest),
     types: new Map(Object.entries(row.dns_types).map(([type, stored]) => [type, typeState(stored)])),
     http: http === null ? null : { ...http, digest: row.http_digest ?? '' },
+    https: httpsState(row),
   };
+}
+
+function httpsState(row: DomainRow): HttpsState | null {
+  if (row.https_latest === null) return null;
+  const times = partTimes(row.https_declined_first, row.https_declined_latest);
+  const declined = times === null ? null : { ...times, count: row.https_declined_count ?? 0 };
+  return { latest: row.https_latest, declined };
 }
 
 /** The text of column `dns_types`. */

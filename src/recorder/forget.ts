@@ -17,7 +17,7 @@ export async function forget(pool: Pool, names: readonly string[]): Promise<stri
       'DELETE FROM domain WHERE name = ANY($1) RETURNING name',
       [names],
     );
-    for (const table of ['dns_record', 'header_change']) {
+    for (const table of ['dns_record', 'header_change', 'site_response']) {
       await client.query(
         `DELETE FROM ${table} AS part
           WHERE domain = ANY($1) AND NOT EXISTS (SELECT FROM domain WHERE name = part.domain)`,

@@ -1,16 +1,13 @@
 import type { Pool } from 'pg';
 import type { HeaderState, Holdings, RecordStay } from '../history/state.js';
-import type { DomainRow } from './domain-row.js';
+import { DOMAIN_COLUMNS, type DomainRow } from './domain-row.js';
 import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
 export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {
-  const { rows } = await pool.query<DomainRow>(
-    `SELECT name, version, created, last_update, last_change, dns_first, dns_latest, dns_types,
-            http_first, http_latest, http_digest
-       FROM domain WHERE name = ANY($1)`,
-    [names],
-  );
+  const { rows } = await pool.query<DomainRow>(`SELECT ${DOMAIN_COLUMNS} FROM domain WHERE name = ANY($1)`, [
+    names,
+  ]);
   return new Map(rows.map((row) => [row.name, row]));
 }
 

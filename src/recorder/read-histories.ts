@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
+import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
 import { type DomainRow, stateOfRow } from './domain-row.js';
@@ -15,6 +16,8 @@ export interface StoredRows {
   readonly stays: readonly StayRow[];
   /** By field name and time. */
   readonly headers: readonly StoredHeaderChange[];
+  /** By time. */
+  readonly responses: readonly RecordedResponse[];
 }
 
 /**
@@ -53,7 +56,7 @@ export async function* readStoredRows(pool: Pool, names?: readonly string[]): As
  *
  * @throws Error where column `dns_types` cannot be read.
  */
-export function historyOfRows({ domain, stays, headers }: StoredRows): StoredHistory {
+export function historyOfRows({ domain, stays, headers, responses }: StoredRows): StoredHistory {
   return {
     name: domain.name,
     version: domain.version,
@@ -61,6 +64,7 @@ export function historyOfRows({ domain, stays, headers }: StoredRows): StoredHis
     state: stateOfRow(domain),
     stays: stays.map(stayOfRow),
     headers,
+    responses,
   };
 }
 
@@ -74,10 +78,12 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
     const names = rows.map(({ name }) => name);
     const stays = await readStays(client, names);
     const headers = await readHeaders(client, names);
+    const responses = await readResponses(client, names);
     return rows.map((domain) => ({
       domain,
       stays: stays.get(domain.name) ?? [],
       headers: headers.get(domain.name) ?? [],
+      responses: responses.get(domain.name) ?? [],
     }));
   });
 }
@@ -112,6 +118,18 @@ async function readHeaders(
     value,
     source,
   }));
+}
+
+async function readResponses(
+  client: PoolClient,
+  names: readonly string[],
+): Promise<Map<string, RecordedResponse[]>> {
+  const { rows } = await client.query<RecordedResponse & { readonly domain: string }>(
+    `SELECT domain, observed_at AS "observedAt", scheme, status, address
+       FROM site_response WHERE domain = ANY($1) ORDER BY domain, observed_at`,
+    [names],
+  );
+  return grouped(rows, ({ domain: _, ...response }) => response);
 }
 
 function grouped<Row extends { readonly domain: string }, Item>(

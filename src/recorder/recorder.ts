@@ -13,6 +13,7 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { isPassing, pauseBefore } from './contention.js';
 import { type DomainRow, stateOfRow } from './domain-row.js';
+import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
@@ -46,21 +47,27 @@ export interface Recording {
   readonly changes: ReadonlyMap<string, MergedChanges>;
 }
 
-/**
- * Makes a recorder.
- *
- * @param options.now the wall-clock time, for the time of recording.
- */
-export function createRecorder(pool: Pool, options: { readonly now: () => Instant }): Recorder {
+export interface RecorderOptions {
+  /** The wall-clock time, for the time of recording. */
+  readonly now: () => Instant;
+  /**
+   * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
+   * always do. A day unless given.
+   */
+  readonly httpsGrace?: bigint;
+}
+
+/** Makes a recorder. */
+export function createRecorder(pool: Pool, options: RecorderOptions): Recorder {
   return {
-    record: (observations) => recordBatch(pool, options.now, observations),
-    preview: async (observations) => summarize(await applyRules(pool, byDomain(observations))),
+    record: (observations) => recordBatch(pool, options, observations),
+    preview: async (observations) => summarize(await applyRules(pool, options, byDomain(observations))),
   };
 }
 
 /** What recording a batch would do where nothing is recorded yet. */
 export function previewFirst(observations: readonly Observation[]): Recording {
-  const begun = byDomain(observations).map((batch) => beginBatch(batch, null));
+  const begun = byDomain(observations).map((batch) => beginBatch(batch, null, undefined));
   return summarize(begun.map((batch) => ({ ...batch, merged: mergeChanges(batch.progress.changes) })));
 }
 
@@ -81,15 +88,15 @@ interface AppliedBatch extends DomainBatch {
 
 async function recordBatch(
   pool: Pool,
-  now: () => Instant,
+  options: RecorderOptions,
   observations: readonly Observation[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
   let pending = byDomain(observations);
   for (let attempt = 0; pending.length > 0; attempt += 1) {
     await pauseBefore(attempt);
-    const applied = await applyRules(pool, pending);
-    const written = await write(pool, applied, now());
+    const applied = await applyRules(pool, options, pending);
+    const written = await write(pool, applied, options.now());
     recorded.push(...applied.filter(({ name }) => written.has(name)));
     pending = pending.filter(({ name }) => !written.has(name));
   }
@@ -116,12 +123,16 @@ function byDomain(observations: readonly Observation[]): DomainBatch[] {
  * Reads what is known and applies the observations to it: a first statement gives the states, which
  * settle most observations; only domains with a difference need what they hold.
  */
-async function applyRules(pool: Pool, batches: readonly DomainBatch[]): Promise<AppliedBatch[]> {
+async function applyRules(
+  pool: Pool,
+  { httpsGrace }: RecorderOptions,
+  batches: readonly DomainBatch[],
+): Promise<AppliedBatch[]> {
   const rows = await loadDomainRows(
     pool,
     batches.map(({ name }) => name),
   );
-  const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null));
+  const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null, httpsGrace));
   const differing = begun.filter(({ progress }) => progress.waiting.length > 0).map(({ name }) => name);
   const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
   return begun.map((batch) => {
@@ -132,9 +143,13 @@ async function applyRules(pool: Pool, batches: readonly DomainBatch[]): Promise<
 }
 
 /** A batch with the observations applied that are settled by the domain's row, before its changes are merged. */
-function beginBatch(batch: DomainBatch, before: DomainRow | null): Omit<AppliedBatch, 'merged'> {
+function beginBatch(
+  batch: DomainBatch,
+  before: DomainRow | null,
+  httpsGrace: bigint | undefined,
+): Omit<AppliedBatch, 'merged'> {
   const stateBefore = before === null ? null : stateOfRow(before);
-  const progress = recordObservations(beginRecording(stateBefore, batch.observations));
+  const progress = recordObservations(beginRecording(stateBefore, batch.observations, httpsGrace));
   return { ...batch, before, stateBefore, progress };
 }
 
@@ -151,7 +166,8 @@ async function write(
       idle.add(name);
     } else {
       const version = nextVersion(before, acted, recordedAt);
-      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged });
+      const octets = octetsAdded(merged);
+      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }
   return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes, recordedAt))]);
@@ -184,7 +200,7 @@ async function writeDomains(
  * so that a domain that is erased and recorded anew, or a database restored from a backup, does not
  * give a second state an old version.
  */
-function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
+export function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
   const next = (before?.version ?? 0n) + BigInt(recorded);
   return next > recordedAt ? next : recordedAt;
 }

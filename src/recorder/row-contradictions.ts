@@ -15,6 +15,12 @@ export function* contradictionsOfDomain(row: DomainRow): Generator<string> {
   if (!allOrNone([row.http_first, row.http_latest, row.http_digest])) {
     yield 'of http_first, http_latest and http_digest some are set, and others are not';
   }
+  if (!allOrNone([row.https_declined_first, row.https_declined_latest, row.https_declined_count])) {
+    yield 'of https_declined_first, https_declined_latest and https_declined_count some are set, and others are not';
+  }
+  if (row.https_latest === null && row.https_declined_first !== null) {
+    yield 'HTTPS was declined, and there is no https_latest';
+  }
 }
 
 /** What the columns of a record's row say against each other: one line for each contradiction. */

@@ -1,9 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { MergedChanges } from '../history/merge-changes.js';
-import type { DomainState, HeaderChange, RecordStay } from '../history/state.js';
+import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
 import type { Instant } from '../model/instant.js';
 import { type DomainRow, storedTypes } from './domain-row.js';
-import { octetsAdded } from './history-octets.js';
 
 /** What is to be written of one domain. */
 export interface DomainChanges {
@@ -16,6 +15,8 @@ export interface DomainChanges {
   /** Greater than that of `before`. */
   readonly version: bigint;
   readonly changes: MergedChanges;
+  /** By how much column `history_octets` grows. */
+  readonly octets: number;
 }
 
 /**
@@ -55,13 +56,12 @@ async function insertDomainRows(
     return [];
   }
   const { rows } = await client.query<{ name: string }>(
-    `INSERT INTO domain (${STATE_COLUMNS}, recorded_at, history_octets)
-     SELECT name, version, created, last_update, last_change, dns_first, dns_latest,
-            dns_types::jsonb, http_first, http_latest, http_digest, $12::bigint, octets
-       FROM unnest(${STATE_ARRAYS}, $13::bigint[]) AS new (${STATE_COLUMNS}, octets)
+    `INSERT INTO domain (${STATE_COLUMNS}, dns_types, recorded_at, history_octets)
+     SELECT ${STATE_COLUMNS}, dns_types::jsonb, $16::bigint, octets
+       FROM unnest(${STATE_ARRAYS}, $17::bigint[]) AS new (${STATE_COLUMNS}, dns_types, octets)
      ON CONFLICT (name) DO NOTHING
      RETURNING name`,
-    [...stateColumns(domains), recordedAt, domains.map(({ changes }) => octetsAdded(changes))],
+    [...stateColumns(domains), recordedAt, domains.map(({ octets }) => octets)],
   );
   return rows.map(({ name }) => name);
 }
@@ -80,16 +80,19 @@ async function updateDomainRows(
             last_change = new.last_change, dns_first = new.dns_first, dns_latest = new.dns_latest,
             dns_types = COALESCE(new.dns_types::jsonb, d.dns_types),
             http_first = new.http_first, http_latest = new.http_latest, http_digest = new.http_digest,
-            recorded_at = $13, history_octets = d.history_octets + new.octets
-       FROM unnest(${STATE_ARRAYS}, $12::bigint[], $14::bigint[])
-         AS new (${STATE_COLUMNS}, version_before, octets)
+            https_latest = new.https_latest, https_declined_first = new.https_declined_first,
+            https_declined_latest = new.https_declined_latest,
+            https_declined_count = new.https_declined_count, recorded_at = $17,
+            history_octets = d.history_octets + new.octets
+       FROM unnest(${STATE_ARRAYS}, $16::bigint[], $18::bigint[])
+         AS new (${STATE_COLUMNS}, dns_types, version_before, octets)
       WHERE d.name = new.name AND d.version = new.version_before
       RETURNING d.name`,
     [
       ...stateColumns(domains),
       domains.map(({ before }) => before?.version),
       recordedAt,
-      domains.map(({ changes }) => octetsAdded(changes)),
+      domains.map(({ octets }) => octets),
     ],
   );
   return rows.map(({ name }) => name);
@@ -97,11 +100,13 @@ async function updateDomainRows(
 
 /** The columns of table `domain` that an observation may change, and the parameters that bring them. */
 const STATE_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest,
-                 dns_types, http_first, http_latest, http_digest`;
-const STATE_ARRAYS = `$1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-                   $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[]`;
+                 http_first, http_latest, http_digest,
+                 https_latest, https_declined_first, https_declined_latest, https_declined_count`;
+const STATE_ARRAYS = `$1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+                   $8::bigint[], $9::bigint[], $10::text[],
+                   $11::bigint[], $12::bigint[], $13::bigint[], $14::integer[], $15::text[]`;
 
-/** One array for each of STATE_COLUMNS. */
+/** One array for each of STATE_COLUMNS, and of `dns_types`. */
 function stateColumns(domains: readonly DomainChanges[]): unknown[][] {
   return [
     domains.map(({ name }) => name),
@@ -111,13 +116,17 @@ function stateColumns(domains: readonly DomainChanges[]): unknown[][] {
     domains.map(({ state }) => state.lastChange),
     domains.map(({ state }) => state.everyType?.first ?? null),
     domains.map(({ state }) => state.everyType?.latest ?? null),
+    domains.map(({ state }) => state.http?.first ?? null),
+    domains.map(({ state }) => state.http?.latest ?? null),
+    domains.map(({ state }) => state.http?.digest ?? null),
+    domains.map(({ state }) => state.https?.latest ?? null),
+    domains.map(({ state }) => state.https?.declined?.first ?? null),
+    domains.map(({ state }) => state.https?.declined?.latest ?? null),
+    domains.map(({ state }) => state.https?.declined?.count ?? null),
     // Null leaves the column as it is: most observations change nothing in it.
     domains.map(({ state, stateBefore }) =>
       state.types === stateBefore?.types ? null : storedTypes(state.types),
     ),
-    domains.map(({ state }) => state.http?.first ?? null),
-    domains.map(({ state }) => state.http?.latest ?? null),
-    domains.map(({ state }) => state.http?.digest ?? null),
   ];
 }
 
@@ -127,6 +136,10 @@ export async function writeHistory(client: PoolClient, domains: readonly DomainC
   await endStays(client, stays(domains, 'removed'));
   const headers = domains.flatMap(({ name, changes }) => changes.headers.map((change) => ({ name, change })));
   await insertHeaderChanges(client, headers);
+  const responses = domains.flatMap(({ name, changes }) =>
+    changes.responses.map((response) => ({ name, response })),
+  );
+  await insertResponses(client, responses);
 }
 
 interface DomainStay {
@@ -211,6 +224,26 @@ async function insertHeaderChanges(
       headers.map(({ change }) => change.kind !== 'gone'),
       headers.map(({ change }) => change.value),
       headers.map(({ change }) => change.source),
+    ],
+  );
+}
+
+async function insertResponses(
+  client: PoolClient,
+  responses: readonly { readonly name: string; readonly response: RecordedResponse }[],
+): Promise<void> {
+  if (responses.length === 0) {
+    return;
+  }
+  await client.query(
+    `INSERT INTO site_response (domain, observed_at, scheme, status, address)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::integer[], $5::text[])`,
+    [
+      responses.map(({ name }) => name),
+      responses.map(({ response }) => response.observedAt),
+      responses.map(({ response }) => response.scheme),
+      responses.map(({ response }) => response.status),
+      responses.map(({ response }) => response.address),
     ],
   );
 }

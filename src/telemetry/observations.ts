@@ -18,7 +18,12 @@ export interface ObservationEvent {
     readonly nameExists: boolean;
   };
   readonly http:
-    | { readonly scheme: string; readonly status: number; readonly address: string }
+    | {
+        readonly scheme: string;
+        readonly status: number;
+        readonly address: string;
+        readonly heldBack?: object;
+      }
     | { readonly failure: Reason };
   /** What recording it did; `nothing`: no part was observed. */
   readonly recording: 'changed' | 'unchanged' | 'repeated' | 'stale' | 'nothing';
@@ -47,8 +52,8 @@ const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
  * Makes the counters of observations in a registry (once for each registry), and logs to `log`.
  *
  * - `dms_observations_total{recording}`
- * - `dms_observed_parts_total{part, outcome}`: part is `http` or a DNS type, outcome `answered` or the
- *   code of its failure
+ * - `dms_observed_parts_total{part, outcome}`: part is `http` or a DNS type, outcome `answered`, the code of
+ *   its failure, or `held-back` for a response over HTTP that was not recorded
  * - `dms_observed_changes_total{kind}`
  * - `dms_observation_duration_seconds`
  */
@@ -84,9 +89,14 @@ export function createObservationTelemetry(log: Logger, registry: Registry): Obs
       observations.inc({ recording: event.recording });
       for (const part of event.dns.answered) parts.inc({ part, outcome: 'answered' });
       for (const [part, { code }] of Object.entries(event.dns.failures)) parts.inc({ part, outcome: code });
-      parts.inc({ part: 'http', outcome: 'failure' in event.http ? event.http.failure.code : 'answered' });
+      parts.inc({ part: 'http', outcome: siteOutcome(event.http) });
       for (const [kind, count] of Object.entries(event.changes)) changes.inc({ kind }, count);
       durations.observe(event.duration / 1000);
     },
   };
+}
+
+function siteOutcome(http: ObservationEvent['http']): string {
+  if ('failure' in http) return http.failure.code;
+  return http.heldBack === undefined ? 'answered' : 'held-back';
 }

@@ -441,6 +441,6 @@ describe('dms verify', () => {
     const result = await dms(['verify']);
     expect(result.code).toBe(1);
     expect(result.stdout).toMatch(/^example\.com: .*192\.0\.2\.2.* was last seen/m);
-    expect(result.stdout).toMatch(/^orphan\.example: records or headers without a row/m);
+    expect(result.stdout).toMatch(/^orphan\.example: records, headers or responses without a row/m);
   });
 });

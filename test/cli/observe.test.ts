@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { runDms, startDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { rcode } from '../support/dns-behaviours.js';
+import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REFUSING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 
@@ -16,6 +16,7 @@ $ORIGIN example.test.
 @ TXT "a \"b\"" "c"
 www CNAME @
 logged A 127.0.0.1
+secure A 127.0.0.1
 `;
 
 let database: TestDatabase;
@@ -44,14 +45,17 @@ function dms(...args: string[]) {
 }
 
 function dmsWith(environment: Readonly<Record<string, string>>, ...args: string[]) {
-  return runDms(args, {
-    ...environment,
+  return runDms(args, { ...observing(), ...environment });
+}
+
+function observing() {
+  return {
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_PRIVATE: 'allow',
     OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
-  });
+  };
 }
 
 /** What is written, without the time in the first line. */
@@ -148,6 +152,29 @@ test('what is new, gone and different is marked, and what was not observed has i
   ]);
 });
 
+test('a response over HTTP that is not recorded, since HTTPS answered before, is shown with the reason', async () => {
+  const https = await startHttpsServer();
+  const environment = { ...database.environment, OBSERVE_HTTPS_PORT: String(https.port) };
+  const observe = (...options: string[]) =>
+    dmsWith(environment, 'observe', 'secure.example.test', ...options);
+  https.serve({ fields: [['Strict-Transport-Security', 'max-age=1']] });
+  expect((await observe()).stdout).toContain(
+    'HTTPS 200 from 127.0.0.1\n+   strict-transport-security: max-age=1',
+  );
+  await https.close();
+  const reason =
+    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and is declined since \S+Z \((\d) looks?\); HTTP counts after 3 looks, from \S+Z on\nNo change/m;
+  expect(reason.exec((await observe('--dry-run')).stdout)?.[1]).toBe('1');
+  expect(reason.exec((await observe()).stdout)?.[1]).toBe('1');
+  const { http, changes, observedAt } = JSON.parse((await observe('--json')).stdout);
+  expect(http).toMatchObject({ scheme: 'http', address: '127.0.0.1', heldBack: { looks: 2 } });
+  expect(Date.parse(http.heldBack.until) - Date.parse(http.heldBack.since)).toBe(86_400_000);
+  expect(Date.parse(observedAt)).toBeGreaterThan(Date.parse(http.heldBack.since));
+  expect(changes.headers).toEqual([]);
+  const off = await dmsWith({ ...environment, OBSERVE_HTTPS_GRACE: 'off' }, 'observe', 'secure.example.test');
+  expect(off.stdout).toContain('-   strict-transport-security: max-age=1');
+});
+
 test('as JSON each domain is one line, with the failures and the changes', async () => {
   const { code, stdout, stderr } = await dms('observe', '--json', 'www.example.test', 'nowhere.invalid');
   expect(code).toBe(1);
@@ -173,4 +200,27 @@ test('as JSON each domain is one line, with the failures and the changes', async
     dns: { A: { failure: { code: 'refused', message: expect.stringContaining('REFUSED') } } },
     http: { failure: { code: 'no-address' } },
   });
+});
+
+test('a silent domain holds up no other, and Ctrl-C ends it with the others recorded and shown in their order', async () => {
+  const names = Array.from({ length: 50 }, (_, number) => `d${number}.many.test`);
+  const [silent, ...others] = names;
+  dns.generate((name, type) =>
+    name.endsWith('.many.test') ? (type === 'A' ? ['127.0.0.1'] : []) : undefined,
+  );
+  dns.behave(silent ?? '', silence);
+  const environment = { ...database.environment, ...observing(), OBSERVE_DNS_TIMEOUT: '60s' };
+  const { child, result } = startDms(['observe', '--json', ...names], environment);
+  const recorded = `SELECT name FROM domain WHERE name LIKE '%.many.test'`;
+  await expect
+    .poll(async () => (await database.pool.query(recorded)).rowCount, { timeout: 20_000 })
+    .toBe(others.length);
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await result;
+  const shown = stdout.trimEnd().split('\n');
+  expect(shown.map((line) => JSON.parse(line).domain)).toEqual(others);
+  expect(stderr).toBe(
+    'dms: Stopped by a signal: 49 of 50 domains were looked at; what was seen of them is recorded.\n',
+  );
+  expect(code).toBe(1);
 });

@@ -30,7 +30,7 @@ describe('dms verify', () => {
       expect.stringMatching(/^example\.com: .* is present, and has a time at which it was last seen$/),
       expect.stringMatching(/^example\.com: header "server" .* its value is not in canonical form$/),
       'example.com: the digest of the headers is not that of the present ones',
-      'orphan.example: records or headers without a row for the domain',
+      'orphan.example: records, headers or responses without a row for the domain',
       '-: the name of the watched domain is not in canonical form',
       'token "a": there is no scope "everything"',
     ]);

@@ -35,6 +35,7 @@ test('without any setting, the defaults hold', () => {
       httpsPort: 443,
       httpPort: 80,
       httpTimeout: 10_000,
+      httpsGrace: 86_400_000_000n,
       userAgent: expect.stringContaining('domain-metadata-service'),
       source: 'dms',
       ignoredHeaders: new Set(IGNORED_HEADERS.keys()),
@@ -79,6 +80,7 @@ test('each setting is read', () => {
     OBSERVE_HTTPS_PORT: '8443',
     OBSERVE_HTTP_PORT: '8080',
     OBSERVE_HTTP_TIMEOUT: '30s',
+    OBSERVE_HTTPS_GRACE: '12h',
     OBSERVE_USER_AGENT: 'probe/1.0 (+https://example.com/probe)',
     OBSERVE_SOURCE: 'probe 1',
     OBSERVE_IGNORED_HEADERS: 'Date, x-Request-ID',
@@ -141,6 +143,7 @@ test('each setting is read', () => {
       httpsPort: 8443,
       httpPort: 8080,
       httpTimeout: 30_000,
+      httpsGrace: 43_200_000_000n,
       userAgent: 'probe/1.0 (+https://example.com/probe)',
       source: 'probe 1',
       ignoredHeaders: new Set(['date', 'x-request-id']),
@@ -156,6 +159,8 @@ test('each setting is read', () => {
     graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());
+  for (const none of ['off', '0s'])
+    expect(readSettings({ OBSERVE_HTTPS_GRACE: none }).observe.httpsGrace).toBe(0n);
 });
 
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
@@ -261,6 +266,8 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['OBSERVE_DNS_TRIES', '0', 'write a whole number from 1 to 10'],
     ['OBSERVE_HTTP_PORT', '0', 'write a whole number from 1 to 65535'],
     ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to a minute'],
+    ['OBSERVE_HTTPS_GRACE', 'on', 'write a time up to 365d, such as 12h or 1d, or off'],
+    ['OBSERVE_HTTPS_GRACE', '366d', 'write a time up to 365d'],
     ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
     ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
     [

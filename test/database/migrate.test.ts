@@ -5,12 +5,14 @@ import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { migrate, migrationState } from '../../src/database/migrate.js';
+import { type MigrationSteps, migrate, migrationState } from '../../src/database/migrate.js';
+import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
 const SECOND = 'CREATE TABLE "second" (id bigint);\n\nCREATE INDEX second_id ON second (id);\n';
 const THIRD = 'ALTER TABLE second RENAME TO third; DROP TABLE IF EXISTS first;';
+const NO_STEPS: MigrationSteps = new Map();
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -59,7 +61,7 @@ describe('migrate', () => {
     const names = (await readdir('prisma/migrations')).sort();
     expect(await migrationState(pool)).toEqual({ pending: names });
     const before = BigInt(Date.now()) * 1000n;
-    expect(await migrate(pool)).toEqual({ applied: names });
+    expect(await migrate(pool, DATA_STEPS)).toEqual({ applied: names, reports: [] });
     expect(await migrationState(pool)).toEqual({ pending: [] });
     expect(await tables()).toEqual(
       expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
@@ -70,23 +72,46 @@ describe('migrate', () => {
   });
 
   test('changes nothing the second time', async () => {
-    await migrate(pool);
+    await migrate(pool, DATA_STEPS);
     const { rows: before } = await pool.query('SELECT * FROM schema_migration');
-    expect(await migrate(pool)).toEqual({ applied: [] });
+    expect(await migrate(pool, DATA_STEPS)).toEqual({ applied: [], reports: [] });
     expect((await pool.query('SELECT * FROM schema_migration')).rows).toEqual(before);
   });
 
+  test('a migration with a step is recorded when the step has ended, and those after it wait', async () => {
+    const directory = await program({ '0001_first': FIRST, '0002_rows': '-- no SQL', '0003_second': SECOND });
+    const seen: string[][] = [];
+    const killed = async () => {
+      seen.push(await tables());
+      throw new Error('killed');
+    };
+    await expect(migrate(pool, new Map([['0002_rows', killed]]), directory)).rejects.toThrow('killed');
+    const steps: MigrationSteps = new Map([['0002_rows', async () => 'done']]);
+    expect(await migrate(pool, steps, directory)).toEqual({
+      applied: ['0002_rows', '0003_second'],
+      reports: ['done'],
+    });
+    expect(seen).toEqual([['first', 'schema_migration']]);
+    expect(await migrate(pool, new Map([['0002_rows', killed]]), directory)).toEqual({
+      applied: [],
+      reports: [],
+    });
+  });
+
   test('applies only what a later version adds, in the order of names', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST }));
+    await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST }));
     const later = await program({ '0003_third': THIRD, '0001_first': FIRST, '0002_second': SECOND });
-    expect(await migrate(pool, later)).toEqual({ applied: ['0002_second', '0003_third'] });
+    expect(await migrate(pool, NO_STEPS, later)).toEqual({
+      applied: ['0002_second', '0003_third'],
+      reports: [],
+    });
     expect(await tables()).toEqual(['schema_migration', 'third']);
-    expect(await migrate(pool, later)).toEqual({ applied: [] });
+    expect(await migrate(pool, NO_STEPS, later)).toEqual({ applied: [], reports: [] });
   });
 
   test('five openings at once on an empty database all come up, and each migration is applied once', async () => {
     const openings = await Promise.all(Array.from({ length: 5 }, () => openDatabase(database.options)));
-    const applied = await Promise.all(openings.map((opening: Database) => migrate(opening.pool)));
+    const applied = await Promise.all(openings.map((opening: Database) => migrate(opening.pool, DATA_STEPS)));
     expect(applied.flatMap((outcome) => outcome.applied)).toEqual(
       (await readdir('prisma/migrations')).sort(),
     );
@@ -95,7 +120,7 @@ describe('migrate', () => {
 
   test('applies all or nothing: where one fails, those before it are undone, and the message says which', async () => {
     const broken = await program({ '0001_first': FIRST, '0002_broken': 'CREATE TABLE second (id nonsense)' });
-    await expect(migrate(pool, broken)).rejects.toThrow(
+    await expect(migrate(pool, NO_STEPS, broken)).rejects.toThrow(
       'Migration 0002_broken could not be applied: type "nonsense" does not exist. Nothing was changed.',
     );
     expect(await tables()).toEqual([]);
@@ -105,7 +130,7 @@ describe('migrate', () => {
 describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {
   async function refusal(directory: URL): Promise<string> {
     const before = await tables();
-    const message = await migrate(pool, directory).then(
+    const message = await migrate(pool, NO_STEPS, directory).then(
       () => 'It was migrated.',
       (error: Error) => `${error.name}: ${error.message}`,
     );
@@ -114,14 +139,14 @@ describe('a database that does not fit the program stops it with a clear line, a
   }
 
   test('newer than the program', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST, '0002_second': SECOND }));
+    await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST, '0002_second': SECOND }));
     expect(await refusal(await program({ '0001_first': FIRST }))).toMatch(
       /^OperationError: The database is newer than this program, which does not know its migration 0002_second\. .+$/,
     );
   });
 
   test('a migration missing in the middle', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST, '0003_second': SECOND }));
+    await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST, '0003_second': SECOND }));
     const now = await program({
       '0001_first': FIRST,
       '0002_more': 'CREATE TABLE more ()',
@@ -133,7 +158,7 @@ describe('a database that does not fit the program stops it with a clear line, a
   });
 
   test('a migration whose file has changed since it was applied', async () => {
-    await migrate(pool, await program({ '0001_first': FIRST }));
+    await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST }));
     expect(await refusal(await program({ '0001_first': `${FIRST} ` }))).toMatch(
       /^OperationError: Migration 0001_first is not the one that the database has had: .+$/,
     );
@@ -148,7 +173,7 @@ describe('a database that does not fit the program stops it with a clear line, a
 
   test('a record without the tables', async () => {
     const directory = await program({ '0001_first': FIRST, '0002_second': SECOND });
-    await migrate(pool, directory);
+    await migrate(pool, NO_STEPS, directory);
     await pool.query('DROP TABLE second');
     expect(await refusal(directory)).toMatch(
       /^OperationError: The database is half migrated: it has had migration 0002_second, but has no table second\. .+$/,
@@ -157,7 +182,7 @@ describe('a database that does not fit the program stops it with a clear line, a
 
   test('tables without the record, which was emptied', async () => {
     const directory = await program({ '0001_first': FIRST });
-    await migrate(pool, directory);
+    await migrate(pool, NO_STEPS, directory);
     await pool.query('DELETE FROM schema_migration');
     expect(await refusal(directory)).toMatch(
       /^OperationError: The database has a table first, but no record/,
@@ -166,7 +191,7 @@ describe('a database that does not fit the program stops it with a clear line, a
 });
 
 test('every table of the program’s own migrations is known by name', async () => {
-  await migrate(pool);
+  await migrate(pool, DATA_STEPS);
   const names = await readdir('prisma/migrations');
   const sql = await Promise.all(
     names.map((name) => readFile(`prisma/migrations/${name}/migration.sql`, 'utf8')),
@@ -175,7 +200,7 @@ test('every table of the program’s own migrations is known by name', async () 
     await pool.query(`ALTER TABLE "${table}" RENAME TO renamed`);
     if (table !== 'schema_migration') {
       expect(sql.join('\n'), table).toContain(`CREATE TABLE ${table}`);
-      await expect(migrate(pool), table).rejects.toThrow(`has no table ${table}`);
+      await expect(migrate(pool, DATA_STEPS), table).rejects.toThrow(`has no table ${table}`);
     }
     await pool.query(`ALTER TABLE renamed RENAME TO "${table}"`);
   }

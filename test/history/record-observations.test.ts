@@ -208,7 +208,7 @@ describe('headers that an observer leaves out', () => {
     const unread = recordObservations({ ...progress, outcomes: [], holdings: null, waiting: [again] });
     expect([unread.outcomes, unread.waiting]).toEqual([[], [again]]);
     const known = recordObservations({ ...unread, holdings: progress.holdings });
-    expect(known.outcomes).toEqual([{ kind: 'repeated', contradicts: false }]);
+    expect(known.outcomes).toEqual([{ kind: 'repeated', contradicts: false, heldBack: null }]);
   });
 
   test('are gone when a complete observation misses them', () => {

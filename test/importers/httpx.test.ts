@@ -37,6 +37,7 @@ describe('a line gives the headers of a front page', () => {
       domain: 'example.com',
       observedAt: parseInstant('2024-03-01T10:20:30.123456Z'),
       source: 'httpx',
+      response: { scheme: 'https', status: 200, address: '192.0.2.7' },
       httpHeaders: new Map([
         ['content-length', '1256'],
         ['content-type', 'text/html; charset=UTF-8'],
@@ -75,6 +76,24 @@ describe('a line gives the headers of a front page', () => {
     expect(headersOf(head())).toEqual({});
     expect(headersOf({ raw_header: undefined, header: {} })).toEqual({});
   });
+
+  test.each<[string, HttpxKeys, unknown]>([
+    ['of httpx 1.6', {}, { scheme: 'https', status: 200, address: '192.0.2.7' }],
+    [
+      'of httpx 1.7',
+      { url: 'HTTP://example.com/', host: 'example.com', host_ip: '2001:DB8::07', status_code: 301 },
+      { scheme: 'http', status: 301, address: '2001:db8::7' },
+    ],
+    ['without an address', { host: 'example.com' }, undefined],
+    ['without a status', { status_code: undefined }, undefined],
+    ['with a status that is none', { status_code: 1000 }, undefined],
+    ['without a scheme', { url: 'example.com' }, undefined],
+  ])(
+    'and the scheme, status and address of the response, where it says them all: %s',
+    (_what, keys, response) => {
+      expect(parseWith(keys).response).toEqual(response);
+    },
+  );
 
   test('and nothing of DNS, which httpx asks for its own use only', () => {
     expect(Object.keys(parseWith({ a: ['192.0.2.7'], aaaa: [], cname: ['a.example'] }))).not.toContain('dns');
@@ -254,10 +273,12 @@ describe('a line that cannot be taken is refused, and the reason says what to do
       'raw_header: it does not begin with a status line (RFC 9112, 4).',
     ],
     [head('Server: x', 'nothing'), 'raw_header: field 2 has no colon after its name (RFC 9112, 5).'],
-    [head(' : x'), 'raw_header: " " is not the name of a header field (RFC 9110, 5.1).'],
-    [head('X : y'), 'raw_header: "X " is not the name of a header field (RFC 9110, 5.1).'],
-    [head('X: a\0'), 'raw_header: " a\\u0000" contains U+0000.'],
-    [head('X: \ud800'), 'raw_header: " \\ud800" contains a lone surrogate.'],
+    [head(': x'), 'raw_header: "" is not the name of a header field (RFC 9110, 5.1).'],
+    [head('X Y: z'), 'raw_header: "X Y" is not the name of a header field (RFC 9110, 5.1).'],
+    [head(' X: y'), 'raw_header: field 1 begins with a blank, and continues no other (RFC 9112, 2.2).'],
+    [head('X: a\0'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
+    [head('X: a\rb'), 'raw_header: field 1 contains NUL, or CR without LF (RFC 9110, 5.5).'],
+    [head('X: \ud800'), 'raw_header: "\\ud800" contains a lone surrogate.'],
     [{ raw_header: undefined, header: 'HTTP/1.1 200 OK\r\n\r\n' }, 'header: it is not an object.'],
     [{ raw_header: undefined, header: { server: 1 } }, 'header: "server": it is not a string.'],
     [{ raw_header: undefined, header: { server: 'a\0' } }, 'header: "a\\u0000" contains U+0000.'],

@@ -97,7 +97,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
 
   test('a name that does not exist, and a type that a name does not have, are answers', async () => {
     const missing = await dns.ask('missing.example.test', ['A']);
-    expect(missing.get('A')).toEqual({ kind: 'answered', nameExists: false, records: [] });
+    expect(missing.get('A')).toMatchObject({ kind: 'answered', nameExists: false, records: [] });
     const without = await dns.ask('www.example.test', ['MX']);
     expect(without.get('MX')).toMatchObject({ kind: 'answered', nameExists: true, records: [] });
   });

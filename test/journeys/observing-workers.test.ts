@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
@@ -26,7 +27,7 @@ const looks = new Map<string, number[]>();
 beforeAll(async () => {
   home = await createTestHome();
   database = await openDatabase(home.options);
-  await migrate(database.pool);
+  await migrate(database.pool, DATA_STEPS);
   dns = await startDnsServer();
   dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
   site = await startHttpServer();

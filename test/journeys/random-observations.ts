@@ -66,6 +66,7 @@ const RECORDS: readonly RecordData[] = [
   { type: 'DS', data: '21707 8 1  6d92dd0d0db0e392fa9d5f08ea15bbd297b8cbe2' },
   { type: 'DS', data: '21707 8 1 6D92DD0D0DB0E392FA9D5F08EA15BBD297B8CBE2' },
   { type: 'TYPE65534', data: '\\# 2 abcd' },
+  { type: 'TYPE65534', data: ' \\#  2 AB CD' },
 ];
 
 const TYPES = [...new Set(RECORDS.map(({ type }) => type))];

@@ -1,18 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { MergedChanges } from '../../src/history/merge-changes.js';
+import { dnsRecordData } from '../../src/model/dns-record.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
 import { recordLooks } from '../../src/observer/record-looks.js';
 import { createObserver } from '../../src/observing.js';
+import { loadHoldings } from '../../src/recorder/load-known.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { rcode, silence } from '../support/dns-behaviours.js';
+import { type Behaviour, rcode, silence } from '../support/dns-behaviours.js';
+import { encodeResponse, FLAGS } from '../support/dns-message.js';
+import { nameOctets } from '../support/dns-octets.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { Zone } from '../support/dns-zone.js';
+import type { ZoneRecord } from '../support/dns-zone-file.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
-const NXDOMAIN = 3;
 const REFUSED = 5;
 
 const ZONE = `
@@ -94,6 +99,98 @@ const MX = 'MX {"pri":10,"target":"mail.example.test"}';
 const SOA = expect.stringMatching(/^SOA /);
 const NOTHING = { added: [], removed: [], headers: [] };
 
+describe('a domain that is an alias', () => {
+  const CHAIN = `${ZONE}
+www CNAME a
+a CNAME b
+b CNAME @`;
+  const alias = (host: string, target: string) => ({ host, class: 'IN', type: 'CNAME', target });
+  const present = async () => {
+    const { records } =
+      (await loadHoldings(database.pool, ['www.example.test'])).get('www.example.test') ?? {};
+    return (records?.get('CNAME') ?? []).map(({ record }) => dnsRecordData(record));
+  };
+  const [www, a, b] = [
+    alias('www.example.test', 'a.example.test'),
+    alias('a.example.test', 'b.example.test'),
+    alias('b.example.test', 'example.test'),
+  ];
+
+  beforeEach(async () => {
+    dns.setZone(CHAIN);
+    await observe('www.example.test');
+  });
+
+  test('has every CNAME of its chain, each under its own owner', async () => {
+    expect(await present()).toEqual([a, b, www]);
+    expect(await observe('www.example.test')).toMatchObject({ recording: 'unchanged' });
+  });
+
+  test('loses those that a complete chain does not lead through any more', async () => {
+    dns.setZone(CHAIN.replace('www CNAME a', 'www CNAME b'));
+    expect((await observe('www.example.test')).changes).toMatchObject({
+      added: ['CNAME {"target":"b.example.test"}'],
+      removed: ['CNAME {"target":"a.example.test"}', 'CNAME {"target":"b.example.test"}'],
+    });
+    expect(await present()).toEqual([b, alias('www.example.test', 'b.example.test')]);
+  });
+
+  test('keeps those behind the place in which an incomplete chain ends, and its addresses', async () => {
+    dns.setZone(CHAIN.replace('a CNAME b', 'a CNAME elsewhere.example.net.'));
+    const { look, changes } = await observe('www.example.test');
+    expect(changes).toEqual({
+      added: ['CNAME {"target":"elsewhere.example.net"}'],
+      removed: ['CNAME {"target":"b.example.test"}'],
+      headers: [],
+    });
+    expect(await present()).toEqual([b, www, alias('a.example.test', 'elsewhere.example.net')]);
+    expect(look.dns.get('A')).toMatchObject({ kind: 'failed', failure: { code: 'incomplete' } });
+  });
+
+  test('loses all of them when it has records of its own', async () => {
+    dns.setZone(CHAIN.replace('www CNAME a', 'www A 127.0.0.1'));
+    await observe('www.example.test');
+    expect(await present()).toEqual([]);
+  });
+});
+
+describe('a domain below a DNAME', () => {
+  const behaviour = (records: readonly ZoneRecord[]): Behaviour => {
+    const soa = new Zone(ZONE).answer(nameOctets('example.test'), 6).answers;
+    return ({ query, type }) => {
+      const answers = type === 'CNAME' ? records : [...records, ...(type === 'A' ? [address] : [])];
+      const proof = type === 'A' || type === 'CNAME' ? [] : soa;
+      return {
+        messages: [encodeResponse(query, { rcode: 0, flags: FLAGS.RA, answers, authorities: proof })],
+      };
+    };
+  };
+  const record = (owner: string, type: number, rdata: Buffer) => ({
+    owner: nameOctets(owner),
+    type,
+    ttl: 1,
+    rdata,
+  });
+  const address = record('www.example.test', 1, Buffer.of(127, 0, 0, 1));
+  const dname = record('old.test', 39, nameOctets('example.test'));
+  const cname = record('www.old.test', 5, nameOctets('www.example.test'));
+
+  test('has the DNAME under its own owner, beside the CNAME made of it, until a chain comes without it', async () => {
+    dns.behave('www.old.test', behaviour([dname, cname]));
+    expect((await observe('www.old.test')).changes.added).toEqual([
+      A,
+      'CNAME {"target":"www.example.test"}',
+      'DNAME {"data":"example.test."}',
+    ]);
+    dns.behave('www.old.test', behaviour([cname]));
+    expect((await observe('www.old.test')).changes).toEqual({
+      ...NOTHING,
+      removed: ['DNAME {"data":"example.test."}'],
+    });
+    dns.behave('www.old.test', undefined);
+  });
+});
+
 describe('a domain that was observed', () => {
   beforeEach(async () => {
     const { recording, changes } = await observe();
@@ -108,10 +205,20 @@ describe('a domain that was observed', () => {
   });
 
   test('and does not exist any more (NXDOMAIN) loses its records, and its headers keep their state', async () => {
-    dns.behave('example.test', rcode(NXDOMAIN));
+    dns.setZone('test. SOA ns.test. hostmaster.test. 1 7200 900 1209600 300');
     const { look, changes } = await observe();
     expect(changes).toEqual({ added: [], removed: [A, MX, SOA], headers: [] });
     expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('no such name');
+  });
+
+  test('and is denied by a server without proof (NXDOMAIN without SOA) keeps its records', async () => {
+    dns.behave('example.test', rcode(3));
+    const { look, changes } = await observe();
+    expect(changes).toEqual(NOTHING);
+    expect(outcomeOf(look.dns, look.http).dns.failures['A']).toEqual({
+      code: 'lame',
+      message: `127.0.0.1:${dns.port} is neither authoritative for the name nor recursive`,
+    });
   });
 
   test('and has no records of a type any more (NODATA) loses those, and no others', async () => {
@@ -163,6 +270,28 @@ describe('a domain that was observed', () => {
     });
     expect(changes.headers).toEqual([]);
     dns.behave('example.test', undefined, 'A');
+  });
+
+  test('is told in one line, with the address of its site', async () => {
+    const { look } = await observe();
+    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('DNS ok; HTTP 200 from 127.0.0.1');
+  });
+
+  test('never has the header connection, whatever is ignored', async () => {
+    site.serve({
+      fields: [
+        ['Server', 'one'],
+        ['Connection', 'close'],
+        ['Date', 'now'],
+      ],
+    });
+    const other = observerWith({ OBSERVE_PRIVATE: 'allow', OBSERVE_IGNORED_HEADERS: 'none' });
+    const { observation } = await other.look('example.test');
+    other.close();
+    expect([...(observation?.httpHeaders ?? [])]).toEqual([
+      ['server', 'one'],
+      ['date', 'now'],
+    ]);
   });
 
   test('and whose site has other headers has the changes, the ignored ones apart', async () => {
@@ -228,7 +357,11 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
       const [recorded] = await recordLooks(recorder.record, [look]);
       limited.close();
       expect(short(recorded?.changes ?? null)).toEqual({ ...NOTHING, removed: [MX] });
-      expect(look.http).toEqual({ kind: 'failed', failure: { code: 'too-large', message } });
+      expect(look.http).toEqual({
+        kind: 'failed',
+        failure: { code: 'too-large', message },
+        httpsDeclined: true,
+      });
     },
   );
 });

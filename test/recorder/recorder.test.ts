@@ -8,6 +8,7 @@ import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { instant, NOW, type ObservationParts, observation } from '../support/observations.js';
+import { HOUR, looks, observationOf } from '../support/site-looks.js';
 
 let database: Database;
 
@@ -36,11 +37,12 @@ async function stored() {
 }
 
 async function story() {
-  return (await stored()).map(({ name, state, stays, headers }) => ({
+  return (await stored()).map(({ name, state, stays, headers, responses }) => ({
     name,
     state,
     stays,
     headers,
+    responses,
   }));
 }
 
@@ -85,6 +87,41 @@ describe('recording', () => {
       headersCreated: 3,
       headersUpdated: 1,
     });
+  });
+
+  test('looks at a site in one batch or many, the stored history is the same, with HTTPS and the evidence', async () => {
+    const recorder = createRecorder(database.pool, { now: () => NOW });
+    const observations = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(
+      observationOf,
+    );
+    const { outcomes } = await recorder.record(observations);
+    const expected = await story();
+    expect(expected).toMatchObject([
+      {
+        state: {
+          https: { latest: 21n * HOUR, declined: { first: 22n * HOUR, latest: 46n * HOUR, count: 3 } },
+        },
+        responses: [
+          { observedAt: 0n, scheme: 'https', status: 200, address: '192.0.2.7' },
+          { observedAt: 46n * HOUR, scheme: 'http', status: 200, address: '192.0.2.7' },
+        ],
+      },
+    ]);
+    await emptyTestDatabase(database);
+    const apart = [];
+    for (const observation of observations) {
+      expect((await recorder.preview([observation])).outcomes).toHaveLength(1);
+      apart.push(...(await recorder.record([observation])).outcomes);
+    }
+    expect(apart).toEqual(outcomes);
+    expect(await story()).toEqual(expected);
+    for (const history of await stored()) expect(findViolations(history)).toEqual([]);
+  });
+
+  test('a domain that is forgotten leaves no response behind', async () => {
+    await createRecorder(database.pool, { now: () => NOW }).record(looks('https@0').map(observationOf));
+    await forget(database.pool, ['example.com']);
+    expect((await database.pool.query('SELECT FROM site_response')).rowCount).toBe(0);
   });
 
   test('who observed a record first, and who saw it gone, is kept', async () => {

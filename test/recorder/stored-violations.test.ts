@@ -5,6 +5,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { NOW, observation } from '../support/observations.js';
+import { looks, observationOf } from '../support/site-looks.js';
 
 let database: TestDatabase;
 
@@ -21,6 +22,7 @@ beforeEach(async () => {
       source: 'probe',
     }),
     observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source: 'probe' }),
+    ...looks('https@5 http@6 http@7').map((look) => ({ ...observationOf(look), domain: 'example.net' })),
   ]);
 });
 afterAll(() => database.close());
@@ -96,7 +98,11 @@ describe('checking the rows of a domain', () => {
       `UPDATE domain SET dns_types = '{"A":{"digest":"","ttl":"1"}}'`,
       'dns_types cannot be read',
     ],
-    ['a name that is empty', `UPDATE domain SET name = ''`, 'the name is not in canonical form'],
+    [
+      'a name that is empty',
+      `UPDATE domain SET name = '' WHERE name = 'example.com'`,
+      'the name is not in canonical form',
+    ],
     ['data that is no object', `UPDATE dns_record SET rdata = '"x"' ${PRESENT}`, 'is not in canonical form'],
     [
       'a type not in upper case',
@@ -107,6 +113,46 @@ describe('checking the rows of a domain', () => {
       'a time beyond the year 9999',
       'UPDATE header_change SET observed_at = 9223372036854775807 WHERE present',
       'no time of the years 0000 to 9999',
+    ],
+    [
+      'half of the times at which HTTPS was declined',
+      'UPDATE domain SET https_declined_latest = NULL',
+      'of https_declined_first, https_declined_latest and https_declined_count',
+    ],
+    [
+      'HTTPS that was declined and never answered',
+      'UPDATE domain SET https_latest = NULL',
+      'HTTPS was declined, and there is no https_latest',
+    ],
+    [
+      'HTTPS that answered after it was declined',
+      'UPDATE domain SET https_latest = http_latest, https_declined_first = http_latest',
+      'HTTPS was declined from',
+    ],
+    [
+      'HTTPS that answered when HTTP was not observed',
+      'UPDATE domain SET https_latest = 0',
+      'the latest observation over HTTPS is outside those of HTTP',
+    ],
+    [
+      'HTTPS that was declined once at two times',
+      'UPDATE domain SET https_declined_count = 1',
+      'HTTPS was declined in 1 looks',
+    ],
+    [
+      'a response when HTTP was not observed',
+      'UPDATE site_response SET observed_at = 0',
+      'is outside the observations of HTTP',
+    ],
+    [
+      'a response of an observation without a change',
+      'UPDATE site_response SET observed_at = observed_at - 1',
+      'is of an observation that changed nothing',
+    ],
+    [
+      'a response of what is no address',
+      "UPDATE site_response SET address = '192.0.2.07'",
+      'is of "192.0.2.07", which is no IP address in canonical form',
     ],
   ])('finds %s', async (_what, statement, line) => {
     await database.pool.query(statement);

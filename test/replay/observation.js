@@ -34,8 +34,13 @@ const OWN_FIELDS = new Map(
 /** The own fields that hold a host name, and so are compared without regard to case and final dot. */
 const HOST_NAME_FIELDS = ['target', 'mname', 'rname', 'replacement'];
 
-/** The types without fields of their own whose `data` holds hexadecimal. */
-const HEXADECIMAL_TYPES = ['DS', 'CDS', 'TLSA', 'SSHFP'];
+/** The types without fields of their own whose `data` ends in hexadecimal, and how much stands before it. */
+const HEXADECIMAL_AFTER = new Map([
+  ['DS', 3],
+  ['CDS', 3],
+  ['TLSA', 3],
+  ['SSHFP', 2],
+]);
 
 /**
  * Reads one line. It expects a line that an import would take; where a line lacks what every
@@ -114,8 +119,21 @@ function ownValue(record, type, field) {
   if (field === 'ip') return ipv4(text);
   if (field === 'ipv6') return ipv6(text);
   if (field !== 'data') return text;
-  const spaced = text.trim().replace(/\s+/g, ' ');
-  return HEXADECIMAL_TYPES.includes(type) ? spaced.toUpperCase() : spaced;
+  return dataText(text.trim().split(/\s+/), type);
+}
+
+/**
+ * The hexadecimal of DS and its like, and of the form of RFC 3597, may stand in pieces: it is one, in upper
+ * case.
+ *
+ * @param {string[]} parts
+ * @param {string} type
+ * @returns {string}
+ */
+function dataText(parts, type) {
+  const before = parts[0] === '\\#' ? 2 : (HEXADECIMAL_AFTER.get(type) ?? parts.length);
+  const hexadecimal = parts.slice(before).join('').toUpperCase();
+  return [...parts.slice(0, before), hexadecimal].filter((part) => part !== '').join(' ');
 }
 
 /**

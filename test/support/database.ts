@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
+import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { newDataDirectory, removeDataDirectory } from './data-directory.js';
 import { copyTemplate } from './template.js';
 
@@ -33,7 +34,7 @@ export interface TestDatabase extends Database {
 export async function openTestDatabase(): Promise<TestDatabase> {
   const home = await createTestHome();
   const database = await openDatabase(home.options);
-  await migrate(database.pool);
+  await migrate(database.pool, DATA_STEPS);
   return {
     ...database,
     ...home,

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
+import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
-const PROGRAMS = ['nsd', 'unbound', 'nginx'] as const;
+const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
 
-/** Whether the machine has the name servers and the web server of Debian. */
+/** Whether the machine has the name servers, the web server and the DNS client of Debian. */
 export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
 
 /** Debian has them where only an administrator's PATH looks. */
@@ -26,28 +27,42 @@ function isInstalled(program: string): boolean {
 
 /** An authoritative server (nsd), a resolver that asks it (unbound) and a web server (nginx), on loopback. */
 export interface DebianServers {
+  /** Of nsd. */
+  readonly serverPort: number;
   readonly resolverPort: number;
   readonly sitePort: number;
+  /** Nobody listens there while the site has no TLS. */
+  readonly tlsPort: number;
   /** Replaces the zone example.test, in master-file form. */
   setZone(text: string): void;
-  /** Replaces what nginx says at `/`: directives of its configuration. */
-  setSite(directives: string): void;
+  /** Replaces what nginx says at `/`: directives of its configuration, and others over TLS, if any. */
+  setSite(directives: string, overTls?: string): void;
   close(): Promise<void>;
 }
 
 /** Starts the three; their files are in a temporary folder, which goes with them. */
-export async function startDebianServers(zone: string, site: string): Promise<DebianServers> {
+export async function startDebianServers(
+  zone: string,
+  site: string,
+  siteOverTls?: string,
+): Promise<DebianServers> {
   const folder = mkdtempSync(join(tmpdir(), 'dms-debian-'));
-  const [nsdPort, resolverPort, sitePort] = [await freePort(), await freePort(), await freePort()];
+  const [nsdPort, resolverPort] = [await freePort(), await freePort()];
+  const [sitePort, tlsPort] = [await freePort(), await freePort()];
   const write = (name: string, text: string) => {
     const path = join(folder, name);
     writeFileSync(path, text);
     return path;
   };
-  const writeSite = (directives: string) =>
-    write('nginx.conf', nginxConfiguration(folder, sitePort, directives));
+  const writeSite = (directives: string, overTls: string | undefined) => {
+    const servers = [serverOf(`127.0.0.1:${sitePort}`, directives)];
+    if (overTls !== undefined) servers.push(serverOf(`127.0.0.1:${tlsPort} ssl`, overTls));
+    write('nginx.conf', nginxConfiguration(folder, servers));
+  };
   write('zone', zone);
-  writeSite(site);
+  write('certificate.pem', TEST_CERTIFICATE);
+  write('key.pem', TEST_KEY);
+  writeSite(site, siteOverTls);
   const nsd = start('nsd', ['-d', '-c', write('nsd.conf', nsdConfiguration(folder, nsdPort))]);
   const unbound = start('unbound', [
     '-d',
@@ -56,14 +71,16 @@ export async function startDebianServers(zone: string, site: string): Promise<De
   ]);
   const nginx = start('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
   return {
+    serverPort: nsdPort,
     resolverPort,
     sitePort,
+    tlsPort,
     setZone(text) {
       write('zone', text);
       nsd.kill('SIGHUP');
     },
-    setSite(directives) {
-      writeSite(directives);
+    setSite(directives, overTls) {
+      writeSite(directives, overTls);
       nginx.kill('SIGHUP');
     },
     async close() {
@@ -131,7 +148,11 @@ stub-zone:
 `;
 }
 
-function nginxConfiguration(folder: string, port: number, directives: string): string {
+function serverOf(listen: string, directives: string): string {
+  return `server { listen ${listen}; location / { ${directives} } }`;
+}
+
+function nginxConfiguration(folder: string, servers: readonly string[]): string {
   return `
 pid ${folder}/nginx.pid;
 error_log ${folder}/error.log;
@@ -144,10 +165,9 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  server {
-    listen 127.0.0.1:${port};
-    location / { ${directives} }
-  }
+  ssl_certificate ${folder}/certificate.pem;
+  ssl_certificate_key ${folder}/key.pem;
+  ${servers.join('\n  ')}
 }
 `;
 }

@@ -33,18 +33,20 @@ const characterString = fc
   .map((parts) => parts.join(''));
 const ipv4 = fc.ipV4();
 const ipv6 = fc.oneof(fc.ipV6(), fc.constantFrom('::', '::FFFF:1.2.3.4', '2001:0db8:0:0:1:0:0:1'));
-const presentation = fc.oneof(
-  fc.constantFrom(
-    '1 2 3 ab cd',
-    ' 1  2 3 ABCD ',
-    '1 . alpn="h2,  h3"',
-    '1 2',
-    '1 2!',
-    String.raw`\# 2 ab cd`,
-    '"a',
-    '"b"',
-  ),
-  text.filter((data) => data.trim() !== ''),
+const delegation = fc.constantFrom(
+  '1 2 9 ab cd',
+  ' 1  2 9 ABCD ',
+  '10 2 9 AB',
+  String.raw`\# 5 0001 02 09 ab`,
+  String.raw`\# 2 ab cd`,
+);
+const service = fc.constantFrom(
+  '1 . alpn="h2,h3"',
+  '1 . alpn=h2,h3 port=53',
+  '2 .',
+  '10 A.example.',
+  '1 . key700="a b!"',
+  '1 . key700="\u{1f600}\u{ffff}"',
 );
 
 function own(type: string, fields: Record<string, fc.Arbitrary<unknown>>) {
@@ -79,8 +81,8 @@ const ownFields = fc.oneof(
     replacement: hostName,
   }),
   own('HINFO', { cpu: text, os: text }),
-  own('DS', { data: presentation }),
-  own('HTTPS', { data: presentation }),
+  own('DS', { data: delegation }),
+  own('HTTPS', { data: service }),
 );
 
 /** Data objects of records of every kind, in canonical form or not, as an observer may write them. */

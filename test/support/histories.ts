@@ -14,12 +14,13 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
   if (state === null || first === undefined) {
     throw new Error('no observation was recorded');
   }
-  const { added, headers } = mergeChanges(changes);
+  const { added, headers, responses } = mergeChanges(changes);
   return {
     name: first.domain,
     version: 1n,
     recordedAt: NOW,
     state,
+    responses,
     stays: [...added].sort(
       (left, right) =>
         compareInstants(left.firstSeen, right.firstSeen) || compareDnsRecords(left.record, right.record),

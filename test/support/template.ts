@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/database/client.js';
 import { POSTGRESQL_MAJOR } from '../../src/database/embedded/data-folder.js';
 import { migrate } from '../../src/database/migrate.js';
+import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { ownerOf } from './data-directory.js';
 import { ended } from './processes.js';
 
@@ -34,7 +35,7 @@ async function makeTemplate(template: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const dataDirectory = await mkdtemp(join(CACHE, 'new-'));
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
-  await migrate(database.pool);
+  await migrate(database.pool, DATA_STEPS);
   const owner = await ownerOf(dataDirectory);
   await database.close();
   if (owner !== null) await ended(owner);

@@ -30,20 +30,26 @@ test('each observation is one line of the log and one set of counters', async ()
     http: { failure: { code: 'private-address', message: '10.0.0.1 is not a public address' } },
     recording: 'unchanged',
   });
-  expect(lines).toHaveLength(2);
+  telemetry.observed({
+    ...EVENT,
+    http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack: { looks: 1 } },
+    recording: 'unchanged',
+  });
+  expect(lines).toHaveLength(3);
   expect(lines[0]).toMatchObject({ ...EVENT, duration: 123, level: 'info', msg: 'observed' });
   const text = await registry.metrics();
   for (const line of [
     'dms_observations_total{recording="changed"} 1',
-    'dms_observations_total{recording="unchanged"} 1',
-    'dms_observed_parts_total{part="A",outcome="answered"} 2',
-    'dms_observed_parts_total{part="TXT",outcome="timeout"} 2',
+    'dms_observations_total{recording="unchanged"} 2',
+    'dms_observed_parts_total{part="A",outcome="answered"} 3',
+    'dms_observed_parts_total{part="TXT",outcome="timeout"} 3',
     'dms_observed_parts_total{part="http",outcome="answered"} 1',
     'dms_observed_parts_total{part="http",outcome="private-address"} 1',
-    'dms_observed_changes_total{kind="recordsAdded"} 4',
+    'dms_observed_parts_total{part="http",outcome="held-back"} 1',
+    'dms_observed_changes_total{kind="recordsAdded"} 6',
     'dms_observed_changes_total{kind="headersUpdated"} 0',
-    'dms_observation_duration_seconds_bucket{le="0.3"} 2',
-    'dms_observation_duration_seconds_count 2',
+    'dms_observation_duration_seconds_bucket{le="0.3"} 3',
+    'dms_observation_duration_seconds_count 3',
   ]) {
     expect(text.split('\n')).toContain(line);
   }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { exportDms } from '../../exporters/dms.js';
+import { exportDms, readableHistory } from '../../exporters/dms.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
 import { readHistories } from '../../recorder/read-histories.js';
@@ -8,6 +8,9 @@ import { writeText } from '../write-text.js';
 
 /** Text gathered before it is written: a write for each line would be slow. */
 const CHUNK_CHARACTERS = 64 * 1024;
+
+const LEFT_OUT =
+  'records are not in the output: they are no data of their type, and `dms verify` names them.';
 
 /** `dms export [DOMAIN…]`: streams history out. */
 export function exportCommand(context: CommandContext): Command {
@@ -30,9 +33,12 @@ async function runExport(context: CommandContext, domains: readonly string[]): P
   try {
     const missing = new Set(names);
     let text = '';
-    for await (const history of readHistories(database.pool, names.length > 0 ? [...missing] : undefined)) {
-      missing.delete(history.name);
-      for (const line of exportDms(history)) {
+    let leftOut = 0;
+    for await (const stored of readHistories(database.pool, names.length > 0 ? [...missing] : undefined)) {
+      missing.delete(stored.name);
+      const readable = readableHistory(stored);
+      leftOut += readable.leftOut;
+      for (const line of exportDms(readable.history)) {
         text += line;
         if (text.length >= CHUNK_CHARACTERS) {
           await writeText(context.stdout, text);
@@ -41,6 +47,7 @@ async function runExport(context: CommandContext, domains: readonly string[]): P
       }
     }
     await writeText(context.stdout, text);
+    if (leftOut > 0) context.stderr.write(`dms: ${leftOut} ${LEFT_OUT}\n`);
     if (missing.size > 0) {
       throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
     }

@@ -3,16 +3,17 @@ import { dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import type { DnsAnswer } from '../../observer/dns/client.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
+import type { LookOutcome } from '../../observer/outcome.js';
 import type { RecordedLook } from '../../observer/record-looks.js';
 
 /** A look and what it changed as a JSON object on one line. */
-export function lookAsJson({ look, recording, changes }: RecordedLook, recorded: boolean): string {
+export function lookAsJson({ look, outcome, recording, changes }: RecordedLook, recorded: boolean): string {
   const object = {
     domain: look.domain,
     observedAt: formatInstant(look.observedAt),
     recorded: recorded && recording !== 'nothing',
     dns: Object.fromEntries([...look.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
-    http: httpAnswer(look.http),
+    http: httpAnswer(look.http, outcome),
     changes: changesOf(changes),
   };
   return `${JSON.stringify(object)}\n`;
@@ -23,10 +24,8 @@ function dnsAnswer(answer: DnsAnswer) {
   return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
 }
 
-function httpAnswer(answer: HttpAnswer) {
-  if (answer.kind === 'failed') return { failure: answer.failure };
-  const { scheme, address, status, headers } = answer;
-  return { scheme, address, status, headers: Object.fromEntries(headers) };
+function httpAnswer(answer: HttpAnswer, { http }: LookOutcome) {
+  return answer.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(answer.headers) };
 }
 
 function changesOf(changes: MergedChanges | null) {

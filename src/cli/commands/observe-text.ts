@@ -4,21 +4,25 @@ import type { DnsRecord } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
 import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
-import { saysNoSuchName } from '../../observer/outcome.js';
+import { type LookOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedLook } from '../../observer/record-looks.js';
 
-const NOTHING: MergedChanges = { added: [], removed: [], headers: [] };
+const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
 
 /** A look for a person: what was seen, line by line, and before each line whether it is new or gone. */
-export function lookAsText({ look, changes: found, recording }: RecordedLook, recorded: boolean): string {
+export function lookAsText(
+  { look, outcome, changes: found, recording }: RecordedLook,
+  recorded: boolean,
+): string {
   const changes = found ?? NOTHING;
   const lines = [
     `${look.domain} at ${formatInstant(look.observedAt)}`,
     ...(saysNoSuchName(look.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
     ...[...look.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, look.domain)),
-    ...httpLines(look.http, changes),
+    ...httpLines(look.http, outcome, changes),
     summary(changes, recorded, recording === 'nothing'),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
@@ -65,20 +69,22 @@ function rdataText({ type, rdata }: DnsRecord): string {
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
 
-function httpLines(answer: HttpAnswer, { headers: changed }: MergedChanges): string[] {
-  if (answer.kind === 'failed') return [`  HTTP not observed: ${answer.failure.message}${adviceOn(answer)}`];
+function httpLines(answer: HttpAnswer, { http }: LookOutcome, { headers: changed }: MergedChanges): string[] {
+  if ('failure' in http) return [`  HTTP not observed: ${http.failure.message}${adviceOn(http.failure)}`];
+  if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
+  const headers = answer.kind === 'answered' ? answer.headers : [];
   const byName = new Map(changed.map((change) => [change.name, change]));
   return [
-    `  ${answer.scheme.toUpperCase()} ${answer.status} from ${answer.address}`,
-    ...[...answer.headers].sort().map(([name, value]) => headerLine(name, value, byName.get(name))),
+    `  ${responseText(http)}`,
+    ...[...headers].sort().map(([name, value]) => headerLine(name, value, byName.get(name))),
     ...changed
       .filter(({ kind }) => kind === 'gone')
       .map((change) => headerLine(change.name, change.old ?? '', change)),
   ];
 }
 
-function adviceOn({ failure }: HttpAnswer & { readonly kind: 'failed' }): string {
-  return failure.code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it all the same)' : '';
+function adviceOn({ code }: Failure): string {
+  return code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it all the same)' : '';
 }
 
 function headerLine(name: string, value: string, change: HeaderChange | undefined): string {

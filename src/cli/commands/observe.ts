@@ -2,13 +2,15 @@ import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
-import { hasFailed, outcomeOf } from '../../observer/outcome.js';
+import type { Look } from '../../observer/observe-domain.js';
+import { hasFailed } from '../../observer/outcome.js';
 import { eventOf, type RecordObservations, recordLooks } from '../../observer/record-looks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
 import { asUsageError, type CommandContext } from '../command-context.js';
+import { stopSignal } from '../stop-signal.js';
 import { lookAsJson } from './observe-json.js';
 import { lookAsText } from './observe-text.js';
 
@@ -17,7 +19,7 @@ interface ObserveOptions {
   readonly json: boolean;
 }
 
-/** So many domains are looked at together. */
+/** So many domains are looked at at once. */
 const AT_ONCE = 20;
 
 /** `dms observe DOMAIN…`: looks at domains now. */
@@ -26,7 +28,8 @@ export function observeCommand(context: CommandContext): Command {
     .summary('observe domains now')
     .description(
       'Looks at domains now, their DNS records and the response headers of their sites, records what it saw, and ' +
-        'shows it with what changed: + is new, - is gone, ~ has another value.',
+        'shows it with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
+        'given. Ctrl-C ends it: what was seen so far is recorded and shown.',
     )
     .argument('<domain...>', 'domains to observe')
     .option('--dry-run', 'record nothing', false)
@@ -40,24 +43,95 @@ async function runObserve(
   { dryRun, json }: ObserveOptions,
 ): Promise<void> {
   const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+  const signal = stopSignal(context);
   const observer = createObserver(context.settings(), context.now);
+  signal.addEventListener('abort', () => observer.close());
   const history = await openHistory(context, dryRun);
   const telemetry = dryRun ? null : createTelemetry(context);
-  const failed: string[] = [];
-  try {
-    for (let first = 0; first < names.length; first += AT_ONCE) {
-      const looks = await Promise.all(names.slice(first, first + AT_ONCE).map((name) => observer.look(name)));
-      for (const recorded of await recordLooks(history.record, looks)) {
-        telemetry?.observed(eventOf(recorded));
-        context.stdout.write(json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
-        if (hasFailed(outcomeOf(recorded.look.dns, recorded.look.http))) failed.push(recorded.look.domain);
-      }
+  const shown = new ShownInOrder(names, (text) => context.stdout.write(text));
+  const failed = new Set<string>();
+  const take = async (looks: readonly Look[]): Promise<void> => {
+    for (const recorded of await recordLooks(history.record, looks)) {
+      const { domain } = recorded.look;
+      telemetry?.observed(eventOf(recorded));
+      shown.add(domain, json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
+      if (hasFailed(recorded.outcome)) failed.add(domain);
     }
+  };
+  try {
+    await lookAtAll(names, (name) => observer.look(name), take, signal);
   } finally {
+    shown.end();
     observer.close();
     await history.close();
   }
-  if (failed.length > 0) throw new OperationError(`Nothing could be observed of ${failed.join(', ')}.`);
+  if (signal.aborted) throw new OperationError(stoppedText(names.length, shown.count, dryRun));
+  const without = names.filter((name) => failed.has(name));
+  if (without.length > 0) throw new OperationError(`Nothing could be observed of ${without.join(', ')}.`);
+}
+
+/**
+ * Looks at domains, several at once, until it is stopped. A slow one holds up neither the others nor their
+ * recording: what finishes while a batch is recorded is the next batch.
+ */
+async function lookAtAll(
+  names: readonly string[],
+  look: (name: string) => Promise<Look>,
+  take: (looks: readonly Look[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = names.values();
+  const finished: Look[] = [];
+  let taken = Promise.resolve();
+  const lookOn = async () => {
+    for (const name of waiting) {
+      const seen = signal.aborted ? null : await look(name);
+      // What a signal has cut short shows nothing of the domain.
+      if (seen === null || signal.aborted) return;
+      finished.push(seen);
+      taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
+      await taken;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lookOn));
+}
+
+function stoppedText(all: number, observed: number, dryRun: boolean): string {
+  const kept = dryRun ? '' : '; what was seen of them is recorded';
+  return `Stopped by a signal: ${observed} of ${all} domains were looked at${kept}.`;
+}
+
+/** Writes the texts of domains in the order of the names. */
+class ShownInOrder {
+  readonly #names: readonly string[];
+  readonly #write: (text: string) => void;
+  readonly #waiting = new Map<string, string>();
+  #next = 0;
+  /** How many texts were added. */
+  count = 0;
+
+  constructor(names: readonly string[], write: (text: string) => void) {
+    this.#names = names;
+    this.#write = write;
+  }
+
+  add(name: string, text: string): void {
+    this.count += 1;
+    this.#waiting.set(name, text);
+    while (this.#show(this.#names[this.#next])) this.#next += 1;
+  }
+
+  /** Writes what is left: the texts after one that has not come. */
+  end(): void {
+    for (const name of this.#names.slice(this.#next)) this.#show(name);
+  }
+
+  #show(name = ''): boolean {
+    const text = this.#waiting.get(name);
+    if (text === undefined) return false;
+    this.#write(text);
+    return this.#waiting.delete(name);
+  }
 }
 
 /** What looks are recorded in or, in a dry run, compared with. */
@@ -69,7 +143,8 @@ interface OpenHistory {
 async function openHistory(context: CommandContext, dryRun: boolean): Promise<OpenHistory> {
   try {
     const database = await context.openDatabase({ mayCreate: !dryRun });
-    const recorder = createRecorder(database.pool, { now: context.now });
+    const { httpsGrace } = context.settings().observe;
+    const recorder = createRecorder(database.pool, { now: context.now, httpsGrace });
     return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
   } catch (error) {
     if (!(dryRun && error instanceof NoDatabaseError)) throw error;

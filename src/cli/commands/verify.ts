@@ -56,7 +56,7 @@ async function* violations(
     for (const violation of findStoredViolations(rows)) yield `${rows.domain.name}: ${violation}`;
   }
   for (const name of await findOrphans(pool)) {
-    yield `${name}: records or headers without a row for the domain`;
+    yield `${name}: records, headers or responses without a row for the domain`;
   }
   yield* findWatchViolations(pool);
   yield* await findTokenViolations(prisma);

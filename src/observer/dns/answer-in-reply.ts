@@ -1,3 +1,4 @@
+import type { Failure } from '../failure.js';
 import type { DnsAnswer } from './answer.js';
 import { failed } from './failed.js';
 import { NOERROR, NXDOMAIN, REFUSED, SERVFAIL } from './header.js';
@@ -21,12 +22,20 @@ const RCODE_NAMES: ReadonlyMap<number, string> = new Map([
   [23, 'BADCOOKIE'],
 ]);
 
+/** A negative answer without proof from a recursive server (RFC 2308): one question more decides. */
+export interface BareAnswer {
+  readonly kind: 'bare';
+  readonly nameExists: boolean;
+  /** What to report where no second answer says the same. */
+  readonly failure: Failure;
+}
+
 /** What a reply says about the question. Truncated ones are those for which there is no other way. */
 export function answerInReply(
   server: NameServer,
   question: Question,
   { header, message }: Extract<Reply, { kind: 'replied' }>,
-): DnsAnswer {
+): DnsAnswer | BareAnswer {
   if (header.rcode !== NOERROR && header.rcode !== NXDOMAIN) return rcodeFailure(server, header.rcode);
   if (header.isTruncated) {
     return failed('truncated', `the answer of ${server.text} does not fit into a message over TCP`);
@@ -35,12 +44,14 @@ export function answerInReply(
   switch (reading.kind) {
     case 'answered':
       return reading;
-    case 'referral':
-      return failed('referral', `${server.text} does not resolve: it refers to other servers`);
+    case 'bare': {
+      const message = `${server.text} denies the records without proof, and no second answer says the same`;
+      return { ...reading, failure: { code: 'unproven', message } };
+    }
     case 'rcode':
       return rcodeFailure(server, reading.rcode);
-    case 'malformed':
-      return failed('malformed', `malformed answer from ${server.text}: ${reading.reason}`);
+    case 'no-evidence':
+      return { ...failed(reading.code, `${server.text} ${reading.reason}`), aliases: reading.aliases };
   }
 }
 

@@ -9,8 +9,15 @@ export type DnsAnswer =
       readonly nameExists: boolean;
       /** The records of the type asked in canonical form, each once, in the order of compareDnsRecords. */
       readonly records: readonly DnsRecord[];
+      /** The CNAME and DNAME records that lead from the name asked to the owner of the records. */
+      readonly aliases: readonly DnsRecord[];
     }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** Those of a chain whose end the server does not know; absent: none. */
+      readonly aliases?: readonly DnsRecord[];
+    };
 
 /** Where a DNS server listens, over UDP and TCP. */
 export interface DnsServer {

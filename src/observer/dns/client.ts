@@ -1,3 +1,4 @@
+import type { Priority } from '../priority.js';
 import type { DnsAnswer, DnsServer } from './answer.js';
 import { Lookup } from './lookup.js';
 import { NameServer } from './name-server.js';
@@ -20,16 +21,24 @@ export interface DnsClientOptions {
 /** Asks DNS servers for records. */
 export interface DnsClient {
   /**
-   * Asks for all types of one name at once. Never rejects.
+   * Asks for types of one name: for one or a few, and for all others at once when there is an answer. Where
+   * each of the first questions, as many as one has tries, is without one or answered by SERVFAIL, all types
+   * have failed so. Never rejects.
    *
    * @param name Any name that DNS allows, as canonicalHostName takes it.
    * @param types Types for which isKnownType is true; another is answered as malformed.
    * @param signal Settles what is not answered as stopped.
+   * @param priority Who goes first where questions wait for a server; normal if absent.
    * @returns The answer to each type, by the type's canonical name (canonicalType). A question that failed
    * has the failure of its last try, unless a server said something (SERVFAIL, a malformed message) and
    * the last one was silent: then what was said last.
    */
-  ask(name: string, types: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, DnsAnswer>>;
+  ask(
+    name: string,
+    types: readonly string[],
+    signal?: AbortSignal,
+    priority?: Priority,
+  ): Promise<ReadonlyMap<string, DnsAnswer>>;
   /** Settles all questions as stopped, and those that are asked from now on. */
   close(): void;
 }
@@ -41,8 +50,8 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   const signals = new SignalGroups();
   let isClosed = false;
   return {
-    async ask(name, types, signal) {
-      const lookup = new Lookup({ servers, timeout: options.timeout, tries: options.tries });
+    async ask(name, types, signal, priority = 'normal') {
+      const lookup = new Lookup({ servers, timeout: options.timeout, tries: options.tries, priority });
       if (isClosed) lookup.stop();
       lookups.add(lookup);
       if (signal !== undefined) signals.add(signal, lookup);

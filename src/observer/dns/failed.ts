@@ -1,12 +1,9 @@
 import { isIPv6 } from 'node:net';
 import type { DnsFailureCode, Failure } from '../failure.js';
-import type { DnsServer } from './answer.js';
+import type { DnsAnswer, DnsServer } from './answer.js';
 
 /** A question, or one try of it, that has given no answer. */
-export interface Failed {
-  readonly kind: 'failed';
-  readonly failure: Failure;
-}
+export type Failed = Extract<DnsAnswer, { kind: 'failed' }>;
 
 /** A failure of a question: its code and one phrase for a person. */
 export function failed(code: DnsFailureCode | 'stopped', message: string): Failed {
@@ -29,10 +26,10 @@ export function errorText(error: Error): string {
 /** What a server says tells more than that it says nothing. */
 const TELLING: Readonly<Partial<Record<string, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
 
-/** Of the failures of two tries the one to report: the later, unless the earlier tells more. */
-export function moreTelling(earlier: Failure | undefined, later: Failure): Failure {
-  if (earlier === undefined) return later;
-  return rank(earlier) > rank(later) ? earlier : later;
+/** Of two tries that gave no answer the one to report: the later, unless the earlier tells more. */
+export function moreTelling(earlier: Failed | undefined, later: Pick<Failed, 'failure' | 'aliases'>): Failed {
+  if (earlier !== undefined && rank(earlier.failure) > rank(later.failure)) return earlier;
+  return { ...later, kind: 'failed' };
 }
 
 function rank({ code }: Failure): number {

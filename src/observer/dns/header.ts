@@ -1,4 +1,4 @@
-import { HEADER_LENGTH } from './message-reader.js';
+import { HEADER_LENGTH } from '../../model/message-reader.js';
 import type { Question } from './question.js';
 
 const RESPONSE = 0x8000;

@@ -1,7 +1,8 @@
 import { canonicalType, typeNumber } from '../../model/dns-types.js';
 import { canonicalHostName } from '../../model/host-name.js';
+import type { Priority } from '../priority.js';
 import type { DnsAnswer } from './answer.js';
-import { answerInReply } from './answer-in-reply.js';
+import { answerInReply, type BareAnswer } from './answer-in-reply.js';
 import { type Failed, failed, moreTelling, STOPPED } from './failed.js';
 import { FORMERR, type Header, NOERROR, NOTIMP, NXDOMAIN } from './header.js';
 import { chooseServer, type NameServer } from './name-server.js';
@@ -19,7 +20,14 @@ export interface LookupOptions {
   readonly timeout: number;
   /** How many tries a question has. */
   readonly tries: number;
+  /** Who goes first where questions wait for a server. */
+  readonly priority: Priority;
 }
+
+/** A CNAME is answered even where it leads to servers that are silent. */
+const FIRST_TYPES = ['A', 'CNAME'];
+/** So many questions at least, however few tries each has: one may be lost. */
+const LEAST_FIRST = 2;
 
 /** The questions about one name: they share one socket for each server that is asked. */
 export class Lookup {
@@ -32,17 +40,38 @@ export class Lookup {
   }
 
   /**
-   * Asks for all types at once. Never rejects.
+   * Asks for one type, and for all others at once when there is an answer. Never rejects.
    *
    * @returns The answers by the types' canonical names; of a type that is not known by what was given.
    */
   async answers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
-    const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
+    const distinct = [...new Set(types.map((type) => canonicalType(type) ?? type))];
+    const known = await this.#firstAnswers(name, distinct);
     const answers = await Promise.all(
-      Array.from(distinct, async (type) => [type, await this.#answerOrFailure(name, type)] as const),
+      distinct.map(
+        async (type) => [type, known.get(type) ?? (await this.#answerOrFailure(name, type))] as const,
+      ),
     );
     this.#closeChannels();
     return new Map(answers);
+  }
+
+  /**
+   * Asks one question after the other, as many as each has tries and each for another type, until there is
+   * an answer. Where there is none the name is given up: otherwise each question of a dead name would
+   * hold its place at a server for all its tries, and other names would wait for it.
+   */
+  async #firstAnswers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
+    if (types.length === 1) return new Map();
+    const asked = new Map<NameServer, number>();
+    let reported: Failed | undefined;
+    for (const type of firstTypes(types, Math.max(this.#options.tries, LEAST_FIRST))) {
+      const answer = await this.#answerOrFailure(name, type, 1, asked);
+      if (answer.kind === 'answered') return new Map([[type, answer]]);
+      if (!isUnresolved(answer)) return new Map();
+      reported = moreTelling(reported, answer);
+    }
+    return new Map(types.map((type) => [type, reported ?? STOPPED]));
   }
 
   /** Settles what is not answered as stopped. */
@@ -55,57 +84,68 @@ export class Lookup {
     for (const channel of this.#channels.values()) channel.close();
   }
 
-  async #answerOrFailure(name: string, type: string): Promise<DnsAnswer> {
+  /** @param asked How often each server has had questions before. */
+  async #answerOrFailure(
+    name: string,
+    type: string,
+    tries = this.#options.tries,
+    asked = new Map<NameServer, number>(),
+  ): Promise<DnsAnswer> {
     try {
       const number = typeNumber(type);
       if (number === undefined) return failed('malformed', `${type} is no type that can be asked for`);
-      return await this.#answer(createQuestion(canonicalHostName(name), type, number));
+      return await this.#answer(createQuestion(canonicalHostName(name), type, number), tries, asked);
     } catch (error) {
       return failed('malformed', error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #answer(question: Question): Promise<DnsAnswer> {
-    const tries = new Map<NameServer, number>();
+  /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
+  async #answer(question: Question, tries: number, asked: Map<NameServer, number>): Promise<DnsAnswer> {
     let reported: Failed | undefined;
-    for (let made = 0; made < this.#options.tries; made += 1) {
-      const answer = await this.#try(question, tries);
-      if (answer.kind === 'answered' || isFinal(answer)) return answer;
-      const failure = moreTelling(reported?.failure, answer.failure);
-      reported = { kind: 'failed', failure };
+    let bare: BareAnswer | undefined;
+    for (let left = tries; left > 0; left -= 1) {
+      const answer = await this.#try(question, asked);
+      if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
+      reported = moreTelling(reported, answer);
+      if (answer.kind === 'failed') continue;
+      if (bare !== undefined) return bare.nameExists === answer.nameExists ? proven(answer) : reported;
+      bare = answer;
+      left = Math.max(left, 2);
     }
     return reported ?? STOPPED;
   }
 
-  async #try(question: Question, tries: Map<NameServer, number>): Promise<DnsAnswer> {
-    const server = await this.#enterServer(tries);
+  async #try(question: Question, asked: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
+    const server = await this.#enterServer(asked);
     if (server === undefined) return STOPPED;
-    tries.set(server, (tries.get(server) ?? 0) + 1);
+    asked.set(server, (asked.get(server) ?? 0) + 1);
     try {
       return await this.#ask(server, question);
     } finally {
-      server.gate.leave();
+      server.gate.leave(this.#options.priority);
     }
   }
 
   /** The server to ask, which has room for the question; undefined if stopped. */
-  async #enterServer(tries: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
-    const choose = () => chooseServer(this.#options.servers, tries, performance.now());
+  async #enterServer(asked: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
+    const { priority } = this.#options;
+    const choose = () => chooseServer(this.#options.servers, asked, performance.now());
     let server = choose();
     while (server !== undefined && !this.#stop.isStopped) {
-      if (server.gate.tryEnter()) return server;
-      if (!(await server.gate.enter(this.#stop))) return undefined;
+      if (server.gate.tryEnter(priority)) return server;
+      if (!(await server.gate.enter(priority, this.#stop))) return undefined;
       // It may have fallen silent meanwhile, and all who waited would meet that one after the other.
       const better = server.isSilent ? choose() : server;
       if (better === server) return server;
-      server.gate.leave();
+      server.gate.leave(priority);
       server = better;
     }
     return undefined;
   }
 
   /** One try: over UDP, without EDNS if the server does not know it, and over TCP if the answer is cut. */
-  async #ask(server: NameServer, question: Question): Promise<DnsAnswer> {
+  async #ask(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
     const started = performance.now();
     let withEdns = true;
     let overTcp = false;
@@ -131,9 +171,27 @@ export class Lookup {
   }
 }
 
+function proven({ nameExists }: BareAnswer): DnsAnswer {
+  return { kind: 'answered', nameExists, records: [], aliases: [] };
+}
+
 function note(server: NameServer, reply: Reply, started: number): void {
   if (reply.kind === 'replied') server.noteAnswer(performance.now());
   else if (reply.failure.code !== 'stopped') server.noteSilence(started, performance.now());
+}
+
+/** The types of so many questions in their order; once all have had their turn, the first again. */
+function firstTypes(types: readonly string[], count: number): string[] {
+  const first = FIRST_TYPES.filter((type) => types.includes(type));
+  const inOrder = [...new Set([...first, ...types])];
+  return Array.from({ length: count }, () => inOrder)
+    .flat()
+    .slice(0, count);
+}
+
+/** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
+function isUnresolved({ failure }: Failed): boolean {
+  return failure.code === 'timeout' || failure.code === 'servfail';
 }
 
 /** Another try would give the same: no message is larger than those over TCP. */

@@ -1,48 +1,66 @@
+import { type Counts, type Priority, sharePlaces } from '../priority.js';
 import type { Stop } from './stop.js';
 
-/** Lets a number of questions through at once; the others wait, and go on in the order in which they came. */
+/**
+ * Lets a number of questions through at once; the others wait, and go on in the order in which they came
+ * within their priority.
+ */
 export class QuestionGate {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #places: number;
+  readonly #inFlight = { normal: 0, low: 0 };
+  readonly #waiting = { normal: new Set<() => void>(), low: new Set<() => void>() };
 
   /** @param limit How many questions may be in flight at once. */
   constructor(limit: number) {
-    this.#free = Math.max(limit, 1);
+    this.#places = Math.max(limit, 1);
   }
 
   /** Whether the question may go on at once. If so, leave() must follow. */
-  tryEnter(): boolean {
-    if (this.#free === 0) return false;
-    this.#free -= 1;
+  tryEnter(priority: Priority): boolean {
+    const wanted = { normal: 0, low: 0, [priority]: 1 };
+    if (this.#share(wanted)[priority] === 0) return false;
+    this.#inFlight[priority] += 1;
     return true;
   }
 
   /** Waits for a place. True: leave() must follow. False: it was stopped first. */
-  enter(stop: Stop): Promise<boolean> {
+  enter(priority: Priority, stop: Stop): Promise<boolean> {
     if (stop.isStopped) return Promise.resolve(false);
-    if (this.tryEnter()) return Promise.resolve(true);
+    if (this.tryEnter(priority)) return Promise.resolve(true);
+    const waiting = this.#waiting[priority];
     return new Promise((resolve) => {
       const giveUp = () => {
-        this.#waiting.delete(proceed);
+        waiting.delete(proceed);
         resolve(false);
       };
       const proceed = () => {
         stop.forget(giveUp);
         resolve(true);
       };
-      this.#waiting.add(proceed);
+      waiting.add(proceed);
       stop.listen(giveUp);
     });
   }
 
-  /** Gives the place to the question that has waited longest. */
-  leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free += 1;
-    } else {
-      this.#waiting.delete(next);
-      next();
-    }
+  /** Gives the place to the question that has waited longest of those whose turn it is. */
+  leave(priority: Priority): void {
+    this.#inFlight[priority] -= 1;
+    const { normal, low } = this.#waiting;
+    const turns = this.#share({ normal: normal.size, low: low.size });
+    if (turns.normal > 0) this.#proceed('normal');
+    else if (turns.low > 0) this.#proceed('low');
+  }
+
+  #share(wanted: Counts): Counts {
+    const { normal, low } = this.#inFlight;
+    return sharePlaces({ places: this.#places, free: this.#places - normal - low, low }, wanted);
+  }
+
+  #proceed(priority: Priority): void {
+    const [next] = this.#waiting[priority];
+    if (next === undefined) return;
+    this.#waiting[priority].delete(next);
+    this.#inFlight[priority] += 1;
+    next();
   }
 }

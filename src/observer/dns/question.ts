@@ -1,5 +1,5 @@
-import { memoized } from '../../model/bounded-cache.js';
-import { HEADER_LENGTH } from './message-reader.js';
+import { hostNameOctets } from '../../model/host-name.js';
+import { HEADER_LENGTH } from '../../model/message-reader.js';
 
 /** One question: a name and a type, in class IN. */
 export interface Question {
@@ -18,31 +18,10 @@ const UDP_PAYLOAD_SIZE = 1232;
 /** RFC 6891, section 6.1.2: an OPT record of the root, version 0, without flags and options. */
 const OPT_RECORD = Buffer.from([0, 0, 41, UDP_PAYLOAD_SIZE >> 8, UDP_PAYLOAD_SIZE & 0xff, 0, 0, 0, 0, 0, 0]);
 
-const ESCAPED = /\\(\d{3})|\\(.)/gs;
-
 /** @param name Canonical, as canonicalHostName gives it. */
 export function createQuestion(name: string, type: string, typeNumber: number): Question {
   const end = Buffer.of(typeNumber >> 8, typeNumber & 0xff, 0, CLASS_IN);
-  return { name, type, section: Buffer.concat([nameOctets(name), end]) };
-}
-
-/** The octets of a canonical name, without compression. All questions about a name have the same. */
-export const nameOctets: (name: string) => Buffer = memoized(encodeName, 1024);
-
-function encodeName(name: string): Buffer {
-  if (name === '.') return Buffer.of(0);
-  // Dots inside labels are escaped, so that a dot not after a backslash ends a label.
-  const labels = (name.match(/(?:\\.|[^.\\])+/gs) ?? []).map((label) =>
-    Buffer.from(unescaped(label), 'latin1'),
-  );
-  return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);
-}
-
-function unescaped(label: string): string {
-  if (!label.includes('\\')) return label;
-  return label.replace(ESCAPED, (_, decimal?: string, character?: string) =>
-    decimal === undefined ? (character ?? '') : String.fromCharCode(Number(decimal)),
-  );
+  return { name, type, section: Buffer.concat([hostNameOctets(name), end]) };
 }
 
 /** A message that asks the question, of a server that may ask others for it. */

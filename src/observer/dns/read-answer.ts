@@ -1,142 +1,216 @@
 import { type DnsRecord, parseDnsRecord } from '../../model/dns-record.js';
 import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError } from '../../model/errors.js';
+import { MalformedMessageError } from '../../model/malformed.js';
+import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
+import { readRdata } from '../../model/rdata-text.js';
 import { recordsByType } from '../../model/record-set.js';
+import type { DnsFailureCode } from '../failure.js';
+import { type Alias, type Chain, followChain, isBelow } from './chain.js';
 import { type Header, NOERROR, NXDOMAIN } from './header.js';
-import { MalformedMessageError } from './malformed.js';
-import { HEADER_LENGTH, MessageReader } from './message-reader.js';
 import type { Question } from './question.js';
-import { readRdata } from './read-rdata.js';
 
-/** What a complete message with the RCODE NOERROR or NXDOMAIN says about the question. */
+/** What a complete message with the RCODE NOERROR or NXDOMAIN proves about the question. */
 export type Reading =
-  | { readonly kind: 'answered'; readonly nameExists: boolean; readonly records: readonly DnsRecord[] }
-  /** The server does not know, and names others that may. */
-  | { readonly kind: 'referral' }
+  | {
+      readonly kind: 'answered';
+      readonly nameExists: boolean;
+      readonly records: readonly DnsRecord[];
+      readonly aliases: readonly DnsRecord[];
+    }
+  /** A negative answer of a recursive server without any proof: only a second one like it counts. */
+  | { readonly kind: 'bare'; readonly nameExists: boolean }
   /** An RCODE above 15, which the OPT record extends (RFC 6891, section 6.1.3). */
   | { readonly kind: 'rcode'; readonly rcode: number }
-  | { readonly kind: 'malformed'; readonly reason: string };
+  /** It proves nothing about the type asked; an incomplete chain still shows its aliases. */
+  | {
+      readonly kind: 'no-evidence';
+      readonly code: DnsFailureCode;
+      /** Completes a sentence that begins with the server: `192.0.2.53 …`. */
+      readonly reason: string;
+      readonly aliases: readonly DnsRecord[];
+    };
 
 const CLASS_IN = 1;
-const CNAME = 5;
 const NS = 2;
+const CNAME = 5;
 const SOA = 6;
+const DNAME = 39;
 const OPT = 41;
+const RRSIG = 46;
 
-/** A record of the answer section that may count. */
-interface AnswerRecord {
-  readonly owner: string;
+/** A resource record, of which nothing is decoded that is not needed. */
+interface ResourceRecord {
+  /** A reader at the owner name. */
+  readonly owner: MessageReader;
   readonly type: number;
+  readonly class: number;
+  readonly ttl: number;
   readonly rdata: MessageReader;
 }
 
+/** The three sections of resource records (RFC 1035, section 4.1). */
+interface Sections {
+  readonly answer: readonly ResourceRecord[];
+  readonly authority: readonly ResourceRecord[];
+  readonly additional: readonly ResourceRecord[];
+}
+
 /**
- * Reads a message that answers the question (header.ts). Counted are the records of class IN and of the
- * type asked whose owner is the name asked or is reached from it by CNAMEs of the message; asked for
- * CNAME, those of the name asked. Nothing that is not needed for that is decoded.
+ * Reads what a message proves about the question that it answers (header.ts). A type is answered by records
+ * of that type and class IN whose owner is the end of a complete chain of CNAMEs and DNAMEs (RFC 1034,
+ * section 4.3.2; RFC 6672), or by a negative answer with the SOA of a zone that encloses that end (RFC 2308,
+ * sections 2.1 and 2.2). Everything else is no evidence: a record must not be taken for removed because a
+ * server did not know it.
  */
 export function readAnswer(question: Question, header: Header, message: Buffer): Reading {
   try {
     return read(question, header, message);
   } catch (error) {
     if (error instanceof MalformedMessageError || error instanceof InvalidObservationError) {
-      return { kind: 'malformed', reason: error.message };
+      return noEvidence('malformed', `sends a malformed message: ${error.message}`);
     }
     throw error;
   }
 }
 
 function read(question: Question, header: Header, message: Buffer): Reading {
+  const sections = readSections(question, header, message);
+  const rcode = extendedRcode(header, sections);
+  if (rcode !== header.rcode) return { kind: 'rcode', rcode };
+  const asked = typeNumber(question.type) ?? 0;
+  // A DNAME leads on from the names below it only.
+  const others = sections.answer.filter((record) => !(asked === DNAME && isOf(record, DNAME, question.name)));
+  const chain = followChain(question.name, others.flatMap(aliasOf), asked === CNAME);
+  const records = sections.answer.filter((record) => isOf(record, asked, chain.end));
+  const hasNoSoa = !sections.authority.some(({ type }) => type === SOA);
+  if (records.length === 0 && hasNoSoa && sections.authority.some(({ type }) => type === NS)) {
+    return noEvidence('referral', 'does not resolve: it refers to other servers', chain);
+  }
+  if (!header.isAuthoritative && !header.recursionAvailable) {
+    return noEvidence('lame', 'is neither authoritative for the name nor recursive');
+  }
+  if (chain.fault !== undefined)
+    return noEvidence('malformed', `sends a chain of aliases that ${chain.fault}`);
+  return records.length > 0
+    ? readPositive(question.type, header, chain, records)
+    : readNegative(asked, header, chain, sections);
+}
+
+/** All records of the message, which ends with the last of them. */
+function readSections(question: Question, header: Header, message: Buffer): Sections {
   // Its name is the one that most owner names point to.
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const asked = typeNumber(question.type) ?? 0;
-  const answers = readAnswers(reader, header.counts[1], asked);
-  const owners = asked === CNAME ? new Set([question.name]) : namesReached(question.name, answers);
-  const counted = answers.filter(({ type, owner }) => type === asked && owners.has(owner));
-  if (counted.length === 0) return readNegative(reader, header, owners.size > 1);
-  // RFC 6604: NXDOMAIN is about the last of the names, and what is asked for there cannot exist.
-  const records = header.rcode === NXDOMAIN && asked !== CNAME ? [] : counted;
-  return {
-    kind: 'answered',
-    nameExists: header.rcode === NOERROR,
-    records: recordSet(question.type, records),
-  };
+  const [, answers, authorities, additionals] = header.counts;
+  const answer = readRecords(reader, answers);
+  const authority = readRecords(reader, authorities);
+  const additional = readRecords(reader, additionals);
+  if (!reader.isAtEnd) throw new MalformedMessageError('octets after the last record');
+  return { answer, authority, additional };
 }
 
-/** The records of the answer section that are in class IN and of the type asked, or CNAMEs. */
-function readAnswers(reader: MessageReader, count: number, asked: number): AnswerRecord[] {
-  const answers: AnswerRecord[] = [];
+function readRecords(reader: MessageReader, count: number): ResourceRecord[] {
+  const records: ResourceRecord[] = [];
   for (let at = 0; at < count; at += 1) {
     const owner = reader.fork();
     reader.skipName();
-    const type = reader.uint16();
-    const isInClass = reader.uint16() === CLASS_IN;
-    reader.uint32();
-    const rdata = reader.part(reader.uint16());
-    if (isInClass && (type === asked || type === CNAME)) answers.push({ owner: owner.name(), type, rdata });
+    const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
+    records.push({ owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) });
   }
-  return answers;
+  return records;
 }
 
-/** The name and those that CNAMEs lead to from it, in whatever order they stand; loops end. */
-function namesReached(name: string, answers: readonly AnswerRecord[]): ReadonlySet<string> {
-  const aliases = new Map<string, MessageReader[]>();
-  for (const { owner, type, rdata } of answers) {
-    if (type !== CNAME) continue;
-    const known = aliases.get(owner);
-    if (known === undefined) aliases.set(owner, [rdata]);
-    else known.push(rdata);
-  }
-  const reached = new Set([name]);
-  // A set's iteration goes on to what is added meanwhile.
-  for (const owner of reached) {
-    for (const rdata of aliases.get(owner) ?? []) reached.add(targetOf(rdata));
-  }
-  return reached;
+/** The first octet of an OPT record's TTL extends the RCODE of the header. */
+function extendedRcode({ rcode }: Header, { additional }: Sections): number {
+  const opt = additional.find(({ type }) => type === OPT);
+  return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-function targetOf(rdata: MessageReader): string {
-  const target = rdata.name();
-  if (!rdata.isAtEnd) throw new MalformedMessageError('octets after the data of a record of type CNAME');
-  return target;
+/** The alias that a record is, or none. */
+function aliasOf({ owner, type, class: dnsClass, rdata }: ResourceRecord): readonly Alias[] {
+  if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
+  const target = rdata.fork();
+  const alias = {
+    owner: nameAt(owner),
+    type: type === CNAME ? 'CNAME' : 'DNAME',
+    target: target.name(),
+  } as const;
+  if (!target.isAtEnd)
+    throw new MalformedMessageError(`octets after the data of a record of type ${alias.type}`);
+  return [alias];
 }
 
-function recordSet(type: string, answers: readonly AnswerRecord[]): readonly DnsRecord[] {
-  const records = answers.map(({ owner, rdata }) =>
-    parseDnsRecord({ host: owner, class: 'IN', type, ...readRdata(type, rdata) }),
+function nameAt(reader: MessageReader): string {
+  return reader.fork().name();
+}
+
+function isOf(record: ResourceRecord, type: number, owner: string): boolean {
+  return record.type === type && record.class === CLASS_IN && nameAt(record.owner) === owner;
+}
+
+function readPositive(
+  type: string,
+  header: Header,
+  chain: Chain,
+  records: readonly ResourceRecord[],
+): Reading {
+  if (header.rcode === NXDOMAIN) {
+    return noEvidence('malformed', 'says that the name does not exist (NXDOMAIN), and sends its records');
+  }
+  const parsed = records.map(({ rdata }) =>
+    parseDnsRecord({ host: chain.end, class: 'IN', type, ...readRdata(type, rdata.fork()) }),
   );
-  return recordsByType(records).get(type) ?? [];
+  const set = recordsByType(parsed).get(type) ?? [];
+  return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/**
- * A message without records that count: there are none, or the server does not know. RFC 2308, section
- * 2.2, tells them apart by the authority section. Servers that resolve, or that know the name asked to
- * have none, may leave a SOA out.
- */
-function readNegative(reader: MessageReader, header: Header, isAlias: boolean): Reading {
-  const [, , authorityCount, additionalCount] = header.counts;
-  const authorities = readTypes(reader, authorityCount);
-  const additionals = readTypes(reader, additionalCount);
-  const rcode = ((additionals.get(OPT) ?? 0) << 4) | header.rcode;
-  if (rcode !== header.rcode) return { kind: 'rcode', rcode };
-  const knows = header.recursionAvailable || (header.isAuthoritative && !isAlias);
-  if (!knows && rcode === NOERROR && authorities.has(NS) && !authorities.has(SOA))
-    return { kind: 'referral' };
-  return { kind: 'answered', nameExists: rcode === NOERROR, records: [] };
-}
-
-/** The types of a section's records, with the first octet of the TTL, where OPT extends the RCODE. */
-function readTypes(reader: MessageReader, count: number): ReadonlyMap<number, number> {
-  const types = new Map<number, number>();
-  for (let at = 0; at < count; at += 1) {
-    reader.skipName();
-    const type = reader.uint16();
-    reader.uint16();
-    const ttl = reader.uint32();
-    reader.part(reader.uint16());
-    types.set(type, ttl >>> 24);
+/** A message without records of the type asked: they are not there, or the server does not know them. */
+function readNegative(asked: number, header: Header, chain: Chain, sections: Sections): Reading {
+  const nameExists = header.rcode === NOERROR;
+  const { answer, authority, additional } = sections;
+  if (!answer.every((record) => belongsTo(chain, record))) {
+    return noEvidence('unproven', 'answers with records that were not asked for');
   }
-  return types;
+  if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
+    return noEvidence('unproven', 'sends the records asked for outside its answer');
+  }
+  if (authority.some((record) => isEnclosingSoa(record, chain.end))) {
+    return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
+  }
+  if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
+    return { kind: 'bare', nameExists };
+  }
+  return chain.links.length > 0
+    ? noEvidence('incomplete', `does not say what the alias ${chain.end} leads to`, chain)
+    : noEvidence('unproven', 'denies the records without the SOA record of their zone (RFC 2308)');
+}
+
+/** Whether a record of the answer section is a link of the chain or, as far as can be told, signs one. */
+function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
+  if (record.type === RRSIG) return links.length > 0;
+  return aliasOf(record).some((alias) =>
+    links.some(({ owner, type }) => owner === alias.owner && type === alias.type),
+  );
+}
+
+/** The SOA that proves a negative answer: of the zone that the name is in, or of one above it. */
+function isEnclosingSoa({ type, class: dnsClass, owner, rdata }: ResourceRecord, name: string): boolean {
+  if (type !== SOA || dnsClass !== CLASS_IN) return false;
+  readRdata('SOA', rdata.fork());
+  const zone = nameAt(owner);
+  return zone === name || isBelow(name, zone);
+}
+
+function aliasRecords({ links }: Chain): readonly DnsRecord[] {
+  return links.map(({ owner, type, target }) => {
+    const rdata = type === 'CNAME' ? { target } : { data: target === '.' ? target : `${target}.` };
+    return parseDnsRecord({ host: owner, class: 'IN', type, ...rdata });
+  });
+}
+
+/** @param chain The incomplete chain whose aliases count all the same. */
+function noEvidence(code: DnsFailureCode, reason: string, chain?: Chain): Reading {
+  return { kind: 'no-evidence', code, reason, aliases: chain === undefined ? [] : aliasRecords(chain) };
 }

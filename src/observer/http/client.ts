@@ -24,7 +24,12 @@ export type HttpAnswer =
        */
       readonly headers: ReadonlyMap<string, string>;
     }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** True: HTTPS was declined before the failure (see HttpClient.observe). */
+      readonly httpsDeclined?: boolean;
+    };
 
 export interface HttpClientOptions {
   readonly httpsPort: number;
@@ -47,9 +52,9 @@ export interface HttpClientOptions {
 /** Looks at the front pages of domains. */
 export interface HttpClient {
   /**
-   * Looks at a domain's front page once: `https://{domain}/`, or `http://{domain}/` where the port of the
-   * first refuses the connection or speaks no TLS. It never rejects, and when it settles nothing of it is
-   * left.
+   * Looks at a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
+   * at each address that can be reached, its port refuses the connection or speaks no TLS. It never rejects,
+   * and when it settles nothing of it is left.
    *
    * @param addresses The domain's A and AAAA addresses, as DNS answered them.
    * @param signal Ends it with the failure `stopped`.
@@ -113,7 +118,8 @@ async function look(domain: string, addresses: readonly string[], state: Look): 
   if ('failure' in selected) return { kind: 'failed', failure: selected.failure };
   const secure = await lookBy('https', domain, selected.addresses, state);
   if (secure.kind !== 'declined') return answerOf('https', secure);
-  return answerOf('http', await lookBy('http', domain, secure.addresses, state));
+  const plain = answerOf('http', await lookBy('http', domain, selected.addresses, state));
+  return plain.kind === 'failed' ? { ...plain, httpsDeclined: true } : plain;
 }
 
 function lookBy(

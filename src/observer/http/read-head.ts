@@ -1,19 +1,12 @@
-import { type IncomingMessage, request } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 import type { HttpFailureCode } from '../failure.js';
-import type { Lifeline } from './lifeline.js';
+import { ConnectionClosedError, type Lifeline } from './lifeline.js';
 
 /** In octets: all field lines of a response and its status line together. */
 const LARGEST_HEAD = 65_536;
 const MOST_FIELDS = 500;
 const MOST_INTERIM_RESPONSES = 10;
-
-/** The head of a final response. */
-export interface ResponseHead {
-  readonly status: number;
-  /** Names and values in turns, as received. */
-  readonly rawHeaders: readonly string[];
-}
 
 /** What came is a response that cannot be taken. The message says what is wrong with it. */
 export class ResponseRefusedError extends Error {
@@ -26,68 +19,90 @@ export class ResponseRefusedError extends Error {
   }
 }
 
-/** The text that a failure gives for HPE_HEADER_OVERFLOW. */
-export const LARGEST_HEAD_TEXT = `its head is larger than ${LARGEST_HEAD / 1024} kB`;
-
 /**
  * Asks for `/` on a connected socket, and waits for the head of the final response. What comes after it
  * is left in the socket.
  *
- * @throws ResponseRefusedError for too many fields or interim responses, for a version of HTTP that has no
- * such head, and for a switch of protocols; otherwise the parser's error (HPE_…) or the socket's.
+ * Node.js' own parser is not used: it refuses sites that curl reads, and takes RTSP for HTTP.
+ *
+ * @param fields of the request: names and values that may stand in a head.
+ * @returns the head with a character for each octet.
+ * @throws ResponseRefusedError for a head that is too large, has too many fields, follows too many interim
+ * responses or is not of HTTP/1, and for a switch of protocols; InvalidObservationError for one that cannot
+ * be parsed; otherwise the socket's error.
  */
 export function readHead(
-  socket: Socket,
+  socket: Duplex,
   fields: Readonly<Record<string, string>>,
   lifeline: Lifeline,
 ): Promise<ResponseHead> {
-  return lifeline.until(
-    new Promise((resolve, reject) => {
-      const asked = request({
-        createConnection: () => socket,
-        method: 'GET',
-        path: '/',
-        setHost: false,
-        headers: { ...fields, Accept: '*/*', Connection: 'close' },
-        maxHeaderSize: LARGEST_HEAD,
-        insecureHTTPParser: false,
-      });
-      // What is over the limit would be dropped in silence: the size bounds the number, and takeHead counts.
-      asked.maxHeadersCount = 0;
-      countInterimResponses(asked, reject);
-      asked.on('upgrade', () => reject(new ResponseRefusedError('malformed', 'it switches protocols')));
-      asked.on('response', (response) => takeHead(response, resolve, reject));
-      asked.on('error', reject);
-      asked.end();
-    }),
-  );
+  const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
+  socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+  return lifeline.until(finalHead(socket));
 }
 
-function countInterimResponses(asked: ReturnType<typeof request>, reject: (reason: Error) => void): void {
+async function finalHead(socket: Duplex): Promise<ResponseHead> {
   let interim = 0;
-  asked.on('information', () => {
+  for await (const text of headsIn(socket)) {
+    const head = parseResponseHead(text);
+    refuseUnusable(head);
+    if (head.status >= 200) return head;
     interim += 1;
-    if (interim <= MOST_INTERIM_RESPONSES) return;
-    const message = `more than ${MOST_INTERIM_RESPONSES} interim responses came`;
-    reject(new ResponseRefusedError('too-large', message));
-  });
+    if (interim > MOST_INTERIM_RESPONSES) {
+      throw tooLarge(`more than ${MOST_INTERIM_RESPONSES} interim responses came`);
+    }
+  }
+  throw new ConnectionClosedError('the connection was closed');
 }
 
-function takeHead(
-  response: IncomingMessage,
-  resolve: (head: ResponseHead) => void,
-  reject: (reason: Error) => void,
-): void {
-  // The body that nobody reads ends in an error.
-  response.on('error', () => undefined);
-  const { statusCode = 0, httpVersionMajor, httpVersion, rawHeaders } = response;
-  if (httpVersionMajor !== 1) {
-    reject(new ResponseRefusedError('malformed', `its version is HTTP/${httpVersion}`));
-  } else if (statusCode < 200) {
-    reject(new ResponseRefusedError('malformed', `its status is ${statusCode}`));
-  } else if (rawHeaders.length > 2 * MOST_FIELDS) {
-    reject(new ResponseRefusedError('too-large', `its head has more than ${MOST_FIELDS} fields`));
-  } else {
-    resolve({ status: statusCode, rawHeaders });
+function refuseUnusable({ version, status, fields }: ResponseHead): void {
+  if (!/^1\.\d$/.test(version)) throw malformed(`its version is HTTP/${version}`);
+  if (status === 101) throw malformed('it switches protocols');
+  if (fields.length > MOST_FIELDS) throw tooLarge(`its head has more than ${MOST_FIELDS} fields`);
+  const lengths = fields.filter(([name]) => name.toLowerCase() === 'content-length');
+  const [length, ...others] = lengths.flatMap(([, value]) => value.split(/[ \t]*,[ \t]*/));
+  // RFC 9112, section 6.3: the same number several times is one number, anything else is no length.
+  if (length !== undefined && !(/^\d+$/.test(length) && others.every((other) => other === length))) {
+    throw malformed('its Content-Length is not one number (RFC 9112, 6.3)');
   }
+}
+
+const START_OF_HEAD = 'HTTP/';
+const EMPTY_LINES = /^[\r\n]+/;
+
+/** The heads that come in, one after the other. Empty lines before one are passed over. */
+async function* headsIn(socket: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let text = '';
+  for await (const octets of socket) {
+    // All before was searched, but for the beginning of an end.
+    const searched = Math.max(0, text.length - 2);
+    text = (text + octets.toString('latin1')).replace(EMPTY_LINES, '');
+    for (let end = endOfHead(text, searched); end !== -1; end = endOfHead(text, 0)) {
+      refuseOther(text.slice(0, end));
+      yield text.slice(0, end);
+      text = text.slice(end).replace(EMPTY_LINES, '');
+    }
+    refuseOther(text);
+  }
+}
+
+/** Where the first head in the text ends: an empty line ends it (RFC 9112, section 2.1). -1: nowhere yet. */
+function endOfHead(text: string, searched: number): number {
+  const end = /\n\r?\n/.exec(text.slice(searched));
+  return end === null ? -1 : searched + end.index + end[0].length;
+}
+
+/** What cannot become a head is refused at once: nobody waits for its end. */
+function refuseOther(text: string): void {
+  const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
+  if (!START_OF_HEAD.startsWith(start)) throw malformed('it is not HTTP');
+  if (text.length > LARGEST_HEAD) throw tooLarge(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
+}
+
+function malformed(message: string): ResponseRefusedError {
+  return new ResponseRefusedError('malformed', message);
+}
+
+function tooLarge(message: string): ResponseRefusedError {
+  return new ResponseRefusedError('too-large', message);
 }

@@ -1,22 +1,26 @@
-import { addHeaderField, joinHeaderFields } from '../../model/header-fields.js';
+import { addHeaderField, isFieldName, joinHeaderFields } from '../../model/header-fields.js';
 import { textOfOctets } from '../../model/octets.js';
+import type { HeaderField } from '../../model/response-head.js';
 
 /**
  * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their
  * order (RFC 9110, section 5.3), without the ignored ones.
  *
- * @param rawHeaders Names and values in turns; a character of a value is one octet.
+ * A field with a name that none may have is passed over. No history holds such a name, so that nothing is
+ * said of its absence either.
+ *
+ * @param fields with a character for each octet.
  * @throws InvalidObservationError for a name that is longer than a name may be.
  */
 export function responseFields(
-  rawHeaders: readonly string[],
+  fields: readonly HeaderField[],
   ignored: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
-  const fields = new Map<string, string[]>();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? '';
-    if (ignored.has(name.toLowerCase())) continue;
-    addHeaderField(fields, name, textOfOctets(rawHeaders[at + 1] ?? ''));
+  const values = new Map<string, string[]>();
+  for (const [octets, value] of fields) {
+    const name = textOfOctets(octets);
+    if (ignored.has(name.toLowerCase()) || !isFieldName(name)) continue;
+    addHeaderField(values, name, textOfOctets(value));
   }
-  return joinHeaderFields(fields);
+  return joinHeaderFields(values);
 }

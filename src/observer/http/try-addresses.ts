@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.js';
-import type { VisitOutcome } from './visit-outcome.js';
+import { failed, type VisitOutcome } from './visit-outcome.js';
 
 /** What the addresses of a domain have come to under one scheme. */
 export type Trial =
@@ -10,14 +10,17 @@ export type Trial =
       readonly headers: ReadonlyMap<string, string>;
     }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  /** Every way that there is refuses, or speaks no TLS: the other scheme may be tried at these addresses. */
-  | { readonly kind: 'declined'; readonly failure: Failure; readonly addresses: readonly string[] };
+  /** Every address that can be reached refuses, or speaks no TLS: the other scheme may be tried. */
+  | { readonly kind: 'declined'; readonly failure: Failure };
+
+/** What leads to the next address, from what decides about all of them to what says nothing. */
+const PASSED = ['slow', 'closed', 'no-tls', 'refused', 'no-way'] as const;
 
 /**
- * Visits the addresses one after the other until one accepts the connection.
+ * Visits the addresses one after the other until one gives a response, or a failure that is the site's own.
  *
- * Where one did not answer in time, no later one can decline for the domain: whether it answers in time
- * next is chance, and the headers of the two schemes would take turns.
+ * Where one did not answer in time, or closed the connection, no other can decline for the domain: how it
+ * answers next is chance, and the headers of the two schemes would take turns.
  *
  * @param addresses At least one.
  */
@@ -25,28 +28,15 @@ export async function tryAddresses(
   addresses: readonly string[],
   visitAt: (address: string) => Promise<VisitOutcome>,
 ): Promise<Trial> {
-  const passed = new Map<'slow' | 'refused' | 'no-way', Failure>();
-  for (const [at, address] of addresses.entries()) {
+  const passed = new Map<VisitOutcome['kind'], Failure>();
+  for (const address of addresses) {
     const outcome = await visitAt(address);
-    switch (outcome.kind) {
-      case 'answered':
-        return { ...outcome, address };
-      case 'failed':
-        return outcome;
-      case 'no-tls':
-        return declined(passed.get('slow'), outcome.failure, addresses.slice(at));
-      default:
-        passed.set(outcome.kind, outcome.failure);
-    }
+    if (outcome.kind === 'answered') return { ...outcome, address };
+    if (outcome.kind === 'failed') return outcome;
+    passed.set(outcome.kind, outcome.failure);
   }
-  const refused = passed.get('refused');
-  if (refused !== undefined) return declined(passed.get('slow'), refused, addresses);
-  const failure = passed.get('slow') ?? passed.get('no-way') ?? NONE;
-  return { kind: 'failed', failure };
-}
-
-const NONE: Failure = { code: 'no-address', message: 'the domain has no address' };
-
-function declined(slow: Failure | undefined, failure: Failure, addresses: readonly string[]): Trial {
-  return slow === undefined ? { kind: 'declined', failure, addresses } : { kind: 'failed', failure: slow };
+  const kind = PASSED.find((candidate) => passed.has(candidate));
+  const failure = kind === undefined ? undefined : passed.get(kind);
+  if (failure === undefined) return failed('no-address', 'the domain has no address');
+  return { kind: kind === 'no-tls' || kind === 'refused' ? 'declined' : 'failed', failure };
 }

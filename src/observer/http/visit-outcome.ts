@@ -2,7 +2,7 @@ import { InvalidObservationError } from '../../model/errors.js';
 import type { Failure, FailureCode } from '../failure.js';
 import { PrivateAddressError } from './guarded-lookup.js';
 import { speaksNoTls } from './handshake.js';
-import { LARGEST_HEAD_TEXT, ResponseRefusedError } from './read-head.js';
+import { ResponseRefusedError } from './read-head.js';
 import { endpointText, type Target } from './target.js';
 
 /** What one connection to one address has come to. */
@@ -15,6 +15,8 @@ export type VisitOutcome =
   | { readonly kind: 'refused' | 'no-way' | 'slow'; readonly failure: Failure }
   /** The port is open and speaks no TLS. */
   | { readonly kind: 'no-tls'; readonly failure: Failure }
+  /** The connection was closed or reset before the response's head ended. Another address is to be tried. */
+  | { readonly kind: 'closed'; readonly failure: Failure }
   /** Nothing else is to be tried. */
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -37,6 +39,10 @@ export function failed(code: FailureCode, message: string): VisitOutcome & { rea
   return { kind: 'failed', failure: { code, message } };
 }
 
+function closed(message: string): VisitOutcome {
+  return { kind: 'closed', failure: { code: 'closed', message } };
+}
+
 /** What an error means that ended a visit in the given step. */
 export function outcomeOfError(error: unknown, step: Step, target: Target): VisitOutcome {
   if (error instanceof CutOffError) return error.outcome;
@@ -48,7 +54,7 @@ export function outcomeOfError(error: unknown, step: Step, target: Target): Visi
   return headOutcome(error, code, reason, endpoint);
 }
 
-/** The code of Node.js, and the words of OpenSSL or the HTTP parser. */
+/** The code of Node.js, and the words of OpenSSL. */
 function detailsOf(error: unknown): { readonly code: string; readonly reason: string } {
   if (!(error instanceof Error)) return { code: '', reason: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -65,7 +71,7 @@ function connectOutcome(code: string, endpoint: string): VisitOutcome {
     case 'ECONNRESET':
     case 'ECONNABORTED':
     case 'ERR_CONNECTION_CLOSED':
-      return failed('closed', `${endpoint} closed the connection at once`);
+      return closed(`${endpoint} closed the connection at once`);
     default: {
       const failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` } as const;
       return { kind: NO_WAY.has(code) ? 'no-way' : 'slow', failure };
@@ -81,7 +87,7 @@ function handshakeOutcome(code: string, reason: string, endpoint: string): Visit
     return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
   }
   if (isTlsError(code)) return failed('tls', `no TLS with ${endpoint}: ${reason}`);
-  return failed('closed', `${endpoint} closed the connection during the TLS handshake`);
+  return closed(`${endpoint} closed the connection during the TLS handshake`);
 }
 
 function isTlsError(code: string): boolean {
@@ -91,12 +97,8 @@ function isTlsError(code: string): boolean {
 function headOutcome(error: unknown, code: string, reason: string, endpoint: string): VisitOutcome {
   if (error instanceof ResponseRefusedError) return refusedResponse(error.code, error.message, endpoint);
   if (error instanceof InvalidObservationError) return refusedResponse('malformed', error.message, endpoint);
-  if (code === 'HPE_HEADER_OVERFLOW') return refusedResponse('too-large', LARGEST_HEAD_TEXT, endpoint);
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') {
-    return refusedResponse('malformed', reason, endpoint);
-  }
   if (isTlsError(code)) return failed('tls', `no TLS with ${endpoint}: ${reason}`);
-  return failed('closed', `${endpoint} closed the connection before the end of the response's head`);
+  return closed(`${endpoint} closed the connection before the end of the response's head`);
 }
 
 function refusedResponse(code: 'malformed' | 'too-large', reason: string, endpoint: string): VisitOutcome {

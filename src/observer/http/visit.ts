@@ -47,8 +47,9 @@ export async function visit(
     const stream = await secured(socket, target, options, lifeline);
     step = 'head';
     const fields = { Host: hostField(target), 'User-Agent': options.userAgent };
-    const { status, rawHeaders } = await readHead(stream, fields, lifeline);
-    return { kind: 'answered', status, headers: responseFields(rawHeaders, options.ignoredHeaders) };
+    const head = await readHead(stream, fields, lifeline);
+    const headers = responseFields(head.fields, options.ignoredHeaders);
+    return { kind: 'answered', status: head.status, headers };
   } catch (error) {
     return outcomeOfError(error, step, target);
   } finally {

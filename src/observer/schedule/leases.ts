@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Instant } from '../../model/instant.js';
 import { despiteContention, isPassing } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
+import { type Priority, type Room, sharePlaces } from '../priority.js';
 
 /** A domain that is this worker's to observe, until its lease ends. */
 export interface LeasedDomain {
@@ -19,6 +20,11 @@ export interface LeasedDomain {
   readonly failures: number;
   /** Whether it was never observed before. */
   readonly first: boolean;
+}
+
+/** The priority of a leased domain, as the statements for candidates have it. */
+export function priorityOf({ failures, first }: LeasedDomain): Priority {
+  return failures > 0 || first ? 'low' : 'normal';
 }
 
 /** What has become of a leased domain. */
@@ -50,19 +56,32 @@ export interface Taken {
  * statement can lock rows over several shards.
  *
  * @param until when the lease ends.
- * @param most how many to take.
+ * @param room how many to take.
  */
-export async function leaseDue(pool: Pool, now: Instant, until: Instant, most: number): Promise<Taken> {
-  const candidates = await pool.query<{ name: string }>(
-    'SELECT name FROM watched_domain WHERE due <= $1 ORDER BY due LIMIT $2',
-    [now, most * CANDIDATES_PER_DOMAIN],
-  );
-  if (candidates.rows.length === 0) return { domains: [], more: false };
-  const names = drawn(candidates.rows, most).map(({ name }) => name);
-  const domains = await updateDue(pool, [now, until, randomUUID(), names]);
+export async function leaseDue(pool: Pool, now: Instant, until: Instant, room: Room): Promise<Taken> {
+  const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
+  const normal = await candidatesOf(pool, 'normal', now, room.free);
+  const low = await candidatesOf(pool, 'low', now, lowMost);
+  const taken = sharePlaces(room, { normal: normal.length, low: low.length });
+  const names = [...drawn(normal, taken.normal), ...drawn(low, taken.low)];
+  const domains = names.length === 0 ? [] : await updateDue(pool, [now, until, randomUUID(), names]);
   // Fewer than wanted: other workers were there first, and may have left others.
-  return { domains, more: candidates.rows.length >= most || domains.length < names.length };
+  return { domains, more: lowMost === 0 || normal.length + low.length > domains.length };
 }
+
+async function candidatesOf(pool: Pool, priority: Priority, now: Instant, most: number): Promise<string[]> {
+  const parameters = [now, most * CANDIDATES_PER_DOMAIN];
+  const { rows } = await pool.query<{ name: string }>(CANDIDATES[priority], parameters);
+  return rows.map(({ name }) => name);
+}
+
+/** Each has an index of its own (migration 0007): those of one priority that are due do not hide the others. */
+const CANDIDATES: Readonly<Record<Priority, string>> = {
+  normal: `SELECT name FROM watched_domain
+            WHERE failures = 0 AND observed_at IS NOT NULL AND due <= $1 ORDER BY due LIMIT $2`,
+  low: `SELECT name FROM watched_domain
+         WHERE (failures > 0 OR observed_at IS NULL) AND due <= $1 ORDER BY due LIMIT $2`,
+};
 
 async function updateDue(pool: Pool, parameters: readonly unknown[]): Promise<LeasedDomain[]> {
   try {

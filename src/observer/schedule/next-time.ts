@@ -23,14 +23,14 @@ const MOST_DOUBLINGS = 40;
 /**
  * When a domain is to be observed next: never sooner than asked for, and up to a tenth later, so that
  * domains that were added together part. A failing one waits twice as long each time, up to a day.
- * What comes late, after an outage, and what comes for the first time waits up to half as long again: a
- * backlog is not to come back as one wave at each interval.
+ * What comes late, after an outage, and what comes for the first time waits up to a third as long
+ * again: a backlog is not to come back as one wave at each interval.
  */
 export function nextTime(finished: Finished): Instant {
   const { now, scheduled, every, first, chance } = finished;
   const wait = waitAfter(every, finished.failures);
   const late = now - scheduled > every / 10n;
-  const spread = first || late ? wait / 2n : wait / 10n;
+  const spread = first || late ? wait / 3n : wait / 10n;
   return now + wait + share(spread, chance);
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dnsRecordData } from '../../../src/model/dns-record.js';
 import { changed } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS, type ResponseParts } from '../../support/dns-message.js';
 import { nameOctets } from '../../support/dns-octets.js';
@@ -107,15 +108,27 @@ describe('CNAMEs', () => {
     ]);
   });
 
-  test('a loop ends: there is no such record', async () => {
-    expect(await ask('loop.example.test', 'A')).toEqual([]);
+  test('a loop is no answer', async () => {
+    expect(await ask('loop.example.test', 'A')).toEqual({ failed: 'malformed' });
     expect(await ask('loop.example.test', 'CNAME')).toEqual([
       { host: 'loop.example.test', target: 'pool.example.test' },
     ]);
   });
 
-  test('a chain that leaves what the server knows is an answer without records', async () => {
-    expect(await ask('away.example.test', 'A')).toEqual([]);
+  test('a chain that leaves what the server knows is no answer, and still shows its CNAMEs', async () => {
+    const answer = (await clientForTest([server]).ask('away.example.test', ['A'])).get('A');
+    expect(outcomeOf(answer)).toEqual({ failed: 'incomplete' });
+    expect(answer?.aliases?.map(dnsRecordData)).toEqual([
+      { host: 'away.example.test', class: 'IN', type: 'CNAME', target: 'www.example.org' },
+    ]);
+  });
+
+  test('the answer for the end of a chain has every CNAME that leads there, under its own owner', async () => {
+    const answer = (await clientForTest([server]).ask('www.example.test', ['A'])).get('A');
+    expect(answer?.aliases?.map(dnsRecordData)).toEqual([
+      { host: 'www.example.test', class: 'IN', type: 'CNAME', target: 'edge.example.test' },
+      { host: 'edge.example.test', class: 'IN', type: 'CNAME', target: 'edge.b.example.test' },
+    ]);
   });
 });
 
@@ -148,13 +161,13 @@ describe('what does not count', () => {
     ]);
   });
 
-  test('a record of another class is left out', async () => {
+  test('a record of another class is no answer', async () => {
     const other = await serverForTest({ zone: ZONE });
     other.behave(
       '*',
       changed((message, { query }) => withClass(message, query.question.length, 3)),
     );
-    expect(await outcome(clientForTest([other]), 'edge.b.example.test', 'A')).toEqual([]);
+    expect(await outcome(clientForTest([other]), 'edge.b.example.test', 'A')).toEqual({ failed: 'unproven' });
   });
 
   test('the order of the records, repeats, TTL and case make no difference', async () => {
@@ -173,7 +186,7 @@ describe('what does not count', () => {
     expect(await answers(chain.toReversed())).toEqual([{ host: 'c.test', ip: '192.0.2.7' }]);
   });
 
-  test('with NXDOMAIN no record counts', async () => {
+  test('NXDOMAIN with the records asked for contradicts itself, and is no answer', async () => {
     const other = await serverForTest({ zone: ZONE });
     other.behave(
       '*',
@@ -182,7 +195,7 @@ describe('what does not count', () => {
         return message;
       }),
     );
-    expect(await outcome(clientForTest([other]), 'example.test', 'A')).toBe('NXDOMAIN');
+    expect(await outcome(clientForTest([other]), 'example.test', 'A')).toEqual({ failed: 'malformed' });
   });
 });
 

@@ -76,9 +76,9 @@ describe('several servers', () => {
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
     await client.ask(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([8, 8]);
+    expect([first.questions, second.questions]).toEqual([1, 8]);
     await client.ask(NAME, TYPES);
-    expect([first.questions, second.questions]).toEqual([8, 16]);
+    expect([first.questions, second.questions]).toEqual([1, 16]);
   });
 
   test('if the others fail, it is asked all the same, and is first again once it answers', async () => {
@@ -124,7 +124,72 @@ describe('the failure that is reported', () => {
   });
 });
 
+describe('a name that nobody resolves', () => {
+  test.each<[string, Behaviour, string]>([
+    ['silence', silence, 'timeout'],
+    ['SERVFAIL', rcode(2), 'servfail'],
+  ])('is given up after as many questions as one has tries: %s', async (_name, behaviour, code) => {
+    const server = await serverForTest();
+    server.behave('*', behaviour);
+    const client = clientForTest([server], { tries: 3, timeout: SHORT });
+    const answers = await client.ask(NAME, TYPES);
+    expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual(
+      TYPES.map((type) => [type, { failed: code }]),
+    );
+    expect(server.questions).toBe(3);
+  });
+
+  test.each([
+    [1, 3],
+    [2, 2],
+  ])('is so by two questions at least: with %i tries one answer is enough', async (tries, silentTypes) => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    const silent = ['A', 'AAAA', 'MX'].slice(0, silentTypes);
+    for (const type of silent) server.behave('*', silence, type);
+    const client = clientForTest([server], { tries, timeout: SHORT });
+    const answers = await client.ask(NAME, TYPES);
+    const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
+    expect(failed).toEqual(silent);
+  });
+
+  test('is asked for at each server', async () => {
+    const [first, second] = await twoServers(rcode(2));
+    const client = clientForTest([first, second], { tries: 1 });
+    const answers = await client.ask(NAME, TYPES);
+    expect(outcomeOf(answers.get('CNAME'))).toEqual([]);
+    expect(second.questions).toBe(1);
+  });
+
+  test('does not make a server that answers others come last', async () => {
+    const [first, second] = await twoServers();
+    for (let at = 0; at < 300; at += 1) first.behave(`d${at}.${NAME}`, silence);
+    const client = clientForTest([first, second], { tries: 1, timeout: SHORT });
+    const dead = Promise.all(
+      Array.from({ length: 300 }, (_, at) => client.ask(`d${at}.${NAME}`, TYPES, undefined, 'low')),
+    );
+    let living = true;
+    void dead.then(() => {
+      living = false;
+    });
+    while (living) {
+      expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(second.asked(NAME)).toBe(0);
+  });
+});
+
 describe('the limit of questions at once', () => {
+  test('silent names of low priority do not keep a name of normal priority from being asked', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    for (let at = 0; at < 20; at += 1) server.behave(`d${at}.${NAME}`, silence);
+    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 8 });
+    for (let at = 0; at < 20; at += 1) void client.ask(`d${at}.${NAME}`, TYPES, undefined, 'low');
+    const answers = await client.ask(NAME, TYPES);
+    expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.1'));
+    expect(server.questions).toBe(6 + TYPES.length);
+  });
+
   test('a server has no more in hand, over all domains, and gets them in the order in which they came', async () => {
     const server = await serverForTest();
     const inHand: (() => void)[] = [];

@@ -85,24 +85,81 @@ describe('what a server says that is no answer', () => {
     expect(await outcome(client, 'www.example.test', 'CNAME')).toHaveLength(1);
   });
 
-  test('the same message of a server that resolves says that there is nothing', async () => {
+  test('the same message of a server that claims to resolve is no answer either', async () => {
     const server = await serverForTest({ zone: ZONE });
     server.behave(
       '*',
       changed((message) => withFlags(message, FLAGS.QR | FLAGS.RA)),
     );
-    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual({ failed: 'referral' });
   });
 
-  test('with a SOA it says that there is nothing, whoever sends it', async () => {
+  test('with a SOA it says that there is nothing, unless the server neither is authoritative nor resolves', async () => {
     const server = await serverForTest({ zone: ZONE });
     const zone = new Zone(ZONE);
     const soa = zone.answer(nameOctets('example.test'), 6).answers;
     const ns = zone.answer(nameOctets('sub.example.test'), 2).authorities;
-    server.behave('*', ({ query }) => ({
-      messages: [encodeResponse(query, { rcode: 0, flags: 0, answers: [], authorities: [...ns, ...soa] })],
-    }));
-    expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual([]);
+    const ask = (flags: number) => {
+      server.behave('*', ({ query }) => ({
+        messages: [encodeResponse(query, { rcode: 0, flags, answers: [], authorities: [...ns, ...soa] })],
+      }));
+      return outcome(clientForTest([server]), 'sub.example.test', 'A');
+    };
+    expect(await ask(FLAGS.AA)).toEqual([]);
+    expect(await ask(FLAGS.RA)).toEqual([]);
+    expect(await ask(0)).toEqual({ failed: 'lame' });
+  });
+});
+
+describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
+  const NO_DATA = 0;
+  const NXDOMAIN = 3;
+  const bare =
+    (number: number): Behaviour =>
+    ({ query }) => ({
+      messages: [encodeResponse(query, { rcode: number, flags: FLAGS.RA, answers: [], authorities: [] })],
+    });
+  const zone: Behaviour = ({ answer }) => ({ messages: [answer()] });
+
+  /** What comes of one question to servers that behave so, one for each question; and how often each was asked. */
+  async function askedOf(...behaviours: readonly Behaviour[]) {
+    const servers = await Promise.all(behaviours.map(() => serverForTest({ zone: ZONE })));
+    for (const [at, server] of servers.entries()) server.behave('*', behaviours[at]);
+    const client = clientForTest(servers, { timeout: SHORT });
+    return {
+      outcome: await outcome(client, 'example.test', 'A'),
+      asked: servers.map(({ questions }) => questions),
+    };
+  }
+
+  test('counts where another server says the same', async () => {
+    expect(await askedOf(bare(NO_DATA), bare(NO_DATA))).toEqual({ outcome: [], asked: [1, 1] });
+    expect(await askedOf(bare(NXDOMAIN), bare(NXDOMAIN))).toEqual({ outcome: 'NXDOMAIN', asked: [1, 1] });
+  });
+
+  test('counts where the one server that there is says so twice', async () => {
+    expect(await askedOf(bare(NO_DATA))).toEqual({ outcome: [], asked: [2] });
+  });
+
+  test('does not count where the second says something else, or nothing', async () => {
+    const unproven = { failed: 'unproven' };
+    expect(await askedOf(bare(NO_DATA), bare(NXDOMAIN))).toEqual({ outcome: unproven, asked: [1, 1] });
+    expect(await askedOf(bare(NXDOMAIN), rcode(2))).toEqual({
+      outcome: { failed: 'servfail' },
+      asked: [1, 1],
+    });
+    expect(await askedOf(bare(NXDOMAIN), silence)).toEqual({ outcome: unproven, asked: [1, 1] });
+  });
+
+  test('gives way to the records that another server has', async () => {
+    expect(await askedOf(bare(NXDOMAIN), zone)).toEqual({ outcome: FOUND, asked: [1, 1] });
+  });
+
+  test('of a server that does not resolve never counts', async () => {
+    const authoritative: Behaviour = ({ query }) => ({
+      messages: [encodeResponse(query, { rcode: 0, flags: FLAGS.AA, answers: [], authorities: [] })],
+    });
+    expect(await askedOf(authoritative)).toEqual({ outcome: { failed: 'unproven' }, asked: [1] });
   });
 });
 

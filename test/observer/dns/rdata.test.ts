@@ -26,7 +26,7 @@ function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)): Re
 /** The one record's own fields, or what else came out. */
 function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
   const reading = read(type, rdata, before);
-  if (reading.kind !== 'answered') return reading.kind;
+  if (reading.kind !== 'answered') return reading.kind === 'no-evidence' ? reading.code : reading.kind;
   const [record] = reading.records;
   expect(reading.records).toHaveLength(1);
   expect(record).toMatchObject({ host: OWNER, class: 'IN', type: canonicalType(type) });
@@ -237,17 +237,17 @@ describe('types in the presentation of master files', () => {
     ['TYPE65534', 'c0000201', String.raw`\# 4 C0000201`],
     ['TYPE65534', '', String.raw`\# 0`],
     ['NULL', 'ff', String.raw`\# 1 FF`],
-    ['SPF', '01 61', String.raw`\# 2 0161`],
+    ['SPF', '02 61', String.raw`\# 2 0261`],
     ['DS', '', String.raw`\# 0`],
     ['DS', 'ec45 05 01', String.raw`\# 4 EC450501`],
     ['DNSKEY', '0101 03', String.raw`\# 3 010103`],
     ['TLSA', '03 01', String.raw`\# 2 0301`],
-    ['SSHFP', '04 02', String.raw`\# 2 0402`],
+    ['SSHFP', '04 02 ab', String.raw`\# 3 0402AB`],
     ['DNAME', '01 61', String.raw`\# 2 0161`],
     ['DNAME', '00 00', String.raw`\# 2 0000`],
     ['RP', '00', String.raw`\# 1 00`],
     ['OPENPGPKEY', '', String.raw`\# 0`],
-    ['URI', '000a 0001', String.raw`\# 4 000A0001`],
+    ['URI', '000a 00', String.raw`\# 3 000A00`],
     [
       'LOC',
       '01 33 16 13 89 17 2d d0 70 be 15 f0 00 98 8d 20',
@@ -347,12 +347,10 @@ describe('names in rdata', () => {
     ['SRV', '0001 0002 0003 c00c', { pri: 1, weight: 2, port: 3, target: 'example.test' }],
     ['DNAME', '0161 c00c', { data: 'a.example.test.' }],
     ['RP', '0161 c00c c00c', { data: 'a.example.test. example.test.' }],
-    // In the form of RFC 3597 pointers would mean something else in another message.
-    ['MB', '0161 c00c', { data: String.raw`\# 16 0161076578616D706C65047465737400` }],
-    ['MB', '0141 c00c', { data: String.raw`\# 16 0161076578616D706C65047465737400` }],
-    ['AFSDB', '0001 c00c', { data: String.raw`\# 16 0001076578616D706C65047465737400` }],
-    ['MINFO', 'c00c 00', { data: String.raw`\# 15 076578616D706C6504746573740000` }],
-    ['NXT', '00 0102', { data: String.raw`\# 3 000102` }],
+    ['MB', '0141 c00c', { data: 'a.example.test.' }],
+    ['AFSDB', '0001 c00c', { data: '1 example.test.' }],
+    ['MINFO', 'c00c 00', { data: 'example.test. .' }],
+    ['NXT', 'c00c 0102', { data: 'example.test. MB MINFO' }],
   ])('%s %s: a pointer is followed', (type, octets, expected) => {
     expect(fields(type, hex(octets))).toEqual(expected);
   });
@@ -389,12 +387,12 @@ describe('names in rdata', () => {
     ]);
     expect([...message.subarray(place, place + 3)]).toEqual([1, 0x61, 0]);
     const header = readHeader(message);
-    expect(header && readAnswer(question, header, message).kind).toBe('malformed');
+    expect(header && readAnswer(question, header, message)).toMatchObject({ code: 'malformed' });
   });
 
-  test('a CNAME that leads to the records asked for must be whole', () => {
+  test('a CNAME beside the records asked for must be whole', () => {
     const alias = (rdata: Buffer) =>
-      Buffer.concat([uint16(0xc00c, 5, 1), uint32(0), uint16(rdata.length), rdata]);
+      Buffer.concat([nameOctets('x'), uint16(5, 1), uint32(0), uint16(rdata.length), rdata]);
     const address = Buffer.of(192, 0, 2, 1);
     expect(fields('A', address, alias(hex('0161 00')))).toEqual({ ip: '192.0.2.1' });
     expect(fields('A', address, alias(hex('0161 00 00')))).toBe('malformed');

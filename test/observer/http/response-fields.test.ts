@@ -7,8 +7,10 @@ import { responseFields } from '../../../src/observer/http/response-fields.js';
 const NOTHING: ReadonlySet<string> = new Set();
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-function fieldsOf(...rawHeaders: string[]): [string, string][] {
-  return [...responseFields(rawHeaders, NOTHING)];
+/** @param turns Names and values in turns. */
+function fieldsOf(...turns: string[]): [string, string][] {
+  const fields = turns.flatMap((name, at) => (at % 2 === 0 ? [[name, turns[at + 1] ?? ''] as const] : []));
+  return [...responseFields(fields, NOTHING)];
 }
 
 describe('the fields of a response', () => {
@@ -27,8 +29,8 @@ describe('the fields of a response', () => {
   });
 
   test('that are ignored are left out, whatever the case of their name', () => {
-    const fields = responseFields(['DATE', 'now', 'Server', 'x', 'date', 'then'], new Set(['date']));
-    expect([...fields]).toEqual([['server', 'x']]);
+    const fields = [['DATE', 'now'] as const, ['Server', 'x'] as const, ['date', 'then'] as const];
+    expect([...responseFields(fields, new Set(['date']))]).toEqual([['server', 'x']]);
   });
 
   test('are read as UTF-8 where the octets are, and as ISO 8859-1 otherwise', () => {
@@ -36,6 +38,20 @@ describe('the fields of a response', () => {
       ['a', 'Zürich 日本 🦊'],
       ['b', 'café'],
       ['c', '\u0080\u00ff'],
+    ]);
+  });
+
+  test('have names that are UTF-8 as what they are, with ASCII letters in lower case', () => {
+    expect(fieldsOf(latin1('X-ZÜRICH'), 'a', latin1('X-\u212a'), 'b', 'X-CAF\u00c9', 'c')).toEqual([
+      ['x-zÜrich', 'a'],
+      ['x-\u212a', 'b'],
+      ['x-cafÉ', 'c'],
+    ]);
+  });
+
+  test('are recorded without those whose names none may have', () => {
+    expect(fieldsOf('X Y', 'a', '', 'b', 'X(Y)', 'c', 'X\x01', 'd', 'Server', 'x')).toEqual([
+      ['server', 'x'],
     ]);
   });
 

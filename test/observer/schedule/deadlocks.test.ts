@@ -56,7 +56,7 @@ test.skipIf(process.env['DATABASE_URL'] === undefined)(
     const names = ['a.example', 'b.example'];
     await watchDomains(database.pool, names, HOUR, NOW);
     await besideDeadlock(() => watchDomains(database.pool, names, 2n * HOUR, NOW));
-    const { domains } = await leaseDue(database.pool, NOW, NOW + HOUR, 2);
+    const { domains } = await leaseDue(database.pool, NOW, NOW + HOUR, { places: 8, free: 2, low: 0 });
     const inOrder = domains.toSorted((left, right) => (left.name < right.name ? -1 : 1));
     const completions = inOrder.map((domain) => ({
       domain,

@@ -38,8 +38,11 @@ function watch(names: readonly string[], every = HOUR, now = NOW) {
   return watchDomains(database.pool, names, every, now);
 }
 
+/** Free places, of which the low priority may have all. */
+const room = (free: number, low = 0) => ({ places: 4 * free, free, low });
+
 async function lease(now = NOW, most = 100, until = now + 2n * MINUTE): Promise<readonly LeasedDomain[]> {
-  return (await leaseDue(database.pool, now, until, most)).domains;
+  return (await leaseDue(database.pool, now, until, room(most))).domains;
 }
 
 async function watched() {
@@ -150,9 +153,9 @@ describe('leases', () => {
   test('whether more may be due is told, so that no worker rests while there is work', async () => {
     await watch(['a.example', 'b.example', 'c.example']);
     const until = NOW + MINUTE;
-    expect(await leaseDue(database.pool, NOW, until, 2)).toMatchObject({ more: true });
-    expect(await leaseDue(database.pool, NOW, until, 2)).toMatchObject({ more: false });
-    expect(await leaseDue(database.pool, NOW, until, 2)).toEqual({ domains: [], more: false });
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ more: true });
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ more: false });
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toEqual({ domains: [], more: false });
   });
 
   test('what is handed back is due as it was', async () => {
@@ -160,6 +163,25 @@ describe('leases', () => {
     await handBack(database.pool, await lease(NOW + MINUTE));
     expect(await watched()).toMatchObject([{ next: NOW, inHand: false, observedAt: null }]);
     expect(await lease(NOW + MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
+  });
+
+  test('a quarter of the places is for new and failing domains; beyond that those go first that answered', async () => {
+    const names = (kind: string) => Array.from({ length: 30 }, (_, number) => `d${number}.${kind}.example`);
+    await watch([...names('new'), ...names('failing')], HOUR, NOW - HOUR);
+    await watch(names('answering'), HOUR, NOW);
+    await database.pool.query(
+      `UPDATE watched_domain SET observed_at = 0, failures = CASE WHEN name LIKE '%.failing.%' THEN 1 ELSE 0 END
+        WHERE name NOT LIKE '%.new.%'`,
+    );
+    const taken = async (free: number, low: number) => {
+      const { domains } = await leaseDue(database.pool, NOW, NOW + HOUR, { places: 20, free, low });
+      const answering = domains.filter(({ name }) => name.includes('.answering.')).length;
+      return [answering, domains.length - answering];
+    };
+    expect(await taken(20, 0)).toEqual([15, 5]);
+    expect(await taken(8, 5)).toEqual([8, 0]);
+    expect(await taken(20, 0)).toEqual([7, 13]);
+    expect(await taken(20, 0)).toEqual([0, 15]);
   });
 
   test('no more are taken than asked for, the longest due among the first', async () => {

@@ -1,4 +1,4 @@
-import { canonicalHostName } from '../../model/host-name.js';
+import { canonicalHostName } from './host-name.js';
 import { MalformedMessageError } from './malformed.js';
 
 /** RFC 1035, section 4.1.1. */
@@ -20,19 +20,25 @@ export class MessageReader {
   readonly #message: Buffer;
   readonly #end: number;
   /** Names that pointers have led to, by their place: most owner names of an answer are one pointer. */
-  readonly #names: Map<number, string>;
+  readonly #names: Map<number, string> | null;
   #position: number;
 
   /**
    * @param position Where to begin.
    * @param end The end of what may be read.
-   * @param names What readers of the same message have in common: an empty map for the first.
+   * @param names What readers of the same message have in common: an empty map for the first. Null: the
+   * octets are no message, and a pointer (RFC 1035, section 4.1.4) leads to nothing.
    */
-  constructor(message: Buffer, position: number, end: number, names: Map<number, string>) {
+  constructor(message: Buffer, position: number, end: number, names: Map<number, string> | null) {
     this.#message = message;
     this.#position = position;
     this.#end = end;
     this.#names = names;
+  }
+
+  /** A reader for rdata by itself: names in it are not compressed. */
+  static ofRdata(octets: Buffer): MessageReader {
+    return new MessageReader(octets, 0, octets.length, null);
   }
 
   /** Whether everything has been read. */
@@ -82,13 +88,13 @@ export class MessageReader {
   /** A name in canonical form (host-name.ts), its compression undone (RFC 1035, section 4.1.4). */
   name(): string {
     const target = this.#pointerTarget();
-    const known = target === undefined ? undefined : this.#names.get(target);
+    const known = target === undefined ? undefined : this.#names?.get(target);
     if (known !== undefined) {
       this.#take(2);
       return known;
     }
     const name = canonicalHostName(this.#labels());
-    if (target !== undefined) this.#names.set(target, name);
+    if (target !== undefined) this.#names?.set(target, name);
     return name;
   }
 
@@ -145,7 +151,7 @@ export class MessageReader {
   /** @param before The pointer must lead to a place before this one, so that no name goes in circles. */
   #targetOfPointer(first: number, before: number): number {
     const target = ((first & 0x3f) << 8) | this.uint8();
-    if (target >= HEADER_LENGTH && target < before) return target;
+    if (this.#names !== null && target >= HEADER_LENGTH && target < before) return target;
     throw new MalformedMessageError('a pointer that leads to no earlier name');
   }
 

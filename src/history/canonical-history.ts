@@ -1,0 +1,187 @@
+import { compareDnsRecords, type DnsRecord, dnsRecordData, parseDnsRecord } from '../model/dns-record.js';
+import { canonicalType } from '../model/dns-types.js';
+import { compareInstants, type Instant } from '../model/instant.js';
+import { RDATA_FIELDS } from '../model/rdata-fields.js';
+import { identityOf } from './diff-records.js';
+import { digestOfRecords } from './digest.js';
+import type { DomainState, PartTimes, RecordStay, TypeState } from './state.js';
+import type { StoredHistory } from './stored-history.js';
+import { canonicalOrNull } from './violation-text.js';
+
+/** A stored history with the records of some types in their canonical text. */
+export interface CanonicalHistory {
+  readonly state: DomainState;
+  /** The types, by their stored and their canonical names, whose stays `stays` replaces. */
+  readonly types: ReadonlySet<string>;
+  readonly stays: readonly RecordStay[];
+  /** How many stays have a text that is no rdata of its type; they are as they were. */
+  readonly unreadable: number;
+}
+
+/** A type by the names that a history has for it, such as TYPE257 and CAA, with its stays. */
+interface TypeGroup {
+  readonly type: string;
+  readonly names: readonly string[];
+  /** Whether a stay has another text or type than it had. */
+  readonly differs: boolean;
+  readonly stays: readonly RecordStay[];
+  readonly unreadable: number;
+}
+
+/**
+ * Brings the records of types without fields of their own, and of types by their number, to the canonical
+ * text. Stays of a record that now are of one text, and that overlap or follow each other at once, become
+ * one: what removed the first was another spelling of the same record. Nothing of it is a change.
+ *
+ * @returns with no types where everything is canonical.
+ */
+export function canonicalHistory(history: StoredHistory): CanonicalHistory {
+  const groups = groupsOf(history);
+  const changed = groups.filter(({ differs }) => differs);
+  const types = new Set(changed.flatMap(({ type, names }) => [type, ...names]));
+  const stays = changed.flatMap((group) => group.stays);
+  const others = history.stays.filter(({ record }) => !types.has(record.type));
+  const lastChange = latestChange([...others, ...stays], history.headers);
+  return {
+    types,
+    stays,
+    unreadable: groups.reduce((sum, group) => sum + group.unreadable, 0),
+    state: { ...history.state, lastChange, types: typesAfter(history.state, changed) },
+  };
+}
+
+function groupsOf({ state, stays }: StoredHistory): TypeGroup[] {
+  const namesByType = new Map<string, string[]>();
+  for (const name of new Set([...state.types.keys(), ...stays.map(({ record }) => record.type)])) {
+    const type = canonicalType(name) ?? name;
+    namesByType.set(type, [...(namesByType.get(type) ?? []), name]);
+  }
+  return Array.from(namesByType)
+    .filter(([type, names]) => !RDATA_FIELDS.has(type) || names.some((name) => name !== type))
+    .map(([type, names]) => groupOf(state, type, names, stays));
+}
+
+function groupOf(
+  state: DomainState,
+  type: string,
+  names: readonly string[],
+  stays: readonly RecordStay[],
+): TypeGroup {
+  const before = stays.filter(({ record }) => names.includes(record.type));
+  const read = before.map((stay) => ({ stay, record: readRecord(stay.record) }));
+  const canonical = read.map(({ stay, record }) => ({ ...stay, record: record ?? stay.record }));
+  const merged = mergeStays(canonical);
+  return {
+    ...{ type, names },
+    differs: names.some((name) => name !== type) || read.some(({ stay }, at) => differ(stay, canonical[at])),
+    stays: inOrder(names.length === 1 ? merged : withLastSeen(merged, timesOf(state, names, before))),
+    unreadable: read.filter(({ record }) => record === null).length,
+  };
+}
+
+function readRecord(record: DnsRecord): DnsRecord | null {
+  return canonicalOrNull(() => parseDnsRecord(dnsRecordData(record)));
+}
+
+function differ(a: RecordStay, b: RecordStay | undefined): boolean {
+  return b === undefined || textOf(a) !== textOf(b);
+}
+
+function textOf({ record }: RecordStay): string {
+  return `${record.type}\n${identityOf(record)}`;
+}
+
+function mergeStays(stays: readonly RecordStay[]): RecordStay[] {
+  const latest = new Map<string, RecordStay>();
+  const ended: RecordStay[] = [];
+  for (const stay of [...stays].sort((a, b) => compareInstants(a.firstSeen, b.firstSeen))) {
+    const before = latest.get(textOf(stay));
+    const goesOn =
+      before !== undefined && (before.removal === null || before.removal.removed >= stay.firstSeen);
+    if (before !== undefined && !goesOn) ended.push(before);
+    latest.set(textOf(stay), goesOn ? { ...before, removal: laterRemoval(before, stay) } : stay);
+  }
+  return [...ended, ...latest.values()];
+}
+
+function laterRemoval({ removal: a }: RecordStay, { removal: b }: RecordStay): RecordStay['removal'] {
+  if (a === null || b === null) return null;
+  return a.removed > b.removed ? a : b;
+}
+
+/** The times at which a part, by any of its names, is known to have been observed. */
+function timesOf(state: DomainState, names: readonly string[], stays: readonly RecordStay[]): Instant[] {
+  const named = names.flatMap((name) => Object.values(state.types.get(name)?.named ?? {}));
+  const seen = stays.flatMap(({ firstSeen, removal }) =>
+    removal === null ? [firstSeen] : [firstSeen, removal.lastSeen, removal.removed],
+  );
+  return [...named, ...seen].sort(compareInstants);
+}
+
+/** A record was last seen by the observation before its removal, which may be one of another name. */
+function withLastSeen(stays: readonly RecordStay[], times: readonly Instant[]): RecordStay[] {
+  return stays.map((stay) => {
+    const { removal } = stay;
+    if (removal === null) return stay;
+    const lastSeen = times.findLast((time) => time < removal.removed) ?? removal.lastSeen;
+    return { ...stay, removal: { ...removal, lastSeen } };
+  });
+}
+
+/** The stays in the order of the answer, with their places among those that began together. */
+function inOrder(stays: readonly RecordStay[]): RecordStay[] {
+  const ordered = [...stays].sort(
+    (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),
+  );
+  let position = 0;
+  return ordered.map((stay, at) => {
+    const before = ordered[at - 1];
+    const isTogether = before?.firstSeen === stay.firstSeen && before.record.type === stay.record.type;
+    position = isTogether ? position + 1 : 0;
+    return { ...stay, position };
+  });
+}
+
+function typesAfter(state: DomainState, changed: readonly TypeGroup[]): DomainState['types'] {
+  const types = new Map(state.types);
+  for (const { type, names, stays } of changed) {
+    const named = joinedTimes(names.map((name) => state.types.get(name)?.named ?? null));
+    for (const name of names) types.delete(name);
+    for (const name of new Set([type, ...stays.map(({ record }) => record.type)])) {
+      types.set(
+        name,
+        typeState(
+          stays.filter(({ record }) => record.type === name),
+          named,
+        ),
+      );
+    }
+  }
+  return types;
+}
+
+function typeState(stays: readonly RecordStay[], named: PartTimes | null): TypeState {
+  const present = stays.filter(({ removal }) => removal === null).map(({ record }) => record);
+  return { digest: digestOfRecords(present.sort(compareDnsRecords)), named };
+}
+
+function joinedTimes(times: readonly (PartTimes | null)[]): PartTimes | null {
+  const known = times.filter((part) => part !== null);
+  const first = known.map((part) => part.first).sort(compareInstants)[0];
+  const latest = known
+    .map((part) => part.latest)
+    .sort(compareInstants)
+    .at(-1);
+  return first === undefined || latest === undefined ? null : { first, latest };
+}
+
+function latestChange(stays: readonly RecordStay[], headers: StoredHistory['headers']): Instant | null {
+  let latest: Instant | null = null;
+  for (const time of [
+    ...stays.map(({ firstSeen, removal }) => removal?.removed ?? firstSeen),
+    ...headers.map(({ observedAt }) => observedAt),
+  ]) {
+    if (latest === null || time > latest) latest = time;
+  }
+  return latest;
+}

@@ -1,0 +1,75 @@
+import type { Instant } from '../model/instant.js';
+import type { Observation } from '../model/observation.js';
+import type { DomainState, HttpsState } from './state.js';
+
+/** For how long HTTPS must be declined where nobody says otherwise: a day, in microseconds. */
+export const USUAL_HTTPS_GRACE = 86_400_000_000n;
+/** In how many looks in a row HTTPS must be declined before a response over HTTP counts. */
+export const LEAST_DECLINED = 3;
+
+/** Why a response over HTTP was not recorded. */
+export interface HeldBack {
+  /** Since when HTTPS has been declined, and in how many looks. */
+  readonly since: Instant;
+  readonly looks: number;
+  /** From this time on, and after three looks, a response over HTTP counts. */
+  readonly until: Instant;
+}
+
+/** What remains of an observation, and what is known of HTTPS after it. */
+export interface Judged {
+  readonly observation: Observation;
+  readonly https: HttpsState | null;
+  /** Null: nothing was held back. */
+  readonly heldBack: HeldBack | null;
+}
+
+/**
+ * Decides whether a response over HTTP counts. One refused connection is no redesign: where a site has
+ * answered over HTTPS, its response over HTTP is no observation until HTTPS has been declined in three looks
+ * in a row, over some time.
+ *
+ * A look that is not newer than the latest observation of HTTP changes nothing here: it is stale, or
+ * repeated. One that is not newer than the latest declined look is not counted again.
+ *
+ * @param grace for how long HTTPS must have been declined, in microseconds; 0: every response counts.
+ */
+export function judgeHttps(state: DomainState | null, observation: Observation, grace: bigint): Judged {
+  const https = state?.https ?? null;
+  const { observedAt, response, httpsDeclined = false } = observation;
+  const isNew = state?.http == null || observedAt > state.http.latest;
+  if (isNew && response?.scheme === 'https') {
+    return { observation, https: answeredAt(https, observedAt), heldBack: null };
+  }
+  if (!isNew || !httpsDeclined || https === null) return { observation, https, heldBack: null };
+  const declined = declinedAt(https.declined, observedAt);
+  const after = declined === https.declined ? https : { ...https, declined };
+  const until = declined.first + grace;
+  const counts = declined.latest === observedAt && declined.count >= LEAST_DECLINED && observedAt >= until;
+  if (observation.httpHeaders === undefined || grace === 0n || counts) {
+    return { observation, https: after, heldBack: null };
+  }
+  const heldBack = { since: declined.first, looks: declined.count, until };
+  return { observation: withoutHttp(observation), https: after, heldBack };
+}
+
+/** Of the declined looks that are newer than an answer, none is known but the latest. */
+function answeredAt(https: HttpsState | null, observedAt: Instant): HttpsState {
+  const declined = https?.declined ?? null;
+  if (declined === null || observedAt >= declined.latest) return { latest: observedAt, declined: null };
+  if (observedAt < declined.first) return { latest: observedAt, declined };
+  return { latest: observedAt, declined: { first: declined.latest, latest: declined.latest, count: 1 } };
+}
+
+function declinedAt(
+  declined: HttpsState['declined'],
+  observedAt: Instant,
+): NonNullable<HttpsState['declined']> {
+  if (declined === null) return { first: observedAt, latest: observedAt, count: 1 };
+  if (observedAt <= declined.latest) return declined;
+  return { first: declined.first, latest: observedAt, count: declined.count + 1 };
+}
+
+function withoutHttp({ httpHeaders: _headers, response: _response, ...rest }: Observation): Observation {
+  return rest;
+}

@@ -1,0 +1,183 @@
+import { InvalidObservationError } from './errors.js';
+import { canonicalIpv4, ipv6Octets } from './ip-address.js';
+import { MalformedMessageError } from './malformed.js';
+import type { MessageReader } from './message-reader.js';
+import { quoted } from './quoted.js';
+import {
+  encoded,
+  encodedOctets,
+  integerOctets,
+  ipv4,
+  ipv6,
+  ipv6OfOctets,
+  name,
+  type RdataCodec,
+  readAll,
+  remaining,
+  uint8,
+  untilEnd,
+  writeAll,
+} from './rdata-codec.js';
+
+/** Octets in hexadecimal with a separator, as addresses of machines have it. */
+export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
+  const group = `[0-9a-f]{${least},${digits}}`;
+  const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
+  return {
+    write: (text) => {
+      const given = text.next('an identifier');
+      if (!pattern.test(given))
+        throw new InvalidObservationError(`${quoted(given)} is not ${groups} groups of hexadecimal.`);
+      return Buffer.from(
+        given
+          .split(separator)
+          .map((part) => part.padStart(digits, '0'))
+          .join(''),
+        'hex',
+      );
+    },
+    read: (rdata) =>
+      Array.from({ length: groups }, () =>
+        rdata
+          .octets(digits / 2)
+          .readUIntBE(0, digits / 2)
+          .toString(16)
+          .padStart(least, '0'),
+      ).join(separator),
+  };
+}
+
+/** RFC 1706, section 5: `0x` and hexadecimal with dots wherever they help. */
+export const networkServiceAddress: RdataCodec = {
+  write: (text) => {
+    const given = text.next('an NSAP address');
+    if (!/^0x/i.test(given)) throw new InvalidObservationError(`${quoted(given)} does not begin with 0x.`);
+    return encodedOctets(given.slice(2).replaceAll('.', ''), 'hex');
+  },
+  read: (rdata) => `0x${encoded(rdata.rest(), 'hex').toLowerCase()}`,
+};
+
+/** ATM Name System, version 1.0: 0 and an address in hexadecimal, or 1 and the digits after a `+`. */
+export const atmAddress: RdataCodec = {
+  write: (text) => {
+    const given = text.next('an ATM address');
+    if (given.startsWith('+')) return Buffer.from(`\u0001${given.slice(1).replaceAll('.', '')}`, 'latin1');
+    return Buffer.concat([Buffer.of(0), encodedOctets(given.replaceAll('.', ''), 'hex')]);
+  },
+  read: (rdata) => {
+    const format = rdata.uint8();
+    const octets = rdata.rest();
+    if (format === 0) return encoded(octets, 'hex').toLowerCase();
+    const digits = octets.toString('latin1');
+    if (format === 1 && /^\d+$/.test(digits)) return `+${digits}`;
+    throw new MalformedMessageError('an ATM address of another format');
+  },
+};
+
+/** Where a tunnel or a relay is: nowhere (`.`), at an IPv4 or IPv6 address, or at a name. */
+const GATEWAYS: readonly RdataCodec[] = [
+  {
+    write: (text) => {
+      const given = text.next('a gateway');
+      if (given !== '.')
+        throw new InvalidObservationError(`${quoted(given)} stands where "." says: no gateway.`);
+      return Buffer.alloc(0);
+    },
+    read: () => '.',
+  },
+  ipv4,
+  ipv6,
+  name,
+];
+
+function gateway(type: number): RdataCodec {
+  const codec = GATEWAYS[type];
+  if (codec === undefined) throw new MalformedMessageError(`an unknown type of gateway, ${type}`);
+  return codec;
+}
+
+/** RFC 4025, section 2: precedence, gateway type, algorithm, gateway, and the key. */
+export const ipsecKey: RdataCodec = {
+  write: (text) => {
+    const head = writeAll([uint8, uint8, uint8], text);
+    return Buffer.concat([head, gateway(head[1] ?? 0).write(text), remaining('base64').write(text)]);
+  },
+  read: (rdata) => {
+    const [precedence, type, keyAlgorithm] = [rdata.uint8(), rdata.uint8(), rdata.uint8()];
+    return `${precedence} ${type} ${keyAlgorithm} ${readAll([gateway(type), remaining('base64')], rdata)}`;
+  },
+};
+
+const DISCOVERY = 0x80;
+
+/** RFC 8777, section 4: precedence, the bit of discovery, relay type, and the relay. */
+export const multicastRelay: RdataCodec = {
+  write: (text) => {
+    const [precedence = 0, discovery = 0, type = 0] = writeAll([uint8, uint8, uint8], text);
+    if (discovery > 1) throw new InvalidObservationError('the discovery bit is not 0 or 1.');
+    return Buffer.concat([Buffer.of(precedence, (discovery * DISCOVERY) | type), gateway(type).write(text)]);
+  },
+  read: (rdata) => {
+    const [precedence, relay] = [rdata.uint8(), rdata.uint8()];
+    const type = relay & ~DISCOVERY;
+    return `${precedence} ${relay >> 7} ${type} ${gateway(type).read(rdata)}`;
+  },
+};
+
+/** RFC 2874, section 3.1: the length of the prefix, what follows it in the address, and whose prefix it is. */
+export const prefixedAddress: RdataCodec = {
+  write: (text) => {
+    const [prefix = 0] = uint8.write(text);
+    const suffix = prefix < 128 ? ipv6.write(text).subarray(prefix >> 3) : Buffer.alloc(0);
+    return Buffer.concat([Buffer.of(prefix), suffix, prefix > 0 ? name.write(text) : Buffer.alloc(0)]);
+  },
+  read: (rdata) => {
+    const prefix = rdata.uint8();
+    if (prefix > 128) throw new MalformedMessageError('a prefix over 128 bits');
+    const suffix = Buffer.concat([Buffer.alloc(prefix >> 3), rdata.octets(16 - (prefix >> 3))]);
+    const address = prefix < 128 ? [ipv6OfOctets(suffix)] : [];
+    return [prefix, ...address, ...(prefix > 0 ? [name.read(rdata)] : [])].join(' ');
+  },
+};
+
+const PREFIX = /^(!?)([12]):([^/]+)\/(\d{1,3})$/;
+const FAMILIES: readonly {
+  readonly bits: number;
+  readonly octets: (text: string) => Buffer;
+  readonly text: (octets: Buffer) => string;
+}[] = [
+  {
+    bits: 32,
+    octets: (text) => Buffer.from(canonicalIpv4(text).split('.').map(Number)),
+    text: (octets) => octets.join('.'),
+  },
+  { bits: 128, octets: ipv6Octets, text: ipv6OfOctets },
+];
+
+/** RFC 3123, section 4: prefixes of addresses, each perhaps negated, without trailing octets of zero. */
+export const addressPrefixes: RdataCodec = {
+  write: (text) => Buffer.concat(text.rest().map(prefixOctets)),
+  read: (rdata) => untilEnd(rdata, prefixText).join(' '),
+};
+
+function prefixOctets(text: string): Buffer {
+  const [, negation = '', family = '', address = '', prefix = ''] = PREFIX.exec(text) ?? [];
+  const octets = FAMILIES[Number(family) - 1]?.octets(address);
+  if (octets === undefined)
+    throw new InvalidObservationError(`${quoted(text)} is not a prefix such as 1:192.0.2.0/24.`);
+  const length = octets.findLastIndex((octet) => octet !== 0) + 1;
+  const head = Buffer.of(0, Number(family), 0, (negation === '' ? 0 : DISCOVERY) | length);
+  integerOctets(prefix, 1).copy(head, 2);
+  return Buffer.concat([head, octets.subarray(0, length)]);
+}
+
+function prefixText(rdata: MessageReader): string {
+  const [family, prefix, length] = [rdata.uint16(), rdata.uint8(), rdata.uint8()];
+  const octets = rdata.octets(length & 0x7f);
+  const known = FAMILIES[family - 1];
+  if (known === undefined || prefix > known.bits || octets.length * 8 > known.bits || octets.at(-1) === 0) {
+    throw new MalformedMessageError('a prefix that is not one of an address');
+  }
+  const address = known.text(Buffer.concat([octets, Buffer.alloc(known.bits / 8 - octets.length)]));
+  return `${length > 0x7f ? '!' : ''}${family}:${address}/${prefix}`;
+}

@@ -1,0 +1,96 @@
+import { InvalidObservationError } from './errors.js';
+import { MalformedMessageError } from './malformed.js';
+import type { MasterText } from './master-text.js';
+import type { MessageReader } from './message-reader.js';
+import { quoted } from './quoted.js';
+import type { RdataCodec } from './rdata-codec.js';
+
+const EQUATOR = 2 ** 31;
+/** Thousandths of a second of arc. */
+const DEGREE = 3_600_000;
+/** Centimetres below the WGS 84 ellipsoid. */
+const REFERENCE_ALTITUDE = 10_000_000;
+/** RFC 1876, section 3: size 1 m, horizontal precision 10 km, vertical precision 10 m. */
+const DEFAULT_PRECISIONS = [0x12, 0x16, 0x13];
+
+/** The rdata of a LOC record as dig writes it: `42 21 54.000 N 71 6 18.000 W -24.00m 30m 10000m 10m`. */
+export const location: RdataCodec = { write: locationOctets, read: locationText };
+
+function locationText(rdata: MessageReader): string {
+  if (rdata.uint8() !== 0) throw new MalformedMessageError('an unknown version of LOC');
+  const [size, horizontal, vertical] = [precision(rdata), precision(rdata), precision(rdata)];
+  const latitude = angle(rdata, 90, 'N', 'S');
+  const longitude = angle(rdata, 180, 'E', 'W');
+  return `${latitude} ${longitude} ${altitude(rdata)} ${size} ${horizontal} ${vertical}`;
+}
+
+/** RFC 1876, section 2: a digit, and the power of ten by which it is multiplied, in centimetres. */
+function precision(rdata: MessageReader): string {
+  const octet = rdata.uint8();
+  const digit = octet >> 4;
+  const power = octet & 0x0f;
+  if (digit > 9 || power > 9 || (digit === 0 && power > 0)) {
+    throw new MalformedMessageError('a size that is no decimal');
+  }
+  return power > 1 ? `${digit * 10 ** (power - 2)}m` : `0.${String(digit * 10 ** power).padStart(2, '0')}m`;
+}
+
+function angle(rdata: MessageReader, largest: number, positive: string, negative: string): string {
+  const offset = rdata.uint32() - EQUATOR;
+  const thousandths = Math.abs(offset);
+  if (thousandths > largest * DEGREE) throw new MalformedMessageError('an angle that is too large');
+  const degrees = Math.floor(thousandths / DEGREE);
+  const minutes = Math.floor((thousandths % DEGREE) / 60_000);
+  const seconds = ((thousandths % 60_000) / 1000).toFixed(3);
+  return `${degrees} ${minutes} ${seconds} ${offset < 0 ? negative : positive}`;
+}
+
+function altitude(rdata: MessageReader): string {
+  return `${((rdata.uint32() - REFERENCE_ALTITUDE) / 100).toFixed(2)}m`;
+}
+
+/** RFC 1876, section 3: minutes, seconds, the `m` of metres, size and precisions may be left out. */
+function locationOctets(text: MasterText): Buffer {
+  const octets = Buffer.alloc(16);
+  octets.writeUInt32BE(EQUATOR + offsetOf(text, 'N', 'S'), 4);
+  octets.writeUInt32BE(EQUATOR + offsetOf(text, 'E', 'W'), 8);
+  octets.writeUInt32BE(REFERENCE_ALTITUDE + centimetres(text.next('an altitude'), -1e7, 4_284_967_295), 12);
+  DEFAULT_PRECISIONS.forEach((precision, at) => {
+    octets[1 + at] = text.isAtEnd ? precision : precisionOctet(text.next('a size'));
+  });
+  return octets;
+}
+
+/** Degrees, minutes and seconds up to the letter of a hemisphere, in thousandths of a second. */
+function offsetOf(text: MasterText, positive: string, negative: string): number {
+  let thousandths = 0;
+  for (const unit of [DEGREE, 60_000, 1000, 0]) {
+    const field = text.next(`${positive} or ${negative}`);
+    if (field.toUpperCase() === positive) return thousandths;
+    if (field.toUpperCase() === negative) return -thousandths;
+    if (!/^\d{1,3}(?:\.\d{1,3})?$/.test(field) || Number(field) > (unit === DEGREE ? 180 : 59.999)) {
+      throw wrong(field);
+    }
+    if (unit > 1000 && field.includes('.')) throw wrong(field);
+    thousandths += Math.round(Number(field) * unit);
+  }
+  throw new InvalidObservationError(`${positive} or ${negative} is missing.`);
+}
+
+function centimetres(field: string, least: number, largest: number): number {
+  const value = /^-?\d{1,8}(?:\.\d{1,2})?m?$/i.test(field)
+    ? Math.round(Number.parseFloat(field) * 100)
+    : Number.NaN;
+  if (value >= least && value <= largest) return value;
+  throw wrong(field);
+}
+
+/** Of the digits the first counts. */
+function precisionOctet(field: string): number {
+  const digits = String(centimetres(field, 0, 9e9));
+  return digits === '0' ? 0 : (Number(digits.charAt(0)) << 4) | (digits.length - 1);
+}
+
+function wrong(field: string): InvalidObservationError {
+  return new InvalidObservationError(`${quoted(field)} is no part of a location.`);
+}

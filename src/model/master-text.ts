@@ -1,0 +1,103 @@
+import { InvalidObservationError } from './errors.js';
+import { quoted } from './quoted.js';
+
+/** One field of a record's data as a master file has it, its escapes and inner quotes still in it. */
+export interface MasterField {
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+/**
+ * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
+ * appendix A); a comment; blanks and parentheses, which join lines; what is none of these.
+ */
+const TOKEN =
+  /"((?:[^"\\]|\\.)*)"|((?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|(;[^\n]*|[() \t\r\n\f\v]+)|(.+)/gs;
+
+/** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
+export class MasterText {
+  readonly #fields: readonly MasterField[];
+  #next = 0;
+
+  /** @throws InvalidObservationError for a string without its closing quote, and a backslash at the end. */
+  constructor(text: string) {
+    const fields: MasterField[] = [];
+    for (const [, string, word, space, other] of text.matchAll(TOKEN)) {
+      if (other !== undefined) {
+        throw new InvalidObservationError(`at ${quoted(other)} a quote or an escape has no end.`);
+      }
+      if (space === undefined) fields.push({ text: string ?? word ?? '', isQuoted: string !== undefined });
+    }
+    this.#fields = fields;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#next === this.#fields.length;
+  }
+
+  /** Whether the next field is this text, not in quotes. */
+  isNext(text: string): boolean {
+    const field = this.#fields[this.#next];
+    return field !== undefined && !field.isQuoted && field.text === text;
+  }
+
+  /**
+   * The text of the next field.
+   *
+   * @param what it is, for the message.
+   * @throws InvalidObservationError where there is none.
+   */
+  next(what: string): string {
+    const field = this.#fields[this.#next];
+    if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
+    this.#next += 1;
+    return field.text;
+  }
+
+  /** The texts of all fields that are left. */
+  rest(): string[] {
+    const rest = this.#fields.slice(this.#next).map(({ text }) => text);
+    this.#next = this.#fields.length;
+    return rest;
+  }
+}
+
+const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
+
+/**
+ * The octets that a field stands for: `\DDD` is an octet, a backslash before anything but a digit goes
+ * away, and other characters are their UTF-8.
+ *
+ * @throws InvalidObservationError for any other backslash.
+ */
+export function fieldOctets(text: string): Buffer {
+  if (!text.includes('\\')) return Buffer.from(text);
+  const parts: Buffer[] = [];
+  let start = 0;
+  for (const { 0: found, 1: decimal, 2: character, index } of text.matchAll(ESCAPE)) {
+    if (decimal === undefined && character === undefined) {
+      throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
+    }
+    const octets = character === undefined ? Buffer.of(Number(decimal)) : Buffer.from(character);
+    parts.push(Buffer.from(text.slice(start, index)), octets);
+    start = index + found.length;
+  }
+  return Buffer.concat([...parts, Buffer.from(text.slice(start))]);
+}
+
+/** What a character string in double quotes shows as it is: printable ASCII but `"` and `\`. */
+const ESCAPED = /[^\x20-\x7e]|["\\]/gs;
+
+/** Octets as a character string in double quotes (RFC 1035, section 5.1). */
+export function quotedOctets(octets: Buffer): string {
+  return `"${escapedOctets(octets)}"`;
+}
+
+/** Octets as the inside of a character string in double quotes. */
+export function escapedOctets(octets: Buffer): string {
+  return octets.toString('latin1').replace(ESCAPED, escaped);
+}
+
+function escaped(octet: string): string {
+  return octet === '"' || octet === '\\' ? `\\${octet}` : `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`;
+}

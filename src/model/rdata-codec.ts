@@ -1,0 +1,239 @@
+import { characterStringText } from './character-string.js';
+import { typeName, typeNumberOf } from './dns-types.js';
+import { InvalidObservationError } from './errors.js';
+import { canonicalHostName, hostNameOctets } from './host-name.js';
+import { canonicalIpv4, canonicalIpv6, ipv6Octets } from './ip-address.js';
+import { MalformedMessageError } from './malformed.js';
+import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
+import type { MessageReader } from './message-reader.js';
+import { quoted } from './quoted.js';
+
+/**
+ * One field of rdata, or several that hang together, in both forms. `read` is the strict side: what
+ * `write` gives is read again before it is believed.
+ */
+export interface RdataCodec {
+  /**
+   * The octets of the fields that come next in a master file.
+   *
+   * @throws InvalidObservationError for a text that stands for none.
+   */
+  write(text: MasterText): Buffer;
+  /**
+   * The canonical text of the octets that come next; empty for a list without members.
+   *
+   * @throws MalformedMessageError for octets that break the format.
+   */
+  read(rdata: MessageReader): string;
+}
+
+/** A field that types with fields of their own have: `value` is what parseDnsRecord takes for it. */
+export interface OwnCodec extends RdataCodec {
+  value(rdata: MessageReader): unknown;
+}
+
+/** Names of numbers, in upper case. */
+type Mnemonics = Readonly<Record<string, number>>;
+
+/**
+ * An unsigned integer.
+ *
+ * @param size In octets: 1, 2 or 4.
+ * @param mnemonics Names that may stand for a number.
+ * @param shows Whether the canonical text has the name, as dig prints it.
+ */
+export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): OwnCodec {
+  const names = new Map(shows ? Object.entries(mnemonics).map(([name, number]) => [number, name]) : []);
+  const value = (rdata: MessageReader) => rdata.octets(size).readUIntBE(0, size);
+  return {
+    write: (text) => integerOctets(text.next('an integer'), size, mnemonics),
+    read: (rdata) => {
+      const number = value(rdata);
+      return names.get(number) ?? String(number);
+    },
+    value,
+  };
+}
+
+/** @throws InvalidObservationError for anything but an integer that has room, or one of the names. */
+export function integerOctets(text: string, size: number, mnemonics: Mnemonics = {}): Buffer {
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : mnemonics[text.toUpperCase()];
+  const largest = 2 ** (8 * size) - 1;
+  if (number === undefined || number > largest) {
+    throw new InvalidObservationError(`${quoted(text)} is not an integer from 0 to ${largest}.`);
+  }
+  const octets = Buffer.alloc(size);
+  octets.writeUIntBE(number, 0, size);
+  return octets;
+}
+
+export const uint8 = integer(1);
+export const uint16 = integer(2);
+export const uint32 = integer(4);
+
+/** A domain name: absolute, with or without its final dot. */
+export const name: OwnCodec = {
+  write: (text) => hostNameOctets(canonicalHostName(text.next('a name'))),
+  read: (rdata) => absolute(rdata.name()),
+  value: (rdata) => rdata.name(),
+};
+
+function absolute(text: string): string {
+  return text === '.' ? text : `${text}.`;
+}
+
+export const ipv4: OwnCodec = {
+  write: (text) => Buffer.from(canonicalIpv4(text.next('an IPv4 address')).split('.').map(Number)),
+  read: ipv4Text,
+  value: ipv4Text,
+};
+
+function ipv4Text(rdata: MessageReader): string {
+  return rdata.octets(4).join('.');
+}
+
+export const ipv6: OwnCodec = {
+  write: (text) => ipv6Octets(text.next('an IPv6 address')),
+  read: ipv6Text,
+  value: ipv6Text,
+};
+
+function ipv6Text(rdata: MessageReader): string {
+  return ipv6OfOctets(rdata.octets(16));
+}
+
+/** The canonical text of an address's 16 octets. */
+export function ipv6OfOctets(octets: Buffer): string {
+  return canonicalIpv6(octets.toString('hex').replace(/.{4}(?!$)/g, '$&:'));
+}
+
+/** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */
+export const characterString: OwnCodec = {
+  write: (text) => lengthBefore(fieldOctets(text.next('a string'))),
+  read: (rdata) => quotedOctets(rdata.characterString()),
+  value: (rdata) => characterStringText(rdata.characterString()),
+};
+
+/** One or more character-strings. */
+export const characterStrings: OwnCodec = {
+  write: (text) => {
+    const octets = [characterString.write(text)];
+    while (!text.isAtEnd) octets.push(characterString.write(text));
+    return Buffer.concat(octets);
+  },
+  read: (rdata) => oneOrMore(rdata, characterString.read).join(' '),
+  value: (rdata) => oneOrMore(rdata, characterString.value),
+};
+
+/** A field at the end that may be left out. */
+export function optional(codec: RdataCodec): RdataCodec {
+  return {
+    write: (text) => (text.isAtEnd ? Buffer.alloc(0) : codec.write(text)),
+    read: (rdata) => (rdata.isAtEnd ? '' : codec.read(rdata)),
+  };
+}
+
+/** A character-string whose octets, one character each, a pattern allows. */
+export function stringLike(pattern: RegExp): OwnCodec {
+  return {
+    ...characterString,
+    read: (rdata) => like(pattern, characterString.read(rdata)),
+    value: (rdata) => like(pattern, characterStringText(rdata.characterString())),
+  };
+}
+
+function like(pattern: RegExp, text: string): string {
+  if (pattern.test(text)) return text;
+  throw new MalformedMessageError(`${quoted(text)} is not a string of this type`);
+}
+
+/** All octets that are left, as one string. */
+export const remainingString: OwnCodec = {
+  write: (text) => fieldOctets(text.next('a string')),
+  read: (rdata) => quotedOctets(rdata.rest()),
+  value: (rdata) => characterStringText(rdata.rest()),
+};
+
+/**
+ * All octets that are left, in hexadecimal or base64: in one piece, and in texts also in several.
+ *
+ * @param least How many octets there are at least.
+ */
+export function remaining(encoding: 'hex' | 'base64', least = 1): RdataCodec {
+  return {
+    write: (text) => encodedOctets(text.rest().join(''), encoding),
+    read: (rdata) => encoded(rdata.rest(), encoding, least),
+  };
+}
+
+const ENCODED = {
+  hex: /^(?:[0-9a-f]{2})*$/i,
+  base64: /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==|[a-z0-9+/]=))?$/i,
+};
+
+/** @throws InvalidObservationError for a text that is not hexadecimal, or not base64. */
+export function encodedOctets(text: string, encoding: 'hex' | 'base64'): Buffer {
+  if (ENCODED[encoding].test(text)) return Buffer.from(text, encoding);
+  const named = encoding === 'hex' ? 'hexadecimal of whole octets' : 'base64';
+  throw new InvalidObservationError(`${quoted(text)} is not ${named}.`);
+}
+
+/** @throws MalformedMessageError for fewer octets than there must be. */
+export function encoded(octets: Buffer, encoding: 'hex' | 'base64', least = 1): string {
+  if (octets.length < least) throw new MalformedMessageError(`it ends before its ${encoding} data`);
+  return encoding === 'hex' ? octets.toString('hex').toUpperCase() : octets.toString('base64');
+}
+
+/** The type that a signature covers; dig writes one without a mnemonic as its number alone. */
+export const typeCovered: RdataCodec = {
+  write: (text) => {
+    const given = text.next('a type');
+    return integerOctets(/^\d/.test(given) ? given : String(typeNumberOf(given)), 2);
+  },
+  read: (rdata) => typeName(rdata.uint16()),
+};
+
+const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
+
+/** RFC 4034, section 3.2: YYYYMMDDHHmmSS in UTC, or seconds since 1970, of which 32 bits are kept. */
+export const time: RdataCodec = {
+  write: (text) => {
+    const given = text.next('a time');
+    if (!TIME.test(given)) return integerOctets(given, 4);
+    const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
+    if (Number.isNaN(seconds)) throw new InvalidObservationError(`${quoted(given)} is not a time.`);
+    return integerOctets(String(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32), 4);
+  },
+  read: (rdata) => new Date(rdata.uint32() * 1000).toISOString().replace(/[-:T]|\..*/g, ''),
+};
+
+/** @throws InvalidObservationError for more than 255 octets. */
+export function lengthBefore(octets: Buffer): Buffer {
+  if (octets.length > 255) throw new InvalidObservationError('a string is longer than 255 octets.');
+  return Buffer.concat([Buffer.of(octets.length), octets]);
+}
+
+/** Reads items to the end of the rdata, of which there is at least one. */
+export function oneOrMore<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
+  return [read(rdata), ...untilEnd(rdata, read)];
+}
+
+/** Reads items to the end of the rdata. */
+export function untilEnd<Item>(rdata: MessageReader, read: (rdata: MessageReader) => Item): Item[] {
+  const items: Item[] = [];
+  while (!rdata.isAtEnd) items.push(read(rdata));
+  return items;
+}
+
+/** Writes the fields of a row one after another. */
+export function writeAll(codecs: readonly RdataCodec[], text: MasterText): Buffer {
+  return Buffer.concat(codecs.map((codec) => codec.write(text)));
+}
+
+/** Reads the fields of a row one after another, with single blanks between them. */
+export function readAll(codecs: readonly RdataCodec[], rdata: MessageReader): string {
+  return codecs
+    .map((codec) => codec.read(rdata))
+    .filter((text) => text !== '')
+    .join(' ');
+}

@@ -1,0 +1,122 @@
+import { InvalidObservationError } from './errors.js';
+import { MalformedMessageError } from './malformed.js';
+import { MasterText } from './master-text.js';
+import { MessageReader } from './message-reader.js';
+import { quoted } from './quoted.js';
+import { encodedOctets, integerOctets, type RdataCodec, readAll, writeAll } from './rdata-codec.js';
+import { LAYOUTS, OWN_LAYOUTS } from './rdata-layouts.js';
+import { refuseUnstorable } from './storable-text.js';
+import { LARGEST_RDATA } from './txt-fields.js';
+
+/**
+ * The own fields of an observed record, as parseDnsRecord takes them.
+ *
+ * @param type The type's canonical name (dns-types.ts).
+ * @param rdata A reader for the record's rdata, whose names may be compressed.
+ * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other
+ * types have `data`, which can show anything.
+ */
+export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
+  const layout = OWN_LAYOUTS.get(type);
+  if (layout === undefined) return { data: rdataText(type, rdata) };
+  const values: Record<string, unknown> = {};
+  for (const field in layout) values[field] = layout[field]?.value(rdata);
+  refuseMore(type, rdata);
+  return values;
+}
+
+/**
+ * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or
+ * in that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their
+ * own `data` in its one canonical text, which is that of dig with names in lower case. That is the form of
+ * RFC 3597 for types without presentation, and for octets given so that are no rdata of their type.
+ *
+ * @throws InvalidObservationError for a text that is no rdata of the type.
+ */
+export function parseRdataText(type: string, text: string): Readonly<Record<string, unknown>> {
+  if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
+  try {
+    return parse(type, text);
+  } catch (error) {
+    if (!(error instanceof MalformedMessageError || error instanceof InvalidObservationError)) throw error;
+    const reason = error.message.replace(/\.$/, '');
+    throw new InvalidObservationError(`it is not the data of a record of type ${type}: ${reason}.`);
+  }
+}
+
+/** Canonical DS records of the usual digests: large files consist of them. */
+const CANONICAL_DELEGATION =
+  /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
+
+/** An octet takes up to four characters (`\DDD`), and blanks may stand between them. */
+const LONGEST_TEXT = 8 * LARGEST_RDATA;
+
+function parse(type: string, text: string): Readonly<Record<string, unknown>> {
+  if (text.length > LONGEST_TEXT) throw tooLong();
+  refuseUnstorable(text);
+  const fields = new MasterText(text);
+  const isGeneric = fields.isNext('\\#');
+  const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
+  const layout = isGeneric ? undefined : LAYOUTS.get(type);
+  return layout === undefined ? readRdata(type, rdata) : { data: layoutText(type, layout, rdata) };
+}
+
+/**
+ * The octets of rdata, which may still break a rule of its type.
+ *
+ * @throws InvalidObservationError, or MalformedMessageError, for fields that have no octets.
+ */
+export function rdataOctets(type: string, fields: MasterText): Buffer {
+  if (fields.isNext('\\#')) return genericOctets(fields);
+  const layout = LAYOUTS.get(type) ?? Object.values(OWN_LAYOUTS.get(type) ?? {});
+  if (layout.length === 0) {
+    throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
+  }
+  const octets = writeAll(layout, fields);
+  if (octets.length > LARGEST_RDATA) throw tooLong();
+  if (fields.isAtEnd) return octets;
+  throw new InvalidObservationError(`${quoted(fields.next('more'))} is one field too many.`);
+}
+
+/** RFC 3597, section 5. The hexadecimal may stand in several pieces. */
+function genericOctets(fields: MasterText): Buffer {
+  fields.next('\\#');
+  const length = integerOctets(fields.next('the number of octets'), 2).readUInt16BE(0);
+  const octets = encodedOctets(fields.rest().join(''), 'hex');
+  if (octets.length === length) return octets;
+  throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
+}
+
+function tooLong(): InvalidObservationError {
+  return new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
+}
+
+/** The canonical text of the rdata of a type without fields of its own. */
+function rdataText(type: string, rdata: MessageReader): string {
+  const layout = LAYOUTS.get(type);
+  if (layout === undefined) return unknownText(rdata.rest());
+  try {
+    return layoutText(type, layout, rdata.fork());
+  } catch (error) {
+    if (error instanceof MalformedMessageError) return unknownText(rdata.rest());
+    throw error;
+  }
+}
+
+/** @throws MalformedMessageError for octets that do not fit the layout. */
+function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageReader): string {
+  const text = readAll(layout, rdata);
+  refuseMore(type, rdata);
+  // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
+  return text === '' ? unknownText(Buffer.alloc(0)) : text;
+}
+
+function refuseMore(type: string, rdata: MessageReader): void {
+  if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
+}
+
+/** RFC 3597, section 5. */
+function unknownText(octets: Buffer): string {
+  const hexadecimal = octets.toString('hex').toUpperCase();
+  return octets.length === 0 ? '\\# 0' : `\\# ${octets.length} ${hexadecimal}`;
+}

@@ -1,0 +1,88 @@
+import { canonicalHostName } from '../../model/host-name.js';
+
+/** A CNAME or DNAME record of an answer section. */
+export interface Alias {
+  readonly owner: string;
+  readonly type: 'CNAME' | 'DNAME';
+  readonly target: string;
+}
+
+/** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */
+export interface Chain {
+  /** The aliases on the way, each once. */
+  readonly links: readonly Alias[];
+  /** The name that no alias of the message leads on from. */
+  readonly end: string;
+  /** Completes a sentence about the chain; absent where it has an end. */
+  readonly fault?: string;
+}
+
+/** Resolvers give up long before (BIND 9 after 11, Unbound after 12 aliases). */
+const MOST_NAMES = 64;
+
+/**
+ * Follows a name through the aliases of a message, in whatever order they stand.
+ *
+ * @param name Canonical, as all names here.
+ * @param stopsAtCname The CNAME of the name itself is asked for, so none is followed (RFC 1034, section 4.3.2).
+ */
+export function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
+  const links = new Set<Alias>();
+  const passed = new Set<string>();
+  for (let end = name; ; ) {
+    if (passed.has(end)) return { links: [...links], end, fault: 'loops' };
+    if (passed.size === MOST_NAMES) return { links: [...links], end, fault: `has over ${MOST_NAMES} names` };
+    passed.add(end);
+    const step = stepFrom(end, aliases, stopsAtCname);
+    if (step === undefined) return { links: [...links], end, fault: 'branches' };
+    for (const link of step.links) links.add(link);
+    if (step.next === undefined) return { links: [...links], end };
+    end = step.next;
+  }
+}
+
+/** The aliases at one name, and where they lead; undefined where they disagree. */
+function stepFrom(
+  name: string,
+  aliases: readonly Alias[],
+  stopsAtCname: boolean,
+): { readonly links: readonly Alias[]; readonly next: string | undefined } | undefined {
+  const dnames = closest(aliases.filter(({ type, owner }) => type === 'DNAME' && isBelow(name, owner)));
+  const cnames = aliases.filter(({ type, owner }) => type === 'CNAME' && owner === name);
+  const [dname] = dnames;
+  const [cname] = cnames;
+  if (differ(dnames)) return undefined;
+  const links = dname === undefined ? [] : [dname];
+  if (cname === undefined) return { links, next: dname && substituted(name, dname) };
+  if (stopsAtCname) return { links, next: undefined };
+  return differ(cnames) ? undefined : { links: [...links, cname], next: cname.target };
+}
+
+/** Whether a name is below another one, which it does not equal. */
+export function isBelow(name: string, ancestor: string): boolean {
+  if (ancestor === '.') return name !== '.';
+  if (!name.endsWith(`.${ancestor}`)) return false;
+  // A dot after an odd number of backslashes is part of a label.
+  const before = name.slice(0, -ancestor.length - 1);
+  return (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 0;
+}
+
+function closest(dnames: readonly Alias[]): readonly Alias[] {
+  const longest = Math.max(...dnames.map(({ owner }) => owner.length));
+  return dnames.filter(({ owner }) => owner.length === longest);
+}
+
+function differ(aliases: readonly Alias[]): boolean {
+  return new Set(aliases.map(({ target }) => target)).size > 1;
+}
+
+/**
+ * The name with the DNAME's target in the place of its owner (RFC 6672, section 2.2): the CNAME that a
+ * server synthesizes may be missing.
+ *
+ * @throws InvalidObservationError for a name that becomes too long.
+ */
+function substituted(name: string, { owner, target }: Alias): string {
+  const prefix = owner === '.' ? name : name.slice(0, -owner.length - 1);
+  return target === '.' ? prefix : canonicalHostName(`${prefix}.${target}`);
+}

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mergeChanges } from '../../src/history/merge-changes.js';
+import {
+  beginRecording,
+  continueRecording,
+  recordObservations,
+} from '../../src/history/record-observations.js';
+import { NOTHING_HELD } from '../../src/history/state.js';
+import { HOUR, LOOK_KINDS, type Look, looks, observationOf } from '../support/site-looks.js';
+
+const DAY = 24n * HOUR;
+
+function recorded(story: readonly Look[], grace = DAY) {
+  const progress = recordObservations(beginRecording(null, story.map(observationOf), grace));
+  const { headers, responses } = mergeChanges(progress.changes);
+  return {
+    state: progress.state,
+    holdings: progress.holdings,
+    kinds: progress.outcomes.map(({ kind }) => kind),
+    heldBack: progress.outcomes.map(({ heldBack }) => heldBack),
+    headers: headers.map(({ value, observedAt }) => `${value}@${observedAt / HOUR}`),
+    responses: responses.map(({ scheme, observedAt }) => `${scheme}@${observedAt / HOUR}`),
+  };
+}
+
+/** The places of the looks that are held back. */
+function heldBackIn(text: string, grace = DAY): number[] {
+  return recorded(looks(text), grace).heldBack.flatMap((heldBack, at) => (heldBack === null ? [] : [at]));
+}
+
+describe('a response over HTTP', () => {
+  test.each<[string, string, number[]]>([
+    ['counts where the site has never answered over HTTPS', 'http@0 http@1 http@2', []],
+    ['is held back at the first look at which HTTPS is declined', 'https@0 http@1', [1]],
+    ['is held back while that is less than a day', 'https@0 http@1 http@2 http@3 http@24.9', [1, 2, 3, 4]],
+    ['counts from the third look on, after a day', 'https@0 http@1 http@24.9 http@25 http@26', [1, 2]],
+    ['is held back for two looks, however long that is', 'https@0 http@1 http@1000', [1, 2]],
+    ['counts after looks at which HTTP failed too', 'https@0 neither@1 neither@2 http@25', []],
+    [
+      'is held back anew after an answer over HTTPS',
+      'https@0 http@1 http@2 https@3 http@25 http@26',
+      [1, 2, 4, 5],
+    ],
+    [
+      'is not held back longer by looks without an answer',
+      'https@0 http@1 silence@2 http@3 silence@4 http@25',
+      [1, 3],
+    ],
+    ['does not count by looks without an answer', 'https@0 http@1 silence@25 silence@26 http@27', [1, 4]],
+    ['is held back once HTTPS has come back', 'https@0 http@1 http@2 http@25 https@26 http@27', [1, 2, 5]],
+    [
+      'counts where headers are imported that say nothing of HTTPS',
+      'https@0 imported@1 http@2 imported@3',
+      [2],
+    ],
+  ])('%s', (_what, story, held) => {
+    expect(heldBackIn(story)).toEqual(held);
+  });
+
+  test('always counts where nothing is held back', () => {
+    expect(heldBackIn('https@0 http@1 https@2 http@3', 0n)).toEqual([]);
+  });
+
+  test('that is held back changes no header, and says since when, in how many looks and until when', () => {
+    const story = recorded(looks('https@0 http@1 http@2'));
+    expect(story.kinds).toEqual(['changed', 'unchanged', 'unchanged']);
+    expect(story.headers).toEqual(['https@0']);
+    expect(story.heldBack.at(-1)).toEqual({ since: HOUR, looks: 2, until: HOUR + DAY });
+    expect(story.state?.http?.latest).toBe(0n);
+  });
+
+  test('is evidence where it counts and something changed, as one over HTTPS is', () => {
+    const story = recorded(looks('https@0 https@1 http@2 http@3 http@26 http@27 https@28'));
+    expect(story.headers).toEqual(['https@0', 'http@26', 'https@28']);
+    expect(story.responses).toEqual(['https@0', 'http@26', 'https@28']);
+  });
+
+  test('that comes late, or again, is not counted again', () => {
+    expect(heldBackIn('https@0 http@20 http@10 http@20 http@44')).toEqual([1, 2, 3, 4]);
+    expect(heldBackIn('https@0 neither@1 neither@30 neither@31 http@29')).toEqual([4]);
+  });
+
+  test('is held back by the looks after an answer over HTTPS that comes late', () => {
+    expect(heldBackIn('https@0 http@1 http@2 http@3 https@2.5 http@26 http@27.1')).toEqual([1, 2, 3, 5]);
+    expect(heldBackIn('https@0 http@2 http@3 https@1 http@26')).toEqual([1, 2]);
+  });
+});
+
+/** The rule again, in its own words, over looks in the order of time. */
+function shouldBeHeldBack(story: readonly Look[], place: number, grace: bigint): boolean {
+  const [look, before] = [story[place], story.slice(0, place)];
+  if (look?.kind !== 'http' || grace === 0n) return false;
+  const answered = before.findLastIndex(({ kind }) => kind === 'https');
+  if (answered === -1) return false;
+  const since = story.slice(answered, place + 1);
+  const declined = since.filter(({ kind }) => kind === 'http' || kind === 'neither');
+  const [first] = declined;
+  return first === undefined || declined.length < 3 || look.at - first.at < grace;
+}
+
+const stories = fc
+  .array(fc.tuple(fc.constantFrom(...LOOK_KINDS), fc.bigInt(1n, 30n)), { minLength: 1, maxLength: 30 })
+  .map((steps) => {
+    let at = 0n;
+    return steps.map(([kind, hours]): Look => {
+      at += hours * HOUR;
+      return { kind, at };
+    });
+  });
+const graces = fc.constantFrom(0n, HOUR, DAY, 3n * DAY);
+
+describe('any looks', () => {
+  test('are held back as the rule says', () => {
+    fc.assert(
+      fc.property(stories, graces, (story, grace) => {
+        const { heldBack, state } = recorded(story, grace);
+        const expected = story.map((_look, place) => shouldBeHeldBack(story, place, grace));
+        expect(heldBack.map((held) => held !== null)).toEqual(expected);
+        const counted = story.filter(({ kind }, place) => !expected[place] && /^http|^imp/.test(kind));
+        expect(state?.http?.latest).toBe(counted.at(-1)?.at);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('change nothing when they are recorded again', () => {
+    fc.assert(
+      fc.property(stories, graces, fc.infiniteStream(fc.nat()), (story, grace, numbers) => {
+        const { state, holdings } = recorded(story, grace);
+        const again = story
+          .map((look) => ({ look, key: numbers.next().value ?? 0 }))
+          .sort((left, right) => left.key - right.key);
+        const repeating = beginRecording(
+          state,
+          again.map(({ look }) => observationOf(look)),
+          grace,
+        );
+        const { state: after, changes, outcomes } = continueRecording(repeating, holdings ?? NOTHING_HELD);
+        expect([after, changes]).toEqual([state, []]);
+        expect(outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createHttpClient } from '../../../src/observer/http/client.js';
+import { answersWith } from '../../support/web-hostile.js';
+import { type LoopbackServer, REFUSING_PORT, startRawServer } from '../../support/web-server.js';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+const X = { server: 'x' };
+
+/** What is sent, and what is observed: the headers, or the code of the failure. */
+type Case = [what: string, octets: string, observed: Readonly<Record<string, string>> | string];
+
+const READ_AS_CURL_DOES: readonly Case[] = [
+  ['bare LF', 'HTTP/1.1 200 OK\nServer: x\nVia: y\n\nbody', { ...X, via: 'y' }],
+  ['CRLF and LF in turns', 'HTTP/1.1 200 OK\r\nServer: x\nVia: y\r\n\nbody', { ...X, via: 'y' }],
+  ['a status line alone', 'HTTP/1.1 200 OK\n\n', {}],
+  ['a folded line', `${OK}A: a\r\n b\r\nServer: x\r\n\r\n`, { a: 'a b', ...X }],
+  [
+    'lines folded with tabs and blanks',
+    `${OK}A: a \r\n\t  b\r\n  c\r\nServer: x\r\n\r\n`,
+    { a: 'a b c', ...X },
+  ],
+  ['a folded line of blanks', `${OK}A: a\r\n  \r\nServer: x\r\n\r\n`, { a: 'a', ...X }],
+  ['a value on a folded line', `${OK}A:\r\n b\r\n\r\n`, { a: 'b' }],
+  ['blanks before the colon', `${OK}Server : x\r\nVia\t : y\r\n\r\n`, { ...X, via: 'y' }],
+  [
+    'an equal Content-Length twice',
+    `${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`,
+    { 'content-length': '2, 2' },
+  ],
+  [
+    'equal numbers in one Content-Length',
+    `${OK}Content-Length: 2, 2\r\n\r\nok`,
+    { 'content-length': '2, 2' },
+  ],
+  [
+    'Content-Length with chunked',
+    `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    { 'content-length': '2', 'transfer-encoding': 'chunked' },
+  ],
+  [
+    'chunked with Content-Length',
+    `${OK}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    { 'transfer-encoding': 'chunked', 'content-length': '3' },
+  ],
+  ['a name in UTF-8', `${OK}${latin1('X-Zürich')}: y\r\n\r\n`, { 'x-zürich': 'y' }],
+  ['a name in ISO 8859-1', `${OK}X-caf\u00e9: y\r\n\r\n`, { 'x-café': 'y' }],
+  ['control characters in a value', `${OK}A: a\x01b\x7f\r\n\r\n`, { a: 'a\x01b\x7f' }],
+  ['a second CR before LF', `${OK}A: a\r\r\nServer: x\r\n\r\n`, { a: 'a', ...X }],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nServer: x\r\n\r\n', X],
+  ['HTTP in lower case', 'http/1.1 200 OK\r\nServer: x\r\n\r\n', X],
+  ['no reason phrase', 'HTTP/1.1 200\r\nServer: x\r\n\r\n', X],
+  ['a reason phrase at the code', 'HTTP/1.1 200OK\r\nServer: x\r\n\r\n', X],
+  ['two blanks before the code', 'HTTP/1.1  200 OK\r\nServer: x\r\n\r\n', X],
+  ['a status of 999', 'HTTP/1.1 999 X\r\nServer: x\r\n\r\n', X],
+  ['interim responses', `HTTP/1.1 100 C\n\nHTTP/1.1 103 E\r\nLink: a\r\n\r\n${OK}Server: x\r\n\r\n`, X],
+  // No history can hold such names: the other fields are observed.
+  ['a blank in a name', `${OK}X Y: z\r\nServer: x\r\n\r\n`, X],
+  ['parentheses in a name', `${OK}X(Y): z\r\nServer: x\r\n\r\n`, X],
+  ['an empty name', `${OK}: z\r\nServer: x\r\n\r\n`, X],
+];
+
+const REFUSED_AS_BY_CURL: readonly Case[] = [
+  ['RTSP', 'RTSP/1.0 200 OK\r\nCSeq: 1\r\nServer: x\r\n\r\n', 'malformed'],
+  ['Icecast', 'ICY 200 OK\r\nicy-name: x\r\n\r\n', 'malformed'],
+  ['SIP', 'SIP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['SSH', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'malformed'],
+  ['the body of HTTP/0.9', '<html>hello</html>\r\n', 'malformed'],
+  ['HTTP/0.9', 'HTTP/0.9 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['HTTP/3', 'HTTP/3 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['HTTP/1', 'HTTP/1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['HTTP/1.10', 'HTTP/1.10 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['HTTP/11.1', 'HTTP/11.1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'malformed'],
+  ['frames of HTTP/2', '\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80', 'malformed'],
+  ['a tab before the code', 'HTTP/1.1\t200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a code of two digits', 'HTTP/1.1 20 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a code of four digits', 'HTTP/1.1 1000 X\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a status of 099', 'HTTP/1.1 099 X\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a code that is no number', 'HTTP/1.1 abc X\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a blank before the status line', ' HTTP/1.1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  [
+    'another protocol after an interim response',
+    'HTTP/1.1 103 E\r\n\r\nRTSP/1.0 200 OK\r\n\r\n',
+    'malformed',
+  ],
+  ['a field without a colon', `${OK}Server: x\r\nnothing\r\n\r\n`, 'malformed'],
+  ['a folded line that continues nothing', `${OK} A: a\r\nServer: x\r\n\r\n`, 'malformed'],
+  ['NUL in a value', `${OK}A: a\0b\r\n\r\n`, 'malformed'],
+  ['NUL in a name', `${OK}A\0B: a\r\n\r\n`, 'malformed'],
+  ['NUL in the reason phrase', 'HTTP/1.1 200 O\0K\r\nServer: x\r\n\r\n', 'malformed'],
+  ['a Content-Length that is no number', `${OK}Content-Length: abc\r\n\r\nok`, 'malformed'],
+  ['a negative Content-Length', `${OK}Content-Length: -5\r\n\r\nok`, 'malformed'],
+  ['a switch of protocols', 'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n', 'malformed'],
+  ['lines that end with CR', 'HTTP/1.1 200 OK\rServer: x\r\r', 'closed'],
+  ['interim responses only', 'HTTP/1.1 103 E\r\nLink: a\r\n\r\n', 'closed'],
+];
+
+/** Curl shows these to whoever looks; a history must not hold what may be half of a head, or a guess. */
+const READ_BY_CURL_ONLY: readonly Case[] = [
+  ['a head without its end', `${OK}Server: x\r\n`, 'closed'],
+  ['HTTP/2 in a status line', 'HTTP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
+  ['CR in a value, after which curl drops the rest', `${OK}A: a\rb\r\n\r\n`, 'malformed'],
+  ['two numbers as Content-Length', `${OK}Content-Length: 3\r\nContent-Length: 2\r\n\r\nok`, 'malformed'],
+];
+
+/** What curl does not read, and is no reason to refuse the headers. */
+const REFUSED_BY_CURL_ONLY: readonly Case[] = [
+  ['a minor version to come (RFC 9110, section 2.5)', 'HTTP/1.2 200 OK\r\nServer: x\r\n\r\n', X],
+  ['empty lines before the status line', `\r\n\r\n${OK}Server: x\r\n\r\n`, X],
+  ['an unknown Transfer-Encoding', `${OK}Transfer-Encoding: x\r\n\r\nok`, { 'transfer-encoding': 'x' }],
+];
+
+async function serving(octets: string): Promise<LoopbackServer> {
+  const server = await startRawServer(answersWith(octets));
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function observed(octets: string): Promise<Case[2]> {
+  const { port: httpPort } = await serving(octets);
+  const client = createHttpClient({
+    httpsPort: REFUSING_PORT,
+    httpPort,
+    deadline: 60_000,
+    userAgent: 'domain-metadata-service',
+    ignoredHeaders: new Set(),
+    allowPrivate: true,
+    connectionsPerAddress: 1,
+  });
+  const answer = await client.observe('a.example', ['127.0.0.1']);
+  return answer.kind === 'failed' ? answer.failure.code : Object.fromEntries(answer.headers);
+}
+
+async function curlReads(octets: string): Promise<boolean> {
+  const { port } = await serving(octets);
+  const args = ['-q', '--silent', '--http1.1', '--output', '/dev/null', `http://127.0.0.1:${port}/`];
+  return promisify(execFile)('curl', args).then(
+    () => true,
+    () => false,
+  );
+}
+
+const HAS_CURL = (() => {
+  try {
+    return execFileSync('curl', ['--version']).length > 0;
+  } catch {
+    return false;
+  }
+})();
+
+describe.each([
+  ['is observed, and read by curl', READ_AS_CURL_DOES, true],
+  ['is a failure, and refused by curl', REFUSED_AS_BY_CURL, false],
+  ['is a failure, though curl reads it', READ_BY_CURL_ONLY, true],
+  ['is observed, though curl refuses it', REFUSED_BY_CURL_ONLY, false],
+])('a response that %s:', (_what, cases, byCurl) => {
+  test.each(cases)('%s', async (_case, octets, expected) => {
+    expect(await observed(octets)).toEqual(expected);
+  });
+
+  test.skipIf(!HAS_CURL).each(cases)('%s (curl)', async (_case, octets) => {
+    expect(await curlReads(octets)).toBe(byCurl);
+  });
+});

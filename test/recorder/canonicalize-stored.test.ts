@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { exportDms, readableHistory } from '../../src/exporters/dms.js';
+import type { StoredHistory } from '../../src/history/stored-history.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
+import { parseInstant } from '../../src/model/instant.js';
+import type { Observation } from '../../src/model/observation.js';
+import { recordsByType } from '../../src/model/record-set.js';
+import { canonicalizeStored } from '../../src/recorder/canonicalize-stored.js';
+import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
+import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
+import { findStoredViolations } from '../../src/recorder/stored-violations.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW, timeText } from '../support/observations.js';
+
+const KEY = 'AwEAaagA';
+const TYPED = ['A', 'CAA', 'DNSKEY', 'TYPE257'];
+
+let database: TestDatabase;
+let recorder: Recorder;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  recorder = createRecorder(database.pool, { now: () => NOW });
+});
+beforeEach(() => emptyTestDatabase(database));
+afterAll(() => database.close());
+
+/** A record as it was stored, in whatever text. */
+function stored(type: string, rdata: Readonly<Record<string, unknown>>, host = 'example.com'): DnsRecord {
+  return { host, class: 'IN', type, rdata: JSON.stringify(rdata) };
+}
+
+function look(at: number, records: readonly DnsRecord[], types?: readonly string[]): Observation {
+  const byType = recordsByType(records);
+  return {
+    domain: 'example.com',
+    observedAt: parseInstant(timeText(at)),
+    dns: types === undefined ? { records: byType } : { types: new Set(types), records: byType },
+    source: `look ${at}`,
+  };
+}
+
+async function only(): Promise<StoredHistory> {
+  for await (const history of readHistories(database.pool)) return history;
+  throw new Error('Nothing is recorded.');
+}
+
+/** All that is told of the history, without what grows with each writing. */
+async function told(): Promise<unknown> {
+  const { version: _version, recordedAt: _recordedAt, state, ...rest } = await only();
+  return {
+    ...rest,
+    state: { ...state, types: new Map([...state.types].sort(([a], [b]) => (a < b ? -1 : 1))) },
+  };
+}
+
+async function violations(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const rows of readStoredRows(database.pool)) found.push(...findStoredViolations(rows));
+  return found;
+}
+
+const canonical = (record: DnsRecord) =>
+  parseDnsRecord({ host: record.host, class: record.class, type: record.type, ...JSON.parse(record.rdata) });
+
+describe('what earlier versions stored', () => {
+  test('a record that was imported, observed and imported again, in two spellings, was never gone', async () => {
+    const imported = [stored('DNSKEY', { data: '257 3 8 AwEA aagA' }), stored('A', { ip: '192.0.2.1' })];
+    const observed = [stored('DNSKEY', { data: `257 3 8 ${KEY}` }), stored('A', { ip: '192.0.2.1' })];
+    await recorder.record([
+      look(1, imported),
+      look(2, observed, TYPED),
+      look(3, imported),
+      look(4, imported),
+    ]);
+    const before = await only();
+    expect(before.stays).toHaveLength(4);
+    expect((await violations()).length).toBeGreaterThan(0);
+
+    expect(await canonicalizeStored(database.pool)).toBe(
+      'The records of 1 domains were rewritten in their canonical text.',
+    );
+    const after = await only();
+    expect(
+      after.stays.map(({ record, firstSeen, removal, source }) => [record.type, firstSeen, removal, source]),
+    ).toEqual([
+      ['A', parseInstant(timeText(1)), null, 'look 1'],
+      ['DNSKEY', parseInstant(timeText(1)), null, 'look 1'],
+    ]);
+    expect(after.state.lastChange).toBe(parseInstant(timeText(1)));
+    expect(after.version).toBeGreaterThan(before.version);
+    expect(after.recordedAt).toBeGreaterThan(before.recordedAt);
+    expect(await violations()).toEqual([]);
+
+    expect(await canonicalizeStored(database.pool)).toBeNull();
+    expect(await only()).toEqual(after);
+  });
+
+  test('a type by its number is one part with the type that has a name', async () => {
+    const numbered = stored('TYPE257', { data: String.raw`\# 8 0005697373756561` });
+    const named = stored('CAA', { flags: 0, tag: 'issue', value: 'a' });
+    const other = stored('CAA', { flags: 0, tag: 'iodef', value: 'b' });
+    await recorder.record([
+      look(1, [numbered], ['TYPE257']),
+      look(2, [named, other], ['CAA']),
+      look(3, [], ['TYPE257']),
+      look(4, [named], ['CAA']),
+    ]);
+    await canonicalizeStored(database.pool);
+    const { state, stays } = await only();
+    expect([...state.types]).toEqual([
+      [
+        'CAA',
+        {
+          digest: expect.any(String),
+          named: { first: parseInstant(timeText(1)), latest: parseInstant(timeText(4)) },
+        },
+      ],
+    ]);
+    expect(stays.map(({ record, position, removal }) => [record, position, removal?.lastSeen])).toEqual([
+      [named, 0, undefined],
+      [other, 0, parseInstant(timeText(3))],
+    ]);
+    expect(await violations()).toEqual([]);
+  });
+
+  test('what is no data of its type stays, is counted, named by verify, and left out by export', async () => {
+    const garbage = stored('DS', { data: 'total garbage' });
+    const unknown = stored('NOSUCH', { data: 'x' });
+    const sound = stored('DS', { data: '1 RSASHA1 9 ab cd' });
+    await recorder.record([look(1, [garbage, unknown, sound])]);
+    expect(await canonicalizeStored(database.pool)).toBe(
+      'The records of 1 domains were rewritten in their canonical text. ' +
+        '2 records hold what is no data of their type, and stay as they are: dms verify names them.',
+    );
+    const history = await only();
+    expect(history.stays.map(({ record }) => record)).toEqual([canonical(sound), garbage, unknown]);
+    expect((await violations()).join('\n')).toMatch(/total garbage.*is not in canonical form/);
+    const readable = readableHistory(history);
+    expect(readable.leftOut).toBe(2);
+    const [line = ''] = [...exportDms(readable.history)];
+    expect(parseDmsLine(line, NOW).dns?.records.get('DS')).toEqual([canonical(sound)]);
+  });
+
+  test('a domain without such types is not touched', async () => {
+    await recorder.record([look(1, [stored('A', { ip: '192.0.2.1' })])]);
+    const before = await only();
+    expect(await canonicalizeStored(database.pool)).toBeNull();
+    expect(await only()).toEqual(before);
+  });
+
+  test('many domains are rewritten beside a writer, twice at once', async () => {
+    const of = (at: number, domain: number, data: string): Observation => {
+      const name = `d${domain}.example`;
+      return { ...look(at, [stored('DNSKEY', { data }, name)]), domain: name };
+    };
+    const domains = Array.from({ length: 250 }, (_, domain) => domain);
+    await recorder.record(domains.map((domain) => of(1, domain, `257 3 8 AwEA ${'aagA'}`)));
+    const writing = domains.filter((domain) => domain % 5 === 0);
+    await Promise.all([
+      canonicalizeStored(database.pool),
+      canonicalizeStored(database.pool),
+      ...[2, 3, 4].map((at) => recorder.record(writing.map((domain) => of(at, domain, `257 3 8 ${KEY}`)))),
+    ]);
+    await canonicalizeStored(database.pool);
+    expect(await violations()).toEqual([]);
+    const { rows } = await database.pool.query<{ stays: bigint; removed: bigint }>(
+      'SELECT count(*) AS stays, count(removed) AS removed FROM dns_record',
+    );
+    expect(rows).toEqual([{ stays: 250n, removed: 0n }]);
+  });
+});
+
+test('rewritten histories are those that the canonical texts would have made', async () => {
+  const spellings: readonly (readonly string[])[] = [
+    ['257 3 8 AwEA aagA', `257 3 8 ${KEY}`, `257 3 RSASHA256 ${KEY}`],
+    ['256 3 8 AAAA', '256 3 8 AA AA'],
+    ['256 3 13 BBBB'],
+  ];
+  const record = fc.constantFrom(...spellings.flat()).map((data) => stored('DNSKEY', { data }));
+  const looks = fc.array(
+    fc.tuple(fc.uniqueArray(record, { maxLength: 3, selector: ({ rdata }) => rdata }), fc.boolean()),
+    { minLength: 1, maxLength: 6 },
+  );
+  await fc.assert(
+    fc.asyncProperty(looks, async (story) => {
+      const observations = (read: (record: DnsRecord) => DnsRecord) =>
+        story.map(([records, byName], at) =>
+          look(at + 1, records.map(read), byName ? ['DNSKEY'] : undefined),
+        );
+      await emptyTestDatabase(database);
+      await recorder.record(observations(canonical));
+      const expected = await told();
+      await emptyTestDatabase(database);
+      await recorder.record(observations((stayed) => stayed));
+      await canonicalizeStored(database.pool);
+      expect(await told()).toEqual(expected);
+      expect(await violations()).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
+});
