@@ -7,15 +7,15 @@ interface Foreign {
   readonly advice: string;
 }
 
-/** How packed files begin, and what unpacks them to standard output. */
-const PACKINGS: readonly (readonly [magic: string, packing: string, command: string])[] = [
-  ['28b52ffd', 'zstd', 'zstd -dc FILE'],
-  ['fd377a585a00', 'xz', 'xz -dc FILE'],
-  ['425a6839', 'bzip2', 'bzip2 -dc FILE'],
-  ['504b0304', 'zip', 'unzip -p FILE'],
-  ['04224d18', 'lz4', 'lz4 -dc FILE'],
-  ['1f9d', 'compress', 'gzip -dc FILE'],
-  ['377abcaf271c', '7-Zip', '7z x -so FILE'],
+/** How packed files begin, in hexadecimal, and what unpacks them to standard output. */
+const PACKINGS: readonly (readonly [magic: RegExp, packing: string, command: string])[] = [
+  [/^28b52ffd/, 'zstd', 'zstd -dc FILE'],
+  [/^fd377a585a00/, 'xz', 'xz -dc FILE'],
+  [/^425a683[1-9]31415926/, 'bzip2', 'bzip2 -dc FILE'],
+  [/^504b0304/, 'zip', 'unzip -p FILE'],
+  [/^04224d18/, 'lz4', 'lz4 -dc FILE'],
+  [/^1f9d/, 'compress', 'gzip -dc FILE'],
+  [/^377abcaf271c/, '7-Zip', '7z x -so FILE'],
 ];
 
 /** A tar archive has it behind the first entry's name, modes and times (POSIX, pax: ustar). */
@@ -47,7 +47,7 @@ function refuseForeign(name: string, head: Buffer): void {
 
 function packed(head: Buffer): Foreign | undefined {
   const start = head.toString('hex', 0, 8);
-  const packing = PACKINGS.find(([magic]) => start.startsWith(magic));
+  const packing = PACKINGS.find(([magic]) => magic.test(start));
   if (packing !== undefined) {
     const [, is, command] = packing;
     return { is: `packed with ${is}`, advice: `unpack it first, ${command} | npx dms import -` };

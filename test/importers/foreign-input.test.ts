@@ -41,7 +41,7 @@ const BIG_ENDIAN = Buffer.from(UTF16).swap16();
 describe('an input of another kind is refused in one line that says what it is and what to do', () => {
   test.each([
     ['xz', ['-c', 'plain'], 'packed with xz', 'xz -dc FILE'],
-    ['bzip2', ['-c', 'plain'], 'packed with bzip2', 'bzip2 -dc FILE'],
+    ['bzip2', ['-1c', 'plain'], 'packed with bzip2', 'bzip2 -dc FILE'],
     ['tar', ['-cf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
     ['tar', ['-czf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
   ])('what %s %j makes of it', async (program, args, is, command) => {
