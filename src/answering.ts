@@ -153,13 +153,14 @@ function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
 }
 
 function doorOf(
-  { settings: { rateLimits }, database, operating: { registry, tracing } }: AnsweringParts,
+  { settings: { rateLimits, answerMemory }, database, operating: { registry, tracing } }: AnsweringParts,
   limiters: Limiters,
   refusals: RefusalMetrics,
 ): GraphqlDoor {
   const loaders = createLoaders(database.prisma, {
     statementsAtOnce: database.answersAtOnce,
     milliseconds: database.answerMilliseconds,
+    answerMemory,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
   return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });

@@ -29,7 +29,7 @@ export interface Observing {
  *
  * @throws OperationError where no resolver is known.
  */
-export function createObserver({ observe }: Settings, now: () => Instant): DomainObserver {
+export function createObserver({ observe, limits }: Settings, now: () => Instant): DomainObserver {
   const dns = createDnsClient({
     servers: observe.dnsServers.length > 0 ? observe.dnsServers : systemResolvers(),
     timeout: observe.dnsTimeout,
@@ -47,7 +47,7 @@ export function createObserver({ observe }: Settings, now: () => Instant): Domai
     connectionsPerAddress: observe.connectionsPerAddress,
   });
   const { dnsTypes: types, source } = observe;
-  return createDomainObserver({ dns, http, types, ignoredHeaders, now, source });
+  return createDomainObserver({ dns, http, types, ignoredHeaders, limits, now, source });
 }
 
 function systemResolvers(): { address: string; port: number }[] {

@@ -8,6 +8,7 @@ import {
   parseDatabaseUrl,
   parseInteger,
   parseScopes,
+  parseSize,
   parseTrustProxy,
 } from './parse.js';
 import { parseIdentityProvider, parseRedisUrl } from './parse-auth.js';
@@ -79,6 +80,10 @@ export function readSettings(environment: Environment = process.env): Settings {
     trustProxy: read('TRUST_PROXY', '0', parseTrustProxy),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', parseShutdownTimeout),
     observe: readObserveSettings(read),
+    limits: readLimits(read),
+    answerMemory: read('ANSWER_MEMORY', '64MB', (name, value) =>
+      parseSize(name, value, LEAST_ANSWER_MEMORY, MOST_ANSWER_MEMORY),
+    ),
     http: {
       maxAge: read('HTTP_MAX_AGE', '0', (name, value) => parseInteger(name, value, 0, LONGEST_MAX_AGE)),
       corsOrigins: read('CORS_ORIGINS', '', parseCorsOrigins),
@@ -104,6 +109,9 @@ function readAuthSettings(environment: Environment, read: Read): AuthSettings {
   };
 }
 
+const LEAST_ANSWER_MEMORY = 1024 ** 2;
+const MOST_ANSWER_MEMORY = 1024 ** 4;
+
 const MOST_AT_ONCE = 100_000;
 
 function readObserveSettings(read: Read): ObserveSettings {
@@ -128,6 +136,24 @@ function readObserveSettings(read: Read): ObserveSettings {
     questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
     connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
     lease: read('OBSERVE_LEASE', '2m', parseLease),
+  };
+}
+
+const MOST_RECORDS = 1_000_000;
+const MOST_HEADERS = 10_000;
+const LARGEST_VALUE = 16 * 1024 ** 2;
+/** JavaScript's strings end at half a gigabyte. */
+const LONGEST_LINE = 256 * 1024 ** 2;
+
+function readLimits(read: Read): Settings['limits'] {
+  const upTo = (most: number) => (name: string, value: string) => parseInteger(name, value, 1, most);
+  const octetsUpTo = (most: number) => (name: string, value: string) => parseSize(name, value, 1024, most);
+  return {
+    recordsPerType: read('LIMIT_RECORDS_PER_TYPE', '1000', upTo(MOST_RECORDS)),
+    records: read('LIMIT_RECORDS', '5000', upTo(MOST_RECORDS)),
+    headers: read('LIMIT_HEADERS', '500', upTo(MOST_HEADERS)),
+    headerValue: read('LIMIT_HEADER_VALUE', '32kB', octetsUpTo(LARGEST_VALUE)),
+    line: read('LIMIT_LINE', '4MB', octetsUpTo(LONGEST_LINE)),
   };
 }
 

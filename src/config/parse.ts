@@ -19,6 +19,18 @@ export function parseInteger(name: string, value: string, lowest: number, highes
   throw badSetting(name, value, `write a whole number from ${lowest} to ${highest}`);
 }
 
+const BYTES_OF_UNIT: Readonly<Record<string, number>> = { '': 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
+
+/** A size such as `512`, `16kB`, `4MB` or `1GB`, in bytes. @throws UsageError for anything else. */
+export function parseSize(name: string, value: string, lowest: number, highest: number): number {
+  const [, digits = '', unit = ''] = /^(\d{1,15}) ?((?:[kmg]b)?)$/i.exec(value) ?? [];
+  const bytes =
+    digits === '' ? Number.NaN : Number(digits) * (BYTES_OF_UNIT[unit.toLowerCase()] ?? Number.NaN);
+  if (bytes >= lowest && bytes <= highest) return bytes;
+  const bounds = `from ${lowest} to ${highest} bytes`;
+  throw badSetting(name, value, `write a size ${bounds}, such as 65536, 64kB or 4MB`);
+}
+
 /** @throws UsageError for anything but one of the choices. */
 export function parseChoice<Choice extends string>(
   name: string,

@@ -1,4 +1,5 @@
 import type { Scope } from '../auth/viewer.js';
+import type { ObservationLimits } from '../model/observation-limits.js';
 
 /** How much is logged, from most to nothing. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -42,6 +43,10 @@ export interface Settings {
   /** How long, in milliseconds, requests and observations under way may take once the service stops. */
   readonly shutdownTimeout: number;
   readonly observe: ObserveSettings;
+  /** How many octets of large histories may be in answers at once. */
+  readonly answerMemory: number;
+  /** What one observation may hold, and how many bytes a line of an import may have. */
+  readonly limits: ObservationLimits & { readonly line: number };
   readonly http: HttpSettings;
   readonly graphql: GraphqlSettings;
   readonly telemetry: TelemetrySettings;

@@ -1,6 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { isDatabaseFailure } from '../database/database-failure.js';
 import {
+  BusyError,
   type ErrorCode,
   ProviderUnavailableError,
   PublicError,
@@ -33,7 +34,11 @@ const UNAVAILABLE_RETRY_AFTER = 5;
  */
 export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
   const thrown = thrownError(error);
-  if (thrown instanceof RateLimitedError || thrown instanceof ProviderUnavailableError) {
+  if (
+    thrown instanceof RateLimitedError ||
+    thrown instanceof ProviderUnavailableError ||
+    thrown instanceof BusyError
+  ) {
     return { ...told(thrown), retryAfter: thrown.retryAfter };
   }
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return told(thrown);

@@ -9,6 +9,7 @@ import { parseDmsBody } from './dms-body.js';
 import { LatestLines } from './dms-latest.js';
 import { parseJsonLine } from './json-line.js';
 import { parseObservedAt } from './observed-at.js';
+import { refuseRepeatedKeys } from './repeated-key.js';
 
 const KEYS: ReadonlySet<string> = new Set([
   'domain',
@@ -47,8 +48,10 @@ function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null
   const latest = latestLines.get(name, text);
   if (latest !== undefined) return { domain: latest.domain, observedAt, ...latest.body };
 
-  const object = parseJsonOrNull(`{${text}`);
+  const json = `{${text}`;
+  const object = parseJsonOrNull(json);
   if (!isJsonObject(object) || 'domain' in object || 'observedAt' in object) return null;
+  refuseRepeatedKeys(json, object);
   refuseUnknownKeys(object);
   const line = { domain: parseName(name), text, body: parseDmsBody(object) };
   latestLines.set(name, line);

@@ -1,5 +1,7 @@
+import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import type { Recorder } from '../recorder/recorder.js';
+import { requireLines } from './foreign-input.js';
 import { importLines, type ParseLine } from './import-lines.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, readLines, textOf } from './lines.js';
@@ -8,12 +10,14 @@ import { sortLines } from './sort-lines.js';
 
 export interface InputOptions {
   /** Makes what parses the lines of one input; it is given them from the input's first one on. */
-  readonly createParser: () => ParseLine;
+  readonly createParser: (input: Input) => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   /** Told of each line that is refused, of which input it is, and why. */
   readonly onRefused: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
+  /** In bytes: a longer line is rejected. */
+  readonly longestLine: number;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
   /** Stops the import: what was read is recorded, and nothing more is read. */
@@ -47,9 +51,9 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
 }
 
 function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, signal } = options;
-  const parse = options.createParser();
-  const lines = untilAborted(readLines(input.bytes), signal);
+  const { sort, signal, longestLine } = options;
+  const parse = options.createParser(input);
+  const lines = untilAborted(readLines(requireLines(input), longestLine), signal);
   return importLines(sort ? sortLines(lines, { timeOf: timeOf(parse), signal }) : lines, {
     ...options,
     parse,
@@ -73,8 +77,9 @@ function timeOf(parse: ParseLine): (line: Line) => Instant | null {
   return (line) => {
     try {
       return parse(textOf(line))[0]?.observedAt ?? null;
-    } catch {
-      return null;
+    } catch (error) {
+      if (error instanceof InvalidObservationError) return null;
+      throw error;
     }
   };
 }

@@ -59,13 +59,14 @@ async function takeLines(
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
-    summary.linesRead += 1;
     try {
       batches.add(parse(textOf(line)), line.bytes.length);
+      summary.linesRead += 1;
     } catch (error) {
       if (!(error instanceof InvalidObservationError)) {
         throw error;
       }
+      summary.linesRead += 1;
       summary.linesRefused += 1;
       await onRefused(line, error.message);
       if (strict) {

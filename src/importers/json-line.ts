@@ -1,5 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-object.js';
+import { refuseRepeatedKeys } from './repeated-key.js';
 
 /** What those who have a pretty-printed, a binary or a cut file need to hear. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
@@ -7,12 +8,16 @@ const ONE_OBJECT = 'each line must be one whole JSON object.';
 /**
  * The JSON object that a line holds.
  *
- * @throws InvalidObservationError for a line that is not JSON, or is JSON of another kind.
+ * @throws InvalidObservationError for a line that is not JSON, is JSON of another kind, or has a key twice in
+ *   one object.
  */
 export function parseJsonLine(line: string): Readonly<Record<string, unknown>> {
   const object = parseJson(line);
-  if (isJsonObject(object)) return object;
-  throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
+  if (!isJsonObject(object)) {
+    throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
+  }
+  refuseRepeatedKeys(line, object);
+  return object;
 }
 
 function parseJson(text: string): unknown {

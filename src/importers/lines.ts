@@ -7,11 +7,9 @@ export interface Line {
   readonly number: number;
   /** Without the line's end. Of a line that is too long, only its beginning. */
   readonly bytes: Buffer;
-  readonly tooLong: boolean;
+  /** The limit, in bytes, that the line exceeds; null: it is whole. */
+  readonly exceeded: number | null;
 }
-
-/** Longer lines are refused, so that a file without line ends cannot fill the memory. */
-export const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -21,11 +19,12 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * Splits bytes into lines, an array for each chunk that comes in. Blank lines are counted and left
  * out; a line ends with LF or CRLF; a byte order mark at the beginning is dropped.
  *
- * @param longest in bytes; of a longer line only the beginning is kept, and it is marked.
+ * @param longest in bytes, so that a file without line ends cannot fill the memory; of a longer line only
+ *   the beginning is kept, and it is marked.
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,
-  longest = LONGEST_LINE_BYTES,
+  longest = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly Line[]> {
   const splitter = new LineSplitter(longest);
   for await (const chunk of source) {
@@ -39,9 +38,9 @@ export async function* readLines(
  *
  * @throws InvalidObservationError when the line is too long or is not UTF-8.
  */
-export function textOf({ bytes, tooLong }: Line): string {
-  if (tooLong) {
-    throw new InvalidObservationError(`the line is longer than ${LONGEST_LINE_BYTES} bytes.`);
+export function textOf({ bytes, exceeded }: Line): string {
+  if (exceeded !== null) {
+    throw new InvalidObservationError(`the line is longer than LIMIT_LINE allows (${exceeded} bytes).`);
   }
   if (isAscii(bytes)) {
     return bytes.toString('latin1');
@@ -101,7 +100,7 @@ class LineSplitter {
     const joined = this.held.length === 1 && only !== undefined ? only : Buffer.concat(this.held);
     const bytes = withoutEnds(joined, this.number === 1);
     if (bytes.length > 0) {
-      lines.push({ number: this.number, bytes, tooLong: this.tooLong });
+      lines.push({ number: this.number, bytes, exceeded: this.tooLong ? this.longest : null });
     }
     this.held.length = 0;
     this.heldBytes = 0;

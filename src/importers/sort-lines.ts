@@ -1,11 +1,11 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
+import { makeSortFolder } from './sort-folder.js';
 
 /** A line with what it is sorted by. */
 interface TimedLine {
@@ -34,13 +34,13 @@ const LONG_AGO: Instant = -(10n ** 18n);
  * Gives lines in the order of their times; lines of the same time stay in the order they came in.
  *
  * The memory it takes does not grow with the input: sorted runs go to files in a temporary folder,
- * which it removes, and are merged from there.
+ * which it removes, as it does what a killed process has left of its own, and are merged from there.
  */
 export async function* sortLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: SortOptions,
 ): AsyncGenerator<readonly Line[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
+  const folder = await makeSortFolder();
   try {
     const files = new RunFiles(folder);
     const last = await writeRuns(chunks, options, files);
@@ -175,12 +175,12 @@ async function refill(cursor: Cursor): Promise<void> {
   cursor.head = cursor.lines[0];
 }
 
-/** A line of a run file: time, number, whether it was too long, and the line itself. */
+/** A line of a run file: time, number, the limit that it exceeds, and the line itself. */
 function* encodedChunk(lines: readonly TimedLine[]): Generator<Buffer> {
   for (let first = 0; first < lines.length; first += CHUNK_LINES) {
     const pieces: Buffer[] = [];
     for (const { time, line } of lines.slice(first, first + CHUNK_LINES)) {
-      pieces.push(Buffer.from(`${time} ${line.number} ${line.tooLong ? 1 : 0} `), line.bytes, LINE_FEED);
+      pieces.push(Buffer.from(`${time} ${line.number} ${line.exceeded ?? 0} `), line.bytes, LINE_FEED);
     }
     yield Buffer.concat(pieces);
   }
@@ -210,7 +210,7 @@ function decoded({ bytes }: Line): TimedLine {
   const second = bytes.indexOf(' ', first + 1);
   const third = bytes.indexOf(' ', second + 1);
   const number = Number(bytes.toString('latin1', first + 1, second));
-  const tooLong = bytes.toString('latin1', second + 1, third) === '1';
+  const exceeded = Number(bytes.toString('latin1', second + 1, third)) || null;
   const time = BigInt(bytes.toString('latin1', 0, first));
-  return { time, line: { number, tooLong, bytes: bytes.subarray(third + 1) } };
+  return { time, line: { number, exceeded, bytes: bytes.subarray(third + 1) } };
 }

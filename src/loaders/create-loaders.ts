@@ -1,6 +1,13 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
-import { type DomainHistory, type DomainHistoryKey, loadDomainHistories } from './domain-history.js';
+import { AnswerMemory } from './answer-memory.js';
+import {
+  type DomainHistory,
+  type DomainHistoryKey,
+  LargeHistory,
+  loadDomainHistories,
+  loadLargeHistories,
+} from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import { Turns } from './turns.js';
 
@@ -18,6 +25,8 @@ export interface LoadingOptions {
   readonly statementsAtOnce?: number | undefined;
   /** From the question to the answer; 10,000 if absent. */
   readonly milliseconds?: number | undefined;
+  /** How many octets of large histories may be in answers at once; 64 MB if absent. */
+  readonly answerMemory?: number | undefined;
   /** Tells of each batch; nobody is told if absent. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -29,6 +38,9 @@ const STATEMENTS_AT_ONCE = 10;
 const MOST_WAITING = 500;
 /** In milliseconds, from the question to the answer. */
 const ANSWER_LIMIT = 10_000;
+const ANSWER_MEMORY = 64 * 1024 ** 2;
+/** In milliseconds. The database has nothing to do with this wait: it is others' answers that are written. */
+const ROOM_LIMIT = 30_000;
 
 /**
  * Does the loading of a batch, and tells of it.
@@ -59,20 +71,34 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     mostWaiting: MOST_WAITING,
     milliseconds: options.milliseconds ?? ANSWER_LIMIT,
   });
+  const memory = new AnswerMemory({
+    octets: options.answerMemory ?? ANSWER_MEMORY,
+    mostWaiting: MOST_WAITING,
+    milliseconds: ROOM_LIMIT,
+  });
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
+  );
+  const loadLarge = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
+    aroundBatch('domainHistory', keys.length, () => loadLargeHistories(prisma, keys)),
   );
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
   const histories = new DataLoader(loadHistories, batching);
+  const largeHistories = new DataLoader(loadLarge, { ...batching, maxBatchSize: 1 });
   const rows = new DataLoader(loadRows, batching);
   return {
     domainHistory: {
       async load(key) {
-        if (key.dnsRecords || key.httpHeaders || key.counts) return histories.load(key);
-        const row = await rows.load(key);
-        return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
+        if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
+          const row = await rows.load(key);
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
+        }
+        const found = await histories.load(key);
+        if (!(found instanceof LargeHistory)) return found;
+        if (key.recipient !== undefined) await memory.take(found.octets, key.recipient);
+        return largeHistories.load(key);
       },
     },
   };

@@ -3,7 +3,7 @@ import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.j
 import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, parseDomainRow } from './domain-row.js';
 import { HEADER_ENTRIES_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
 import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
-import type { Requested } from './recipient.js';
+import type { Recipient, Requested } from './recipient.js';
 
 /** The parts of a domain's history that cost a look into further tables. */
 export interface HistoryParts {
@@ -15,6 +15,7 @@ export interface HistoryParts {
 /** A domain by its canonical name, the parts of its history that are needed, and who for. */
 export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
+  readonly recipient?: Recipient | undefined;
 }
 
 /** What is recorded of a domain. A part that nobody asked for is null. */
@@ -22,6 +23,16 @@ export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
+}
+
+/** In the place of a history with records or headers that was too large to be read, and was not. */
+export class LargeHistory {
+  readonly octets: number;
+
+  /** @param octets About those of an answer with all of it. */
+  constructor(octets: number) {
+    this.octets = octets;
+  }
 }
 
 // Small batches let PostgreSQL work on one while this process works on another; with 64 the two wait for
@@ -32,8 +43,11 @@ export interface DomainHistory extends DomainRow {
 const HISTORIES_SQL = `
   SELECT name,
          ${DOMAIN_ROW_SQL} AS numbers,
-         CASE WHEN name = ANY (string_to_array($9, ',')) THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
-         CASE WHEN name = ANY (string_to_array($10, ',')) THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
+         CASE WHEN history_octets > $12 THEN history_octets END AS "largeOctets",
+         CASE WHEN name = ANY (string_to_array($9, ',')) AND history_octets <= $12
+              THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
+         CASE WHEN name = ANY (string_to_array($10, ',')) AND history_octets <= $12
+              THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
          CASE WHEN name = ANY (string_to_array($11, ',')) THEN (${HISTORY_COUNTS_SQL}) END AS counts
     FROM domain
    WHERE name IN ($1, $2, $3, $4, $5, $6, $7, $8)`;
@@ -41,13 +55,18 @@ const HISTORIES_SQL = `
 interface HistoryRow {
   readonly name: string;
   readonly numbers: string;
+  readonly largeOctets: bigint | null;
   readonly dnsRecords: string | null;
   readonly httpHeaders: string | null;
   readonly counts: string | null;
 }
 
+/** A history is large with more octets. Of those below, all that are under way are a few megabytes. */
+const LARGE = 256 * 1024;
+
 /**
- * Loads the histories of up to BATCH_SIZE domains by one SQL statement.
+ * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
+ * large ones.
  *
  * @returns For each key in its place the history, or null where nothing is recorded of the domain. Keys
  * of one name share one history, with the parts that any of them needs.
@@ -55,7 +74,30 @@ interface HistoryRow {
 export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
+): Promise<(DomainHistory | LargeHistory | null)[]> {
+  const { rows, histories } = await readHistories(prisma, keys, LARGE);
+  const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
+  return keys.map(({ name, dnsRecords, httpHeaders }) => {
+    const octets = large.get(name) ?? null;
+    if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
+    return histories.get(name) ?? null;
+  });
+}
+
+/** The same for histories of any size. */
+export async function loadLargeHistories(
+  prisma: PrismaClient,
+  keys: readonly DomainHistoryKey[],
 ): Promise<(DomainHistory | null)[]> {
+  const { histories } = await readHistories(prisma, keys, Number.MAX_SAFE_INTEGER);
+  return keys.map(({ name }) => histories.get(name) ?? null);
+}
+
+async function readHistories(
+  prisma: PrismaClient,
+  keys: readonly DomainHistoryKey[],
+  mostOctets: number,
+): Promise<{ readonly rows: readonly HistoryRow[]; readonly histories: ReadonlyMap<string, DomainHistory> }> {
   const wanted: WantedParts = {
     dnsRecords: namesWanting('dnsRecords', keys),
     httpHeaders: namesWanting('httpHeaders', keys),
@@ -67,9 +109,9 @@ export async function loadDomainHistories(
     [...wanted.dnsRecords].join(','),
     [...wanted.httpHeaders].join(','),
     [...wanted.counts].join(','),
+    mostOctets,
   );
-  const histories = new Map(rows.map((row) => [row.name, historyOf(row, wanted)]));
-  return keys.map(({ name }) => histories.get(name) ?? null);
+  return { rows, histories: new Map(rows.map((row) => [row.name, historyOf(row, wanted)])) };
 }
 
 type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;
@@ -79,10 +121,11 @@ function namesWanting(part: keyof HistoryParts, keys: readonly DomainHistoryKey[
 }
 
 function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
+  const isRead = row.largeOctets === null;
   return {
     ...parseDomainRow(row.name, row.numbers),
-    dnsRecords: wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
-    httpHeaders: wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
+    dnsRecords: isRead && wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
+    httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
     counts: row.counts === null ? null : parseHistoryCounts(row.counts),
   };
 }

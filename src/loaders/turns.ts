@@ -1,6 +1,6 @@
 import { withinTime } from '../database/within-time.js';
-import { PublicError, UnavailableError } from '../model/errors.js';
-import { isWanted, type Requested } from './recipient.js';
+import { UnavailableError } from '../model/errors.js';
+import { abandoned, isWanted, type Requested } from './recipient.js';
 
 /** Loads something for each key, or says why not, in the keys' order. */
 export type LoadBatch<Key, Value> = (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
@@ -84,9 +84,4 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   if (keys.every(isWanted)) throw error;
   const failure = error instanceof Error ? error : new Error(String(error));
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
-}
-
-/** Nobody sees it: it settles what the client's query is still waiting for. */
-function abandoned(): Error {
-  return new PublicError('UNAVAILABLE', 'The client has gone.');
 }

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'HEADERS_TOO_LARGE'
+  | 'QUERY_TOO_COMPLEX'
   | 'RATE_LIMITED'
   | 'UNAVAILABLE'
   | 'INTERNAL';
@@ -75,6 +76,17 @@ export class RateLimitedError extends PublicError {
 export class UnavailableError extends PublicError {
   constructor(options?: ErrorOptions) {
     super('UNAVAILABLE', 'The database does not answer. Try again shortly.', options);
+  }
+}
+
+/** So many large answers are being made that there was no room for another in time. */
+export class BusyError extends PublicError {
+  /** Whole seconds, at least 1, until asking again makes sense. */
+  readonly retryAfter: number;
+
+  constructor(retryAfter: number) {
+    super('UNAVAILABLE', `Too many large histories are being answered. Try again in ${retryAfter} s.`);
+    this.retryAfter = retryAfter;
   }
 }
 

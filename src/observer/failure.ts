@@ -31,7 +31,9 @@ export type DnsFailureCode =
   /** The answer ends with a CNAME or DNAME whose target it says nothing of. */
   | 'incomplete'
   /** The answer denies the records without the SOA record that proves it (RFC 2308, section 2). */
-  | 'unproven';
+  | 'unproven'
+  /** More records than an observation may hold. */
+  | 'too-many';
 
 /** Why HTTP was not observed. */
 export type HttpFailureCode =
@@ -48,7 +50,7 @@ export type HttpFailureCode =
   | 'tls'
   /** What came is no HTTP response (RFC 9112). */
   | 'malformed'
-  /** The head is larger than we take, or it has too many fields or interim responses. */
+  /** The head is larger than we take, it has too many fields or interim responses, or a value is too long. */
   | 'too-large';
 
 /** A failure with what a person wants to know of it: one phrase, such as `SERVFAIL from 192.0.2.53:53`. */

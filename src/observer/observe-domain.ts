@@ -1,6 +1,7 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
+import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation-limits.js';
 import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
@@ -35,6 +36,8 @@ export interface DomainObserverOptions {
   readonly types: readonly string[];
   /** The header field names that `http` leaves out. */
   readonly ignoredHeaders: ReadonlySet<string>;
+  /** What one observation may hold: a part with more has failed, and the others go on. */
+  readonly limits: ObservationLimits;
   /** The wall clock. */
   readonly now: () => Instant;
   /** Who observes. */
@@ -67,6 +70,23 @@ function withReason<Answer extends DnsAnswer | HttpAnswer>(
   return cut ? { ...answer, failure: NO_TURN } : answer;
 }
 
+function requireFewRecords(type: string, answer: LookAnswer, limits: ObservationLimits): LookAnswer {
+  if (answer.kind === 'failed') return answer;
+  const message = excessOfRecords(type, answer.records.length, limits);
+  return message === null ? answer : { kind: 'failed', failure: { code: 'too-many', message } };
+}
+
+function requireModestHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
+  if (answer.kind === 'failed') return answer;
+  const message = excessOfHeaders(answer.headers, limits);
+  if (message === null) return answer;
+  return {
+    kind: 'failed',
+    failure: { code: 'too-large', message },
+    httpsDeclined: answer.scheme === 'http',
+  };
+}
+
 async function look(
   options: DomainObserverOptions,
   domain: string,
@@ -75,10 +95,13 @@ async function look(
 ): Promise<Look> {
   const observedAt = options.now();
   const began = performance.now();
+  const { limits } = options;
   const answers = await options.dns.ask(domain, options.types, signal, priority);
   const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
-  const dns = withAliases(new Map(reasoned));
-  const http = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
+  const merged = withAliases(new Map(reasoned));
+  const dns = new Map([...merged].map(([type, answer]) => [type, requireFewRecords(type, answer, limits)]));
+  const site = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
+  const http = requireModestHeaders(site, limits);
   const duration = performance.now() - began;
   return {
     domain,

@@ -4,6 +4,7 @@ import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
 import { isPassing, pauseBefore } from './contention.js';
+import { octetsAdded } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
 import { nextVersion } from './recorder.js';
 import { isReadableTypes } from './row-contradictions.js';
@@ -84,10 +85,11 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   const { name, state: stateBefore } = history;
   const { state, stays, types, unreadable: records } = canonicalHistory(history);
   unreadable.set(name, records);
+  if (types.size === 0) return null;
   const changes = { added: stays, removed: [], headers: [], responses: [] };
-  return types.size === 0
-    ? null
-    : { name, before: rows.domain, stateBefore, state, version: 0n, changes, types };
+  const replaced = history.stays.filter(({ record }) => types.has(record.type));
+  const octets = octetsAdded(changes) - octetsAdded({ added: replaced, headers: [] });
+  return { name, before: rows.domain, stateBefore, state, version: 0n, changes, octets, types };
 }
 
 /** @returns the names of the domains that were written. The others were written by somebody else. */

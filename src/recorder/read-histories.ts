@@ -11,7 +11,7 @@ const PAGE_DOMAINS = 100;
 
 /** The rows of one domain, as they are stored. */
 export interface StoredRows {
-  readonly domain: DomainRow & { readonly recorded_at: Instant };
+  readonly domain: DomainRow & { readonly recorded_at: Instant; readonly history_octets: bigint };
   /** By first sight, type and position. */
   readonly stays: readonly StayRow[];
   /** By field name and time. */

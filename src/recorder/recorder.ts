@@ -13,6 +13,7 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { isPassing, pauseBefore } from './contention.js';
 import { type DomainRow, stateOfRow } from './domain-row.js';
+import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
@@ -165,7 +166,8 @@ async function write(
       idle.add(name);
     } else {
       const version = nextVersion(before, acted, recordedAt);
-      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged });
+      const octets = octetsAdded(merged);
+      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }
   return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes, recordedAt))]);

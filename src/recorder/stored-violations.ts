@@ -1,4 +1,5 @@
 import { findViolations } from '../history/violations.js';
+import { octetsOfHeaderChange, octetsOfRecord } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { contradictionsOfDomain, contradictionsOfStay, isReadableTypes } from './row-contradictions.js';
 
@@ -13,7 +14,17 @@ export function findStoredViolations(rows: StoredRows): string[] {
   }
   return [
     ...contradictionsOfDomain(rows.domain),
+    ...contradictionOfSize(rows),
     ...rows.stays.flatMap((stay) => [...contradictionsOfStay(stay)]),
     ...findViolations(historyOfRows(rows)),
   ];
+}
+
+function* contradictionOfSize({ domain, stays, headers }: StoredRows): Generator<string> {
+  const octets =
+    stays.reduce((sum, stay) => sum + octetsOfRecord(stay), 0) +
+    headers.reduce((sum, change) => sum + octetsOfHeaderChange(change), 0);
+  if (domain.history_octets !== BigInt(octets)) {
+    yield `history_octets is ${domain.history_octets}; the records and headers have ${octets}`;
+  }
 }

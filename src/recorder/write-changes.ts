@@ -15,6 +15,8 @@ export interface DomainChanges {
   /** Greater than that of `before`. */
   readonly version: bigint;
   readonly changes: MergedChanges;
+  /** By how much column `history_octets` grows. */
+  readonly octets: number;
 }
 
 /**
@@ -54,12 +56,12 @@ async function insertDomainRows(
     return [];
   }
   const { rows } = await client.query<{ name: string }>(
-    `INSERT INTO domain (${STATE_COLUMNS}, dns_types, recorded_at)
-     SELECT ${STATE_COLUMNS}, dns_types::jsonb, $16::bigint
-       FROM unnest(${STATE_ARRAYS}) AS new (${STATE_COLUMNS}, dns_types)
+    `INSERT INTO domain (${STATE_COLUMNS}, dns_types, recorded_at, history_octets)
+     SELECT ${STATE_COLUMNS}, dns_types::jsonb, $16::bigint, octets
+       FROM unnest(${STATE_ARRAYS}, $17::bigint[]) AS new (${STATE_COLUMNS}, dns_types, octets)
      ON CONFLICT (name) DO NOTHING
      RETURNING name`,
-    [...stateColumns(domains), recordedAt],
+    [...stateColumns(domains), recordedAt, domains.map(({ octets }) => octets)],
   );
   return rows.map(({ name }) => name);
 }
@@ -80,11 +82,18 @@ async function updateDomainRows(
             http_first = new.http_first, http_latest = new.http_latest, http_digest = new.http_digest,
             https_latest = new.https_latest, https_declined_first = new.https_declined_first,
             https_declined_latest = new.https_declined_latest,
-            https_declined_count = new.https_declined_count, recorded_at = $17
-       FROM unnest(${STATE_ARRAYS}, $16::bigint[]) AS new (${STATE_COLUMNS}, dns_types, version_before)
+            https_declined_count = new.https_declined_count, recorded_at = $17,
+            history_octets = d.history_octets + new.octets
+       FROM unnest(${STATE_ARRAYS}, $16::bigint[], $18::bigint[])
+         AS new (${STATE_COLUMNS}, dns_types, version_before, octets)
       WHERE d.name = new.name AND d.version = new.version_before
       RETURNING d.name`,
-    [...stateColumns(domains), domains.map(({ before }) => before?.version), recordedAt],
+    [
+      ...stateColumns(domains),
+      domains.map(({ before }) => before?.version),
+      recordedAt,
+      domains.map(({ octets }) => octets),
+    ],
   );
   return rows.map(({ name }) => name);
 }

@@ -176,6 +176,28 @@ describe('dms import', () => {
     }
   });
 
+  test.each([
+    [
+      ['--format', 'httpx'],
+      gzipSync('<!DOCTYPE html>\n'.repeat(3)),
+      /^dms: .+ is HTML or XML, and nothing of it is/,
+    ],
+    [
+      ['--sort'],
+      '{"rrname":"a.example","rrtype":"A"}\n'.repeat(3),
+      /^dms: .+ has lines of passive DNS \(COF\), which/,
+    ],
+  ])(
+    'a file of another tool ends with one line that says so, without a summary, %j',
+    async (options, bytes, reason) => {
+      const foreign = await file('foreign', bytes);
+      const { code, stdout, stderr } = await dms(['import', ...options, foreign]);
+      expect([code, stdout, await stored()]).toEqual([1, '', []]);
+      expect(stderr).toMatch(reason);
+      expect(stderr).toMatch(/^[^\n]+\n$/);
+    },
+  );
+
   test('an import that fails after its first lines sums them up, and says that they stay', async () => {
     const plain = await file('before-missing.ndjson', `${FIRST}\n`);
     const result = await dms(['import', plain, join(folder, 'missing')]);
@@ -286,7 +308,10 @@ describe('dms import --rejects', () => {
 
 describe('dms import that is asked to stop', () => {
   /** A line of some 200 kB. */
-  const long = (at: number) => observationLine({ at, headers: { server: 'x'.repeat(200_000) } });
+  const long = (at: number) => {
+    const headers = Array.from({ length: 10 }, (_, place) => [`x-${place}`, 'x'.repeat(20_000)]);
+    return observationLine({ at, headers: Object.fromEntries(headers) });
+  };
 
   async function expectStopped({ result }: DmsCommand): Promise<string> {
     const { code, signal, stdout, stderr } = await result;
@@ -312,26 +337,40 @@ describe('dms import that is asked to stop', () => {
     },
   );
 
-  test('while it sorts, removes its temporary files', async () => {
-    const temporary = join(folder, 'temporary');
+  /** An import that sorts in a folder of its own, once it has written to it. */
+  async function startSorting(name: string) {
+    const temporary = join(folder, name);
     await mkdir(temporary);
+    const environment = { ...database.environment, TMPDIR: temporary };
     const input = new PassThrough();
-    const command = startDms(
-      ['import', '-', '--sort'],
-      { ...database.environment, TMPDIR: temporary },
-      input,
-    );
+    const command = startDms(['import', '-', '--sort'], environment, input);
     for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
-    const sortFolders = async () => (await readdir(temporary)).filter((name) => name.startsWith('dms-sort-'));
+    const sortFolders = async () =>
+      (await readdir(temporary)).filter((entry) => entry.startsWith('dms-sort-'));
     const sortedFiles = async () => {
-      const [name] = await sortFolders();
-      return name === undefined ? [] : await readdir(join(temporary, name));
+      const [entry] = await sortFolders();
+      return entry === undefined ? [] : await readdir(join(temporary, entry));
     };
     await expect.poll(sortedFiles, { timeout: 60_000 }).not.toEqual([]);
+    return { command, environment, sortFolders };
+  }
+
+  test('while it sorts, removes its temporary files', async () => {
+    const { command, sortFolders } = await startSorting('stopped');
     command.child.kill('SIGINT');
     expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
     expect(await sortFolders()).toEqual([]);
     expect(await stored()).toEqual([]);
+  });
+
+  test('and is killed while it sorts, leaves its temporary files to the next that sorts', async () => {
+    const { command, environment, sortFolders } = await startSorting('killed');
+    command.child.kill('SIGKILL');
+    await command.result;
+    expect(await sortFolders()).toHaveLength(1);
+    const next = Readable.from([`${FIRST}\n`]);
+    expect((await runDms(['import', '-', '--sort'], environment, next)).code).toBe(0);
+    expect(await sortFolders()).toEqual([]);
   });
 });
 

@@ -45,6 +45,8 @@ test('without any setting, the defaults hold', () => {
       connectionsPerAddress: 4,
       lease: 120_000,
     },
+    limits: { recordsPerType: 1000, records: 5000, headers: 500, headerValue: 32_768, line: 4_194_304 },
+    answerMemory: 67_108_864,
     http: { maxAge: 0, corsOrigins: [] },
     graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
@@ -87,6 +89,12 @@ test('each setting is read', () => {
     OBSERVE_QUESTIONS_PER_RESOLVER: '100',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1',
     OBSERVE_LEASE: '30s',
+    LIMIT_RECORDS_PER_TYPE: '1',
+    LIMIT_RECORDS: '1000000',
+    LIMIT_HEADERS: '2',
+    LIMIT_HEADER_VALUE: '1024',
+    LIMIT_LINE: '64 kb',
+    ANSWER_MEMORY: '1GB',
     HTTP_MAX_AGE: '300',
     CORS_ORIGINS: 'https://app.example',
     GRAPHQL_MAX_COST: '5000',
@@ -145,6 +153,8 @@ test('each setting is read', () => {
       connectionsPerAddress: 1,
       lease: 30_000,
     },
+    limits: { recordsPerType: 1, records: 1_000_000, headers: 2, headerValue: 1024, line: 65_536 },
+    answerMemory: 1_073_741_824,
     http: { maxAge: 300, corsOrigins: ['https://app.example'] },
     graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
@@ -156,7 +166,14 @@ test('each setting is read', () => {
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
   const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
-  const graphql = ['GRAPHQL_MAX_COST', 'GRAPHQL_INTROSPECTION', 'PERSISTED_ONLY'];
+  const graphql = [
+    'ANSWER_MEMORY',
+    'LIMIT_LINE',
+    'LIMIT_HEADERS',
+    'GRAPHQL_MAX_COST',
+    'GRAPHQL_INTROSPECTION',
+    'PERSISTED_ONLY',
+  ];
   const observe = ['DNS_TYPES', 'DNS_TIMEOUT', 'HTTP_PORT', 'IGNORED_HEADERS', 'PRIVATE', 'CONCURRENCY'];
   const observing = observe.map((name) => `OBSERVE_${name}`);
   const empty = Object.fromEntries([...names, ...more, ...graphql, ...observing].map((name) => [name, '']));
@@ -263,6 +280,12 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['OBSERVE_QUESTIONS_PER_RESOLVER', 'many', 'write a whole number from 1 to'],
     ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
     ['OBSERVE_CONNECTIONS_PER_ADDRESS', '0', 'write a whole number from 1 to'],
+    ['LIMIT_RECORDS_PER_TYPE', '0', 'write a whole number from 1 to 1000000'],
+    ['LIMIT_RECORDS', '1k', 'write a whole number from 1 to 1000000'],
+    ['LIMIT_HEADERS', '10001', 'write a whole number from 1 to 10000'],
+    ['LIMIT_HEADER_VALUE', '1023', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB'],
+    ['LIMIT_LINE', '4 MiB', 'write a size from 1024 to 268435456 bytes'],
+    ['ANSWER_MEMORY', 'off', 'write a size from 1048576 to'],
     ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to ten minutes, such as 10s'],
     ['METRICS_PORT', '65536', 'write a port from 0 to 65535, or leave it unset'],
     ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],

@@ -202,10 +202,21 @@ describe("a domain's lines that repeat each other", () => {
     expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
   });
 
-  test('are judged as a whole when they name the domain again', () => {
-    const twice = `${JSON.stringify(whole).slice(0, -1)},"domain":"other.example"}`;
-    expect(parseDmsLine(twice, now).domain).toBe('other.example');
-    expect(parseDmsLine(twice, now).domain).toBe('other.example');
+  test('are rejected each time they have a key twice, and the reason names it', () => {
+    const line = JSON.stringify({ ...whole, dnsRecords: [a] });
+    const twice = (key: string) =>
+      new InvalidObservationError(`the key ${key} occurs twice in one object: write it once.`);
+    for (const [changed, key] of [
+      [`${line.slice(0, -1)},"domain":"other.example"}`, '"domain"'],
+      [`${line.slice(0, -1)},"observedAt":"2024-01-01T00:00:00Z"}`, '"observedAt"'],
+      [`${line.slice(0, -1)}, "dnsRec\\u006frds" : []}`, '"dnsRecords"'],
+      [line.replace('"class":"IN"', '"class":"IN","class":"CH"'), '"class"'],
+      [line.replace('"httpHeaders":{', '"httpHeaders":{"a":"1","a":"2",'), '"a"'],
+    ] as const) {
+      expect(changed).not.toBe(line);
+      expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
+      expect(() => parseDmsLine(changed, now)).toThrow(twice(key));
+    }
   });
 });
 

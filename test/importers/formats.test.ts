@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { readSettings } from '../../src/config/env.js';
 import { createParser, type ImportFormat } from '../../src/importers/formats.js';
+import { InvalidObservationError, OperationError } from '../../src/model/errors.js';
 import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';
 
@@ -10,8 +12,10 @@ const HTTPX = httpxLine();
 function detecting() {
   const formats: ImportFormat[] = [];
   const options = {
+    name: 'lines.json',
     now: () => NOW,
     ignoredHeaders: new Set<string>(),
+    limits: readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' }).limits,
     onDetected: (format: ImportFormat) => formats.push(format),
   };
   return { parse: createParser('auto', options), formats };
@@ -37,12 +41,40 @@ describe('the format of an input', () => {
   test('is told by its first line that has the keys of one; those before are refused', () => {
     const { parse, formats } = detecting();
     expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
-    expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z","resolver":[]}')).toThrow(
+    expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
       /^its keys tell no format: .*--format dms or --format httpx/,
     );
     expect(formats).toEqual([]);
     expect(parse(HTTPX)[0]?.source).toBe('httpx');
     expect(formats).toEqual(['httpx']);
+  });
+
+  test.each([
+    [
+      'dnsx',
+      { host: 'a.example', resolver: ['192.0.2.53:53'], a: ['192.0.2.1'], timestamp: '2024-01-01T00:00:00Z' },
+    ],
+    ['zdns', { name: 'a.example', results: { A: { data: {}, status: 'NOERROR' } } }],
+    ['zdns', { name: 'a.example', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
+    ['massdns', { name: 'a.example.', type: 'A', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
+    [
+      'passive DNS (COF)',
+      { rrname: 'a.example', rrtype: 'A', rdata: '192.0.2.1', time_first: 1, time_last: 2 },
+    ],
+    ['DNSDB', { cond: 'begin' }],
+    ['DNSDB', { obj: { rrname: 'a.example.', rrtype: 'A', rdata: ['192.0.2.1'] } }],
+    ['subfinder', { host: 'www.a.example', input: 'a.example', source: 'crtsh' }],
+    [
+      'amass',
+      { name: 'www.a.example', domain: 'a.example', addresses: [{ ip: '192.0.2.1' }], sources: ['DNS'] },
+    ],
+  ])('is that of %s: the input is refused as a whole, and the reason names the tool', (tool, line) => {
+    const { parse, formats } = detecting();
+    expect(() => parse('broken')).toThrow(InvalidObservationError);
+    const reason = `lines.json has lines of ${tool}, which this version does not read: it reads dms and httpx. `;
+    expect(() => parse(JSON.stringify(line))).toThrow(OperationError);
+    expect(() => parse(JSON.stringify(line))).toThrow(reason);
+    expect(formats).toEqual([]);
   });
 
   test('holds for the whole of it: a line of another format is refused', () => {
@@ -52,5 +84,50 @@ describe('the format of an input', () => {
     const other = detecting();
     other.parse(DMS);
     expect(() => other.parse(HTTPX)).toThrow('unknown key "timestamp".');
+  });
+});
+
+describe('a line that exceeds a limit is rejected with the limit and the setting that raises it', () => {
+  const a = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+  const mx = (pri: number) => ({ host: 'example.com', class: 'IN', type: 'MX', pri, target: 'example.com' });
+  const headers = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'a']));
+  const via = (octets: number) => ({ via: ['é'.repeat(8), 'x'.repeat(octets - 18)] });
+
+  test.each([
+    [
+      { records: a.slice(1) },
+      { records: a },
+      'dnsRecords: 3 records of type A are more than LIMIT_RECORDS_PER_TYPE allows (2).',
+    ],
+    [
+      { records: [...a.slice(1), mx(1)] },
+      { records: [...a.slice(1), mx(1), mx(2)] },
+      'dnsRecords: 4 records are more than LIMIT_RECORDS allows (3).',
+    ],
+    [
+      { headers: headers(20) },
+      { headers: headers(21) },
+      'httpHeaders: 21 headers are more than LIMIT_HEADERS allows (20).',
+    ],
+    [
+      { headers: via(32_768) },
+      { headers: via(32_769) },
+      'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768).',
+    ],
+  ])('%#', (within, beyond, reason) => {
+    const { parse } = detecting();
+    expect(parse(observationLine({ at: 1, ...within }))).toHaveLength(1);
+    // The second line is compared with the first by its text: it is to be rejected as well.
+    for (const at of [2, 3]) {
+      expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
+    }
+  });
+
+  test('records that are the same in canonical form count once', () => {
+    const { parse } = detecting();
+    expect(parse(observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }))).toHaveLength(
+      1,
+    );
   });
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 function line(text: string) {
-  return { number: 1, bytes: Buffer.from(text), tooLong: false };
+  return { number: 1, bytes: Buffer.from(text), exceeded: null };
 }
 
 async function file(name: string, content: string): Promise<string> {

@@ -1,6 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Line, readLines } from '../../src/importers/lines.js';
@@ -92,5 +95,55 @@ describe('sorting lines', () => {
     stop.abort();
     await expect(chunks.next()).rejects.toBe(stop.signal.reason);
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('what a killed process has left', () => {
+  /** The name of the folder that this process sorts in at this moment. */
+  async function nameOfFolder(): Promise<string> {
+    const chunks = sortLines(readLines(Readable.from([Buffer.from('1 a\n2 b\n')])), { timeOf, runBytes: 1 });
+    await chunks.next();
+    const [name = ''] = await readdir(folder);
+    await chunks.return(undefined);
+    return name;
+  }
+
+  /** The id of a process that has ended. */
+  async function endedProcess(): Promise<number> {
+    const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(child, 'close');
+    return child.pid ?? Number.NaN;
+  }
+
+  async function makeFolder(name: string): Promise<string> {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, '1'), 'a run');
+    return name;
+  }
+
+  test('goes at the next run; what is in use, of another place or of no known process stays', async () => {
+    const own = await nameOfFolder();
+    const [, , place = '', , start = ''] = own.split('-');
+    const ended = await endedProcess();
+    await makeFolder(`dms-sort-${place}-${ended}-${start}-abcdef`);
+    await makeFolder(`dms-sort-${place}-${ended}--abcdef`);
+    // Its id has become another process's.
+    if (start !== '') await makeFolder(`dms-sort-${place}-${process.pid}-1-abcdef`);
+    const outside = await mkdtemp(join(tmpdir(), '..', 'dms-test-outside-'));
+    await writeFile(join(outside, 'file'), 'of somebody');
+    await symlink(outside, join(folder, `dms-sort-${place}-${ended}-${start}-a_link`));
+    const kept = [
+      `dms-sort-${place}-${ended}-${start}-a_link`,
+      await makeFolder(`dms-sort-${place}-${process.pid}-${start}-in_use`),
+      await makeFolder(`dms-sort-${place}-${process.pid}--in_use`),
+      await makeFolder(`dms-sort-${'0'.repeat(12)}-${ended}-${start}-abcdef`),
+      await makeFolder('dms-sort-Xy12Zz'),
+      await makeFolder('another'),
+    ];
+    await sorted(['1 a', '2 b'], { runBytes: 1 });
+    expect((await readdir(folder)).sort()).toEqual(kept.sort());
+    expect(await readFile(join(outside, 'file'), 'utf8')).toBe('of somebody');
+    await rm(outside, { recursive: true });
+    for (const name of kept) await rm(join(folder, name), { recursive: true });
   });
 });

@@ -69,6 +69,13 @@ describe('the value of a header field', () => {
   });
 });
 
+test.each(['a\rb', 'a\nb', 'a\r\n b', 'a,\r\n\r\nb'])(
+  'the value %j has CR or LF inside and is rejected (RFC 9110, 5.5)',
+  (value) => {
+    expect(() => combined(['server', value])).toThrow(/^"a.* contains CR or LF \(RFC 9110, 5\.5\)\.$/);
+  },
+);
+
 test('fields of one name, in whatever case, are joined in the order in which they came', () => {
   expect(
     combined(['Via', ' 1.1 a'], ['server', 'nginx'], ['VIA', '1.1 b '], ['via', ''], ['via', 'c']),

@@ -306,6 +306,66 @@ describe('a domain that was observed', () => {
   });
 });
 
+describe('what exceeds a limit has failed, with the limit and the setting that raises it', () => {
+  test('a type with too many records keeps those it had, and the other types go on', async () => {
+    const limited = observerWith({ OBSERVE_PRIVATE: 'allow', LIMIT_RECORDS_PER_TYPE: '2' });
+    await observe();
+    dns.setZone(ZONE.replace('@ MX 10 mail', '@ MX 1 a\n@ MX 2 b\n@ MX 3 c\n@ TXT "v"'));
+    const look = await limited.look('example.test');
+    const [recorded] = await recordLooks(recorder.record, [look]);
+    limited.close();
+    expect(short(recorded?.changes ?? null)).toEqual({
+      ...NOTHING,
+      added: ['TXT {"txt":"v","entries":["v"]}'],
+    });
+    expect(outcomeOf(look.dns, look.http).dns.failures).toEqual({
+      MX: {
+        code: 'too-many',
+        message: '3 records of type MX are more than LIMIT_RECORDS_PER_TYPE allows (2)',
+      },
+    });
+  });
+
+  test.each([
+    [
+      'LIMIT_HEADERS',
+      '2',
+      [
+        ['A', '1'],
+        ['B', '1'],
+        ['C', '1'],
+      ],
+      '3 headers are more than LIMIT_HEADERS allows (2)',
+    ],
+    [
+      'LIMIT_HEADER_VALUE',
+      '1024',
+      [
+        ['A', 'x'.repeat(1000)],
+        ['a', 'x'.repeat(23)],
+      ],
+      'the value of a has 1025 octets, more than LIMIT_HEADER_VALUE allows (1024)',
+    ],
+  ] as const)(
+    'a site beyond %s keeps its headers, and DNS goes on',
+    async (setting, limit, fields, message) => {
+      const limited = observerWith({ OBSERVE_PRIVATE: 'allow', [setting]: limit });
+      await observe();
+      site.serve({ fields });
+      dns.setZone(ZONE.replace('@ MX 10 mail', ''));
+      const look = await limited.look('example.test');
+      const [recorded] = await recordLooks(recorder.record, [look]);
+      limited.close();
+      expect(short(recorded?.changes ?? null)).toEqual({ ...NOTHING, removed: [MX] });
+      expect(look.http).toEqual({
+        kind: 'failed',
+        failure: { code: 'too-large', message },
+        httpsDeclined: true,
+      });
+    },
+  );
+});
+
 describe('the guard', () => {
   test('keeps from addresses that are not public, and says which; DNS is observed all the same', async () => {
     const before = site.connections;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -14,7 +15,12 @@ beforeAll(async () => {
 beforeEach(async () => {
   await emptyTestDatabase(database);
   await createRecorder(database.pool, { now: () => NOW }).record([
-    observation({ at: 1, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a' }, source: 'probe' }),
+    observation({
+      at: 1,
+      records: ['192.0.2.1', '192.0.2.2'],
+      headers: { server: 'ä', via: '' },
+      source: 'probe',
+    }),
     observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source: 'probe' }),
     ...looks('https@5 http@6 http@7').map((look) => ({ ...observationOf(look), domain: 'example.net' })),
   ]);
@@ -32,6 +38,13 @@ const REMOVED = "WHERE rdata->>'ip' = '192.0.2.1'";
 
 describe('checking the rows of a domain', () => {
   test('finds nothing in what was recorded', async () => {
+    expect(await violations()).toEqual([]);
+  });
+
+  test('finds nothing in what was recorded before the size of histories was, once it is migrated', async () => {
+    const sql = readFileSync('prisma/migrations/0005_history_octets/migration.sql', 'utf8');
+    await database.pool.query('ALTER TABLE domain DROP COLUMN history_octets');
+    await database.pool.query(sql);
     expect(await violations()).toEqual([]);
   });
 
@@ -61,6 +74,11 @@ describe('checking the rows of a domain', () => {
       'HTTP without a digest',
       'UPDATE domain SET http_digest = NULL',
       'of http_first, http_latest and http_digest',
+    ],
+    [
+      'a size that is not that of the rows',
+      'UPDATE domain SET history_octets = history_octets + 1',
+      'history_octets is',
     ],
     ['types that are a list', `UPDATE domain SET dns_types = '[]'`, 'dns_types cannot be read'],
     ['types that are null', `UPDATE domain SET dns_types = 'null'`, 'dns_types cannot be read'],

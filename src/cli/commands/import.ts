@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { Settings } from '../../config/settings.js';
 import { checkRejects } from '../../importers/check-rejects.js';
 import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
 import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
@@ -48,13 +49,15 @@ async function runImport(
   options: ImportOptions,
 ): Promise<void> {
   const signal = stopSignal(context);
-  const { ignoredHeaders } = context.settings().observe;
+  const { limits, observe } = context.settings();
   const rejects = await rejectsOf(options, files);
   const database = await context.openDatabase();
   const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool, { now: context.now });
-    await importFiles(context, { ...options, files, ignoredHeaders, recorder, summary, rejects, signal });
+    const { ignoredHeaders } = observe;
+    const run = { ...options, files, ignoredHeaders, limits, recorder, summary, rejects, signal };
+    await importFiles(context, run);
   } finally {
     // What an operator reads of it is no reason to call an import failed that is not.
     if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
@@ -69,6 +72,7 @@ function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportS
 interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
   readonly files: readonly string[];
   readonly ignoredHeaders: ReadonlySet<string>;
+  readonly limits: Settings['limits'];
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   readonly rejects: KeptRefusals | null;
@@ -91,8 +95,14 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
   try {
     const end = await importInputs(progress.inputs(run.files, context.stdin), {
       ...run,
-      createParser: () =>
-        createParser(run.format, { ...run, now: context.now, onDetected: (format) => detected.add(format) }),
+      longestLine: run.limits.line,
+      createParser: ({ name }) =>
+        createParser(run.format, {
+          ...run,
+          name,
+          now: context.now,
+          onDetected: (format) => detected.add(format),
+        }),
       onRefused: (input, line, reason) => refusals.add(input, line, reason),
     }).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));

@@ -30,7 +30,7 @@ export async function* readNames(
   const hideProgress = showProgress(context.stderr, 'names', state);
   const batch = new Set<string>();
   try {
-    for await (const lines of readLines(input.bytes)) {
+    for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
       for (const line of lines) {
         progress.items += 1;
         const name = nameIn(line, onRefused);

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { readSettings } from '../../../src/config/env.js';
 import type { Changes } from '../../../src/history/apply-observation.js';
 import {
   beginRecording,
@@ -127,6 +128,7 @@ class Desk {
       http: NO_SITE,
       types: TYPES,
       ignoredHeaders: new Set<string>(),
+      limits: readSettings({}).limits,
       now,
       source: 'test',
     };

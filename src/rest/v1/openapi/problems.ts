@@ -14,7 +14,7 @@ const MEANING_OF_STATUS: Readonly<Record<ProblemStatus, string>> = {
   429: 'The budget of requests is used up.',
   431: 'The header fields of the request, with its path, are larger than 16 KiB.',
   500: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
-  503: 'The database does not answer.',
+  503: 'The database does not answer, or too many large histories are being answered.',
 };
 
 const FIELDS_OF_STATUS: Readonly<Record<ProblemStatus, readonly HeaderFieldName[]>> = {

@@ -1,0 +1,112 @@
+import { OperationError } from '../model/errors.js';
+import type { Input } from './open-input.js';
+
+/** What an input is that has no lines to import, and what to do about it. */
+interface Foreign {
+  readonly is: string;
+  readonly advice: string;
+}
+
+/** How packed files begin, in hexadecimal, and what unpacks them to standard output. */
+const PACKINGS: readonly (readonly [magic: RegExp, packing: string, command: string])[] = [
+  [/^28b52ffd/, 'zstd', 'zstd -dc FILE'],
+  [/^fd377a585a00/, 'xz', 'xz -dc FILE'],
+  [/^425a683[1-9]31415926/, 'bzip2', 'bzip2 -dc FILE'],
+  [/^504b0304/, 'zip', 'unzip -p FILE'],
+  [/^04224d18/, 'lz4', 'lz4 -dc FILE'],
+  [/^1f9d/, 'compress', 'gzip -dc FILE'],
+  [/^377abcaf271c/, '7-Zip', '7z x -so FILE'],
+];
+
+/** A tar archive has it behind the first entry's name, modes and times (POSIX, pax: ustar). */
+const TAR_MAGIC = { text: 'ustar', at: 257 };
+
+/** Far more than the beginnings that are looked at; a line that is longer is looked at no further. */
+const HEAD_BYTES = 4096;
+
+/**
+ * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: of these
+ * every line would be rejected by itself.
+ *
+ * @throws OperationError, before it gives any, that says what the input is and what to do.
+ */
+export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
+  let isFirst = true;
+  for await (const chunk of bytes) {
+    if (isFirst) refuseForeign(name, chunk.subarray(0, HEAD_BYTES));
+    isFirst = false;
+    yield chunk;
+  }
+}
+
+function refuseForeign(name: string, head: Buffer): void {
+  const foreign = packed(head) ?? encoded(head) ?? textOfAnotherKind(head.toString('utf8'));
+  if (foreign === undefined) return;
+  throw new OperationError(`${name} is ${foreign.is}, and nothing of it is imported: ${foreign.advice}.`);
+}
+
+function packed(head: Buffer): Foreign | undefined {
+  const start = head.toString('hex', 0, 8);
+  const packing = PACKINGS.find(([magic]) => magic.test(start));
+  if (packing !== undefined) {
+    const [, is, command] = packing;
+    return { is: `packed with ${is}`, advice: `unpack it first, ${command} | npx dms import -` };
+  }
+  if (!head.subarray(TAR_MAGIC.at).toString('latin1').startsWith(TAR_MAGIC.text)) return undefined;
+  return { is: 'a tar archive', advice: 'unpack it first, tar -xOf FILE | npx dms import -' };
+}
+
+/** By its byte order mark, or the NUL beside the first character, which is in ASCII. */
+function encoded(head: Buffer): Foreign | undefined {
+  if (!/^(?:feff|fffe|00[2-7].|[2-7].00)/.test(head.toString('hex', 0, 2))) return undefined;
+  return {
+    is: 'text in UTF-16',
+    advice: 'convert it first, iconv -f UTF-16 -t UTF-8 FILE | npx dms import -',
+  };
+}
+
+const OBJECT_PER_LINE = 'write it as one JSON object a line';
+
+function textOfAnotherKind(text: string): Foreign | undefined {
+  const start = text.replace(/^\ufeff?\s*/, '');
+  if (/^<[!?a-z]/i.test(start)) {
+    return { is: 'HTML or XML', advice: 'check where it comes from; it may be an error page' };
+  }
+  if (/^\[\s*[{\n]/.test(start)) {
+    return { is: 'one JSON array', advice: `${OBJECT_PER_LINE}, jq -c '.[]' FILE | npx dms import -` };
+  }
+  if (/^\{[ \t]*\r?\n\s*"/.test(start)) {
+    return { is: 'JSON over several lines', advice: `${OBJECT_PER_LINE}, jq -c . FILE | npx dms import -` };
+  }
+  return isTable(start)
+    ? { is: 'a table (CSV)', advice: `${OBJECT_PER_LINE} as the README says` }
+    : undefined;
+}
+
+/** Two lines with as many commas, semicolons or tabs, the first of which names the columns. */
+function isTable(text: string): boolean {
+  const [names = '', values] = text.split(/\r?\n/, 2);
+  if (values === undefined || !/^[\w .#"-]+(?:[,;\t][\w .#"-]+)+$/.test(names)) return false;
+  return [',', ';', '\t'].some((separator) => {
+    const columns = names.split(separator).length;
+    return columns > 1 && columns === values.split(separator).length;
+  });
+}
+
+type Has = (key: string) => boolean;
+
+/** Tools whose lines are known by their keys. */
+const TOOLS: readonly (readonly [tool: string, has: (has: Has) => boolean])[] = [
+  ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
+  ['dnsx', (has) => has('host') && (has('resolver') || has('all'))],
+  ['zdns', (has) => has('name') && (has('results') || (has('status') && has('data') && !has('type')))],
+  ['massdns', (has) => has('name') && has('type') && has('class') && has('status')],
+  ['DNSDB', (has) => has('cond') || has('obj')],
+  ['passive DNS (COF)', (has) => has('rrname') && has('rrtype')],
+  ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
+];
+
+/** The tool that writes lines with such keys, where it is known and its lines are not read. */
+export function toolOf(line: Readonly<Record<string, unknown>>): string | undefined {
+  return TOOLS.find(([, matches]) => matches((key) => Object.hasOwn(line, key)))?.[0];
+}

@@ -1,0 +1,129 @@
+import { BusyError, PublicError } from '../model/errors.js';
+import { abandoned, type Recipient } from './recipient.js';
+
+export interface AnswerMemoryOptions {
+  /** How many octets of large histories are in answers at once. A larger history passes alone. */
+  readonly octets: number;
+  /** How many histories may wait. */
+  readonly mostWaiting: number;
+  /** How long one may wait, in milliseconds. */
+  readonly milliseconds: number;
+}
+
+/** What a recipient has of the memory. */
+interface Account {
+  held: number;
+  /** How many of its histories wait. */
+  waiting: number;
+}
+
+interface Waiting {
+  readonly account: Account;
+  readonly octets: number;
+  settle(error?: Error): void;
+}
+
+/**
+ * Bounds the large histories that are in answers at once: each takes as much of one memory as it has octets,
+ * in the order in which they come, and its recipient gives it back when the answer is written or the client
+ * has gone. What a history becomes on its way (rows, objects, text) is several times as much.
+ */
+export class AnswerMemory {
+  readonly #options: AnswerMemoryOptions;
+  readonly #accounts = new Map<Recipient, Account>();
+  #queue: Waiting[] = [];
+  #free: number;
+
+  constructor(options: AnswerMemoryOptions) {
+    this.#options = options;
+    this.#free = options.octets;
+  }
+
+  /**
+   * Waits until there is room for a history in the recipient's answer.
+   *
+   * @throws BusyError where it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX where one answer
+   *   asks for more than all the memory; PublicError UNAVAILABLE, which nobody sees, where the client has gone.
+   */
+  take(historyOctets: number, recipient: Recipient): Promise<void> {
+    if (recipient.destroyed) return Promise.reject(abandoned());
+    const { octets: all, mostWaiting } = this.#options;
+    const account = this.#accountOf(recipient);
+    const octets = Math.min(historyOctets, all);
+    if (account.held + this.#awaitedBy(account) + octets > all) return Promise.reject(tooMuch());
+    if (this.#queue.length >= mostWaiting) return Promise.reject(new BusyError(RETRY_AFTER));
+    return new Promise((resolve, reject) => {
+      this.#wait(account, octets, (error) => (error === undefined ? resolve() : reject(error)));
+      this.#admit();
+    });
+  }
+
+  #wait(account: Account, octets: number, settle: (error?: Error) => void): void {
+    const waiting: Waiting = {
+      account,
+      octets,
+      settle: (error) => {
+        clearTimeout(limit);
+        account.waiting -= 1;
+        this.#queue = this.#queue.filter((other) => other !== waiting);
+        settle(error);
+      },
+    };
+    const limit = setTimeout(() => {
+      waiting.settle(new BusyError(RETRY_AFTER));
+      this.#admit();
+    }, this.#options.milliseconds);
+    account.waiting += 1;
+    this.#queue.push(waiting);
+  }
+
+  #accountOf(recipient: Recipient): Account {
+    const known = this.#accounts.get(recipient);
+    if (known !== undefined) return known;
+    const account = { held: 0, waiting: 0 };
+    this.#accounts.set(recipient, account);
+    recipient.once('close', () => {
+      this.#accounts.delete(recipient);
+      this.#free += account.held;
+      for (const waiting of this.#queue.filter((each) => each.account === account)) {
+        waiting.settle(abandoned());
+      }
+      this.#admit();
+    });
+    return account;
+  }
+
+  #awaitedBy(account: Account): number {
+    return this.#queue.reduce((sum, each) => (each.account === account ? sum + each.octets : sum), 0);
+  }
+
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      next.account.held += next.octets;
+      this.#free -= next.octets;
+      next.settle();
+    }
+  }
+
+  /**
+   * Who is let in: the first, as soon as there is room. Where everyone who holds some of the memory waits for
+   * more of it, none would ever be finished: the first of these goes on beyond the limit.
+   */
+  #next(): Waiting | undefined {
+    const [first] = this.#queue;
+    if (first === undefined || first.octets <= this.#free) return first;
+    const holders = [...this.#accounts.values()].filter(({ held }) => held > 0);
+    const stuck = holders.every(({ waiting }) => waiting > 0);
+    return stuck ? this.#queue.find(({ account }) => account.held > 0) : undefined;
+  }
+}
+
+/** In seconds. */
+const RETRY_AFTER = 5;
+
+function tooMuch(): PublicError {
+  return new PublicError(
+    'QUERY_TOO_COMPLEX',
+    'The histories of the domains in this request are too large together: ask for fewer in one request.',
+  );
+}

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requireLines } from '../../src/importers/foreign-input.js';
+import { openInput } from '../../src/importers/open-input.js';
+import { OperationError } from '../../src/model/errors.js';
+import { observationLine } from '../support/observations.js';
+
+const LINE = `${observationLine({ at: 1, records: ['192.0.2.1'] })}\n`;
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-foreign-'));
+  await writeFile(join(folder, 'plain'), LINE);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What is given of an input of these bytes: a file, or standard input, which comes in pieces. */
+async function read(path: string, pieces: readonly (string | Buffer)[] = []): Promise<string> {
+  const input = await openInput(path, Readable.from(pieces.map((piece) => Buffer.from(piece))), () => {});
+  const chunks: Buffer[] = [];
+  for await (const chunk of requireLines(input)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function reasonFor(bytes: string | Buffer): Promise<string> {
+  const error = await read('-', [bytes]).catch((thrown: unknown) => thrown);
+  if (error instanceof OperationError) return error.message;
+  throw new Error('The input was not refused.');
+}
+
+const UTF16 = Buffer.from(LINE, 'utf16le');
+const BIG_ENDIAN = Buffer.from(UTF16).swap16();
+
+describe('an input of another kind is refused in one line that says what it is and what to do', () => {
+  test.each([
+    ['xz', ['-c', 'plain'], 'packed with xz', 'xz -dc FILE'],
+    ['bzip2', ['-1c', 'plain'], 'packed with bzip2', 'bzip2 -dc FILE'],
+    ['tar', ['-cf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
+    ['tar', ['-czf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
+  ])('what %s %j makes of it', async (program, args, is, command) => {
+    const made = promisify(execFile)(program, args, { cwd: folder, encoding: 'buffer' });
+    const path = join(folder, 'made');
+    await writeFile(path, (await made).stdout);
+    await expect(read(path)).rejects.toThrow(
+      new OperationError(
+        `${path} is ${is}, and nothing of it is imported: unpack it first, ${command} | npx dms import -.`,
+      ),
+    );
+  });
+
+  test.each([
+    ['zstd', Buffer.from('28b52ffd0458', 'hex'), 'packed with zstd', 'zstd -dc FILE'],
+    ['zip', Buffer.from('504b030414000000', 'hex'), 'packed with zip', 'unzip -p FILE'],
+    ['lz4', Buffer.from('04224d1864a7', 'hex'), 'packed with lz4', 'lz4 -dc FILE'],
+    ['compress', Buffer.from('1f9d907b44', 'hex'), 'packed with compress', 'gzip -dc FILE'],
+    ['7-Zip', Buffer.from('377abcaf271c0004', 'hex'), 'packed with 7-Zip', '7z x -so FILE'],
+    ['UTF-16 with a mark', Buffer.concat([Buffer.from([0xff, 0xfe]), UTF16]), 'text in UTF-16', 'iconv'],
+    ['UTF-16 without a mark', UTF16, 'text in UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE'],
+    ['UTF-16, big-endian', BIG_ENDIAN, 'text in UTF-16', 'iconv'],
+    ['a page', '\ufeff\n<!DOCTYPE html>\n<html></html>\n', 'HTML or XML', 'it may be an error page'],
+    ['a packed page', gzipSync('<html>\n'), 'HTML or XML', 'check where it comes from'],
+    ['an array', `[${LINE.trim()}]\n`, 'one JSON array', "jq -c '.[]' FILE"],
+    ['an array over lines', `[\n  ${LINE}]\n`, 'one JSON array', "jq -c '.[]' FILE"],
+    ['an object over lines', JSON.stringify({ a: 1 }, null, 2), 'JSON over several lines', 'jq -c . FILE'],
+    ['a table', 'domain,ip\nexample.com,192.0.2.1\n', 'a table (CSV)', 'one JSON object a line'],
+    ['a table of tabs', '"domain"\t"ip"\r\n"a"\t"b"\r\n', 'a table (CSV)', 'as the README says'],
+  ])('%s', async (_what, bytes, is, advice) => {
+    const reason = await reasonFor(bytes);
+    expect(reason).toMatch(/^standard input is [^\n]+\.$/);
+    expect(reason).toContain(` is ${is}, and nothing of it is imported: `);
+    expect(reason).toContain(advice);
+  });
+
+  test.each([
+    LINE,
+    'broken\n',
+    'not, json\n',
+    '{"domain":\n',
+    '[1]\n',
+    '[]\n',
+    '{}\n',
+    '{\n',
+    'example.com\nexample.net\n',
+    'BZ\n',
+    'PK\n',
+    '',
+    '\n',
+  ])('but one that begins with %j, right or merely broken, is given as it is', async (beginning) => {
+    expect(await read('-', [beginning, LINE])).toBe(beginning + LINE);
+    expect(await read('-', [...beginning, LINE])).toBe(beginning + LINE);
+  });
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { refuseRepeatedKeys } from '../../src/importers/repeated-key.js';
+
+/** JSON as it is written, where an object may have a key twice. */
+type Written = { readonly text: string; readonly repeats: boolean };
+
+const space = fc.constantFrom('', '', '', ' ', ' \t\r\n');
+/** Few keys, so that they meet, in two spellings each, and texts that look like keys. */
+const key = fc.constantFrom('a', 'b', '__proto__', '":', '\\":', ': ', '1', '');
+const spelt = fc.tuple(key, fc.boolean()).map(([name, escaped]) => ({
+  name,
+  text: escaped
+    ? `"${[...name].map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
+    : JSON.stringify(name),
+}));
+const scalar = fc
+  .oneof(key, fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.ipV6())
+  .map((value): Written => ({ text: JSON.stringify(value), repeats: false }));
+
+const { value } = fc.letrec<{ value: Written; object: Written; array: Written }>((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, scalar, tie('object'), tie('array')),
+  array: fc.array(tie('value'), { maxLength: 3 }).map((elements) => ({
+    text: `[${elements.map(({ text }) => text).join(',')}]`,
+    repeats: elements.some(({ repeats }) => repeats),
+  })),
+  object: fc.array(fc.tuple(spelt, space, space, tie('value')), { maxLength: 4 }).map((members) => ({
+    text: `{${members.map(([name, before, after, member]) => `${name.text}${before}:${after}${member.text}`).join(',')}}`,
+    repeats:
+      new Set(members.map(([{ name }]) => name)).size < members.length ||
+      members.some(([, , , member]) => member.repeats),
+  })),
+}));
+
+function isRefused(text: string): boolean {
+  try {
+    refuseRepeatedKeys(text, JSON.parse(text));
+    return false;
+  } catch (error) {
+    expect(String(error)).toMatch(
+      /^InvalidObservationError: the key ".*" occurs twice in one object: write it once\.$/,
+    );
+    return true;
+  }
+}
+
+describe('keys that occur twice in an object', () => {
+  test('are found wherever they are and however they are spelt, and nothing else is taken for them', () => {
+    const counts = { refused: 0, taken: 0 };
+    fc.assert(
+      fc.property(value, ({ text, repeats }) => {
+        fc.pre(/^[[{]/.test(text));
+        expect(isRefused(text)).toBe(repeats);
+        counts[repeats ? 'refused' : 'taken'] += 1;
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(Math.min(counts.refused, counts.taken)).toBeGreaterThan(50);
+  });
+
+  test('are looked for in a line of any depth', () => {
+    const deep = (inner: string) => `${'['.repeat(500_000)}${inner}${']'.repeat(500_000)}`;
+    expect(isRefused(deep('{"a":1}'))).toBe(false);
+    expect(isRefused(deep('{"a":":","a":1}'))).toBe(true);
+  });
+});

@@ -1,0 +1,106 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { NOW, observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+/** An answer of 13 MB: more than the system takes of one that nobody reads. */
+const RECORDS = Array.from({ length: 100_000 }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
+
+let service: TestService;
+
+beforeAll(async () => {
+  // Room for one large history at a time.
+  service = await startTestService({ role: 'api', answerMemory: 1024 ** 2 });
+  await createRecorder(service.database.pool, { now: () => NOW }).record([
+    observation({ domain: 'large.example', at: 1, records: RECORDS }),
+    observation({ domain: 'other.example', at: 1, records: RECORDS.slice(0, 5_000) }),
+    observation({ domain: 'small.example', at: 1, records: RECORDS.slice(0, 5) }),
+  ]);
+}, 60_000);
+afterAll(() => service.stop());
+
+function ask(name: string, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(`${service.url}/api/v1/domain/${name}.example`, { signal });
+}
+
+function askByGraphql(...names: readonly string[]): Promise<Response> {
+  const fields = names.map((name) => `${name}: domain(name: "${name}.example") { ...H }`).join(' ');
+  const query = `{ ${fields} } fragment H on Domain { dnsRecords { ... on DnsRecordEntry { type } } }`;
+  return fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+}
+
+/** A client that asks for the largest history, and reads no more than the beginning of the answer. */
+async function askWithoutReading(): Promise<Socket> {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.write('GET /api/v1/domain/large.example HTTP/1.1\r\nhost: a\r\n\r\n');
+  await new Promise((resolve) => socket.once('readable', resolve));
+  return socket;
+}
+
+async function countRecords(response: Response): Promise<number> {
+  return (await response.text()).split('"type":"A"').length - 1;
+}
+
+/** Whether it is still without an answer when others that came later have theirs. */
+async function isWaiting(answer: Promise<Response>): Promise<boolean> {
+  let answered = false;
+  answer.then(
+    () => {
+      answered = true;
+    },
+    () => {},
+  );
+  for (let round = 0; round < 5; round += 1) expect((await ask('small')).status).toBe(200);
+  return !answered;
+}
+
+test('large answers wait for each other, by either door, and small ones pass', async () => {
+  const first = await askWithoutReading();
+  const second = ask('other');
+  const third = askByGraphql('other');
+  expect(await isWaiting(second)).toBe(true);
+  expect(await isWaiting(third)).toBe(true);
+  expect((await askByGraphql('small')).status).toBe(200);
+  first.destroy();
+  expect([await countRecords(await second), await countRecords(await third)]).toEqual([5_000, 5_000]);
+});
+
+test('an answer that has been read makes room for the next, on one connection too', async () => {
+  for (let round = 0; round < 3; round += 1) expect(await countRecords(await ask('other'))).toBe(5_000);
+});
+
+test('a client that goes away while it waits is waited for no longer', async () => {
+  const first = await askWithoutReading();
+  const going = new AbortController();
+  const gone = ask('other', going.signal);
+  expect(await isWaiting(gone)).toBe(true);
+  const next = ask('other');
+  expect(await isWaiting(next)).toBe(true);
+  going.abort();
+  await expect(gone).rejects.toThrow();
+  first.destroy();
+  expect((await next).status).toBe(200);
+});
+
+test('one request for more large histories than there is room for is told so, and has the others', async () => {
+  const message = expect.stringContaining('ask for fewer in one request');
+  expect(await (await askByGraphql('other', 'large', 'small')).json()).toMatchObject({
+    data: { small: { dnsRecords: Array(5).fill({ type: 'A' }) } },
+    errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }],
+  });
+});
+
+test('the counts of a large history, which need no room, are told at once', async () => {
+  const first = await askWithoutReading();
+  const token = await service.createToken();
+  const details = await fetch(`${service.url}/api/v1/domain/other.example/details`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(await details.json()).toMatchObject({ dnsRecordCount: 5_000 });
+  first.destroy();
+});

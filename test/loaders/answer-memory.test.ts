@@ -1,0 +1,164 @@
+import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { AnswerMemory } from '../../src/loaders/answer-memory.js';
+import { BusyError } from '../../src/model/errors.js';
+
+const OPTIONS = { octets: 100, mostWaiting: 10, milliseconds: 60_000 };
+
+/** A client that gets an answer, and goes. */
+class Client extends EventEmitter {
+  destroyed = false;
+  held = 0;
+  waiting = 0;
+
+  /** Takes, if it is let in. */
+  async ask(memory: AnswerMemory, octets: number): Promise<void> {
+    this.waiting += 1;
+    try {
+      await memory.take(octets, this);
+      this.held += Math.min(octets, OPTIONS.octets);
+    } catch {
+      // It asks for more than all the memory, or has gone.
+    }
+    this.waiting -= 1;
+  }
+
+  leave(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+async function replaced(client: Client): Promise<Client> {
+  client.leave();
+  await nextTurn();
+  return new Client();
+}
+
+/** What becomes of each history that is asked for, by its name. */
+function watch(memory: AnswerMemory) {
+  const states = new Map<string, string>();
+  const take = (name: string, octets: number, client: Client) => {
+    states.set(name, 'waits');
+    void memory.take(octets, client).then(
+      () => states.set(name, 'in'),
+      (error: unknown) => states.set(name, error instanceof Error ? error.message : String(error)),
+    );
+  };
+  const settled = async () => {
+    await nextTurn();
+    return Object.fromEntries(states);
+  };
+  return { take, settled };
+}
+
+describe('large histories', () => {
+  test('are in answers together as far as there is room, and the others follow in their order', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const [a, b, c, d] = [new Client(), new Client(), new Client(), new Client()];
+    take('a', 60, a);
+    take('b', 50, b);
+    take('c', 30, c);
+    take('d', 10, d);
+    // There is room for c, but it would have the larger one before it wait without end.
+    expect(await settled()).toEqual({ a: 'in', b: 'waits', c: 'waits', d: 'waits' });
+    a.leave();
+    expect(await settled()).toEqual({ a: 'in', b: 'in', c: 'in', d: 'in' });
+  });
+
+  test('larger than all the memory pass, alone', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const [a, b] = [new Client(), new Client()];
+    take('a', 1_000_000, a);
+    take('b', 1, b);
+    expect(await settled()).toEqual({ a: 'in', b: 'waits' });
+    a.leave();
+    expect(await settled()).toEqual({ a: 'in', b: 'in' });
+  });
+
+  test('of a client that has gone wait no longer, and give back what they have', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const [a, gone, late, b] = [new Client(), new Client(), new Client(), new Client()];
+    take('a', 90, a);
+    take('gone', 90, gone);
+    take('b', 10, b);
+    gone.leave();
+    late.leave();
+    take('late', 1, late);
+    expect(await settled()).toEqual({
+      a: 'in',
+      gone: 'The client has gone.',
+      b: 'in',
+      late: 'The client has gone.',
+    });
+  });
+
+  test('wait for a bounded time, in a bounded number', async () => {
+    const { take, settled } = watch(new AnswerMemory({ ...OPTIONS, mostWaiting: 1, milliseconds: 50 }));
+    const [a, b, c] = [new Client(), new Client(), new Client()];
+    take('a', 90, a);
+    take('b', 90, b);
+    take('c', 90, c);
+    const busy = new BusyError(5).message;
+    expect(await settled()).toEqual({ a: 'in', b: 'waits', c: busy });
+    await expect.poll(settled).toEqual({ a: 'in', b: busy, c: busy });
+    a.leave();
+    take('d', 100, new Client());
+    expect(await settled()).toMatchObject({ d: 'in' });
+  });
+
+  test('of one answer are no more than all the memory together', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const a = new Client();
+    take('one', 60, a);
+    take('two', 60, a);
+    take('three', 40, a);
+    expect(await settled()).toEqual({
+      one: 'in',
+      two: expect.stringContaining('ask for fewer in one request'),
+      three: 'in',
+    });
+  });
+
+  test('of answers that would wait for each other are finished one after the other', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const [a, b] = [new Client(), new Client()];
+    take('a1', 50, a);
+    take('b1', 50, b);
+    take('b2', 50, b);
+    expect(await settled()).toEqual({ a1: 'in', b1: 'in', b2: 'waits' });
+    take('a2', 50, a);
+    expect(await settled()).toEqual({ a1: 'in', b1: 'in', a2: 'waits', b2: 'in' });
+    b.leave();
+    expect(await settled()).toMatchObject({ a2: 'in' });
+  });
+
+  test('are all let in or refused, and never more than twice the memory, whoever comes and goes', async () => {
+    const step = fc.record({
+      place: fc.nat(4),
+      octets: fc.integer({ min: 1, max: 120 }),
+      leaves: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const memory = new AnswerMemory({ ...OPTIONS, mostWaiting: 1000 });
+        const clients = Array.from({ length: 5 }, () => new Client());
+        for (const { place, octets, leaves } of steps) {
+          const client = clients[place] ?? new Client();
+          void client.ask(memory, octets);
+          await nextTurn();
+          expect(clients.reduce((sum, { held }) => sum + held, 0)).toBeLessThanOrEqual(2 * OPTIONS.octets);
+          if (leaves) clients[place] = await replaced(client);
+        }
+        // Whoever waits for nothing more has its answer, and leaves: in the end nobody is left.
+        while (clients.length > 0) {
+          const finished = clients.findIndex(({ waiting }) => waiting === 0);
+          expect(finished, 'all wait for each other').toBeGreaterThanOrEqual(0);
+          for (const client of clients.splice(finished, 1)) await replaced(client);
+        }
+      }),
+    );
+  });
+});
