@@ -93,6 +93,13 @@ describe('names that have nothing', () => {
   });
 });
 
+test('DS records are denied by the zone above the cut, and not by the zone below it (RFC 4035, 3.1.4.1)', async () => {
+  const below = await serverForTest({ zone: 'sub.test. SOA . . 1 1 1 1 1' });
+  const above = await serverForTest({ zone: 'test. SOA . . 1 1 1 1 1\nsub.test. NS ns.sub.test.' });
+  expect(await outcome(clientForTest([below]), 'sub.test', 'DS')).toEqual({ failed: 'unproven' });
+  expect(await outcome(clientForTest([above]), 'sub.test', 'DS')).toEqual([]);
+});
+
 describe('CNAMEs', () => {
   test('records that a chain leads to count, with the owner that they have', async () => {
     expect(await ask('www.example.test', 'A')).toEqual([{ host: 'edge.b.example.test', ip: '192.0.2.9' }]);
