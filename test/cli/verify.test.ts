@@ -36,7 +36,7 @@ describe('dms verify', () => {
       'token "a": there is no scope "everything"',
     ]);
     expect(stderr).toBe(
-      'dms: 6 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
+      'dms: 7 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
     );
   });
 });
