@@ -27,6 +27,7 @@ describe('dms verify', () => {
     const { code, stdout, stderr } = await runDms(['verify'], database.environment);
     expect(code).toBe(1);
     expect(stdout.trimEnd().split('\n')).toEqual([
+      'example.com: history_octets is 245; the records and headers have 247',
       expect.stringMatching(/^example\.com: .* is present, and has a time at which it was last seen$/),
       expect.stringMatching(/^example\.com: header "server" .* its value is not in canonical form$/),
       'example.com: the digest of the headers is not that of the present ones',
@@ -35,7 +36,7 @@ describe('dms verify', () => {
       'token "a": there is no scope "everything"',
     ]);
     expect(stderr).toBe(
-      'dms: 6 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
+      'dms: 7 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
     );
   });
 });
