@@ -279,10 +279,10 @@ describe('the headers that are observed', () => {
     expect(await lookAt({ http })).toEqual({ http: { server: 'x' } });
   });
 
-  test('are five hundred at most, and all of them', async () => {
-    const http = await kept(startRawServer(answersWith(`${HEAD}${fields(500)}\r\n`)));
+  test('are all that fit into 64 kB', async () => {
+    const http = await kept(startRawServer(answersWith(`${HEAD}${fields(4000)}\r\n`)));
     const answer = await clientOf({ httpPort: http.port }).observe('a.example', ['127.0.0.1']);
-    expect(answer.kind === 'answered' && answer.headers.size).toBe(500);
+    expect(answer.kind === 'answered' && answer.headers.size).toBe(4000);
   });
 
   test.each([
@@ -324,8 +324,7 @@ describe('a response that is no use is refused', () => {
   test.each([
     ['a hundred interim responses', `${interim(100)}${HEAD}\r\n`, 'too-large'],
     ['eleven interim responses', `${interim(11)}${HEAD}\r\n`, 'too-large'],
-    ['501 fields', `${HEAD}${fields(501)}\r\n`, 'too-large'],
-    ['5,000 fields', `${HEAD}${fields(5000)}\r\n`, 'too-large'],
+    ['50,000 fields', `${HEAD}${fields(50_000)}\r\n`, 'too-large'],
     ['1 MB of fields', `${HEAD}${`X: ${'x'.repeat(1000)}\r\n`.repeat(1000)}\r\n`, 'too-large'],
     ['1 MB in one value', `${HEAD}X: ${'x'.repeat(1_000_000)}\r\n\r\n`, 'too-large'],
     ['1 MB in one name', `${HEAD}${'x'.repeat(1_000_000)}: x\r\n\r\n`, 'too-large'],
