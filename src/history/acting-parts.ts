@@ -63,8 +63,8 @@ function typesSpokenOf(state: DomainState | null, { dns }: Observation): Iterabl
     return [];
   }
   if (dns.types !== undefined) {
-    const implied = [...(dns.impliedTypes ?? [])].filter((type) => state?.types.has(type) === true);
-    return implied.length === 0 ? dns.types : new Set([...dns.types, ...implied]);
+    const seen = [...(dns.observedOwners?.keys() ?? [])].filter((type) => state?.types.has(type) === true);
+    return seen.length === 0 ? dns.types : new Set([...dns.types, ...seen]);
   }
   return state === null ? dns.records.keys() : new Set([...state.types.keys(), ...dns.records.keys()]);
 }

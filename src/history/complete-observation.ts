@@ -4,7 +4,7 @@ import type { Holdings } from './state.js';
 
 /** Whether an observation leaves out what it did not look at. */
 export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
-  return ignoredHeaders !== undefined || dns?.partialTypes !== undefined;
+  return ignoredHeaders !== undefined || dns?.observedOwners !== undefined;
 }
 
 /**
@@ -35,8 +35,7 @@ function completeHeaders(
 }
 
 function completeRecords(dns: DnsObservation, { records: known }: Holdings): DnsObservation {
-  const kept = [...(dns.partialTypes ?? [])].flatMap((type) => {
-    const owners = new Set(dns.records.get(type)?.map(({ host }) => host));
+  const kept = [...(dns.observedOwners ?? [])].flatMap(([type, owners]) => {
     const present = (known.get(type) ?? []).map(({ record }) => record);
     return present.filter(({ host }) => !owners.has(host));
   });

@@ -95,11 +95,19 @@ export const hostNameOctets: (name: string) => Buffer = memoized(encodeName, 102
 
 function encodeName(name: string): Buffer {
   if (name === '.') return Buffer.of(0);
-  // Dots inside labels are escaped, so that a dot not after a backslash ends a label.
-  const labels = (name.match(/(?:\\.|[^.\\])+/gs) ?? []).map((label) =>
-    Buffer.from(unescaped(label), 'latin1'),
-  );
+  const labels = labelsOf(name).map((label) => Buffer.from(unescaped(label), 'latin1'));
   return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);
+}
+
+/** Dots inside labels are escaped, so that a dot not after a backslash ends a label. */
+function labelsOf(name: string): readonly string[] {
+  return name.match(/(?:\\.|[^.\\])+/gs) ?? [];
+}
+
+/** The names above a name, up to the root. */
+export function ancestorsOf(name: string): string[] {
+  const labels = labelsOf(name);
+  return labels.map((_, at) => labels.slice(at + 1).join('.') || '.');
 }
 
 function unescaped(label: string): string {

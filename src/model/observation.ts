@@ -40,12 +40,11 @@ export interface DnsObservation {
   /** The types that were asked and answered, at least one. Absent: every type. */
   readonly types?: ReadonlySet<string>;
   /**
-   * Those of `types` of which only the owner names that have records here were observed: the known records
-   * of other owners stay. Absent: none.
+   * Types of which only these owner names were observed: the known records of others stay. One that is not in
+   * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of each
+   * type in `types`.
    */
-  readonly partialTypes?: ReadonlySet<string>;
-  /** Types that were observed beside `types`, but count only where records of them are known. Absent: none. */
-  readonly impliedTypes?: ReadonlySet<string>;
+  readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
    * The records by type; a type without records may be missing. The records of a type are all
    * different and stand in the order of compareDnsRecords.

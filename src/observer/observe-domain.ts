@@ -1,10 +1,9 @@
-import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
-import type { DnsObservation, Observation } from '../model/observation.js';
+import type { Observation } from '../model/observation.js';
 import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation-limits.js';
 import { parseRdata } from '../model/rdata-values.js';
-import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
+import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
 import type { Priority } from './priority.js';
@@ -70,7 +69,7 @@ function withReason<Answer extends DnsAnswer | HttpAnswer>(
   return cut ? { ...answer, failure: NO_TURN } : answer;
 }
 
-function requireFewRecords(type: string, answer: LookAnswer, limits: ObservationLimits): LookAnswer {
+function requireFewRecords(type: string, answer: DnsAnswer, limits: ObservationLimits): DnsAnswer {
   if (answer.kind === 'failed') return answer;
   const message = excessOfRecords(type, answer.records.length, limits);
   return message === null ? answer : { kind: 'failed', failure: { code: 'too-many', message } };
@@ -98,8 +97,10 @@ async function look(
   const { limits } = options;
   const answers = await options.dns.ask(domain, options.types, signal, priority);
   const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
-  const merged = withAliases(new Map(reasoned));
-  const dns = new Map([...merged].map(([type, answer]) => [type, requireFewRecords(type, answer, limits)]));
+  const joined = joinAnswers(domain, new Map(reasoned));
+  const dns = new Map(
+    [...joined.dns].map(([type, answer]) => [type, requireFewRecords(type, answer, limits)]),
+  );
   const site = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
   const http = requireModestHeaders(site, limits);
   const duration = performance.now() - began;
@@ -109,7 +110,7 @@ async function look(
     duration,
     dns,
     http,
-    observation: observationOf(options, domain, observedAt, dns, http),
+    observation: observationOf(options, domain, observedAt, { ...joined, dns }, http),
   };
 }
 
@@ -149,10 +150,10 @@ function observationOf(
   { ignoredHeaders, source }: DomainObserverOptions,
   domain: string,
   observedAt: Instant,
-  dns: ReadonlyMap<string, DnsAnswer>,
+  answers: JoinedAnswers,
   http: HttpAnswer,
 ): Observation | null {
-  const records = dnsObservation(dns);
+  const records = dnsObservation(answers);
   if (records === null && http.kind === 'failed') return null;
   const dnsPart = records === null ? {} : { dns: records };
   return { domain, observedAt, source, ...dnsPart, ...siteObservation(http, ignoredHeaders) };
@@ -166,56 +167,4 @@ function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>):
   const { scheme, status, address, headers: httpHeaders } = http;
   const response = { scheme, status, address };
   return { httpHeaders, ignoredHeaders, response, httpsDeclined: scheme === 'http' };
-}
-
-/** An answer with the aliases that those to the other types show. */
-type LookAnswer = DnsAnswer & {
-  /** Only the owner names of its records were observed: no chain of aliases came to its end. */
-  readonly isPartial?: boolean;
-};
-
-const ALIAS_TYPES = ['CNAME', 'DNAME'];
-
-/** The answers; those for CNAME and DNAME have every alias that led to the records of the other types, too. */
-function withAliases(answers: ReadonlyMap<string, DnsAnswer>): ReadonlyMap<string, LookAnswer> {
-  const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
-  const isPartial = !hasCompleteChain(answers);
-  const merged = new Map<string, LookAnswer>(answers);
-  for (const type of ALIAS_TYPES) {
-    const answer = answers.get(type);
-    const own = answer?.kind === 'answered' ? answer.records : [];
-    const records = recordsByType([...own, ...(found.get(type) ?? [])]).get(type);
-    if (records === undefined) continue;
-    merged.set(type, { kind: 'answered', nameExists: true, records, aliases: [], isPartial });
-  }
-  return merged;
-}
-
-/** An answer for CNAME alone says nothing of where the CNAME leads. */
-function hasCompleteChain(answers: ReadonlyMap<string, LookAnswer>): boolean {
-  return [...answers].some(
-    ([type, answer]) => answer.kind === 'answered' && type !== 'CNAME' && answer.isPartial !== true,
-  );
-}
-
-/** Only types that were answered say anything: the others keep their records. */
-function dnsObservation(dns: ReadonlyMap<string, LookAnswer>): DnsObservation | null {
-  const types = new Set<string>();
-  const partialTypes = new Set<string>();
-  const records: DnsRecord[] = [];
-  for (const [type, answer] of dns) {
-    if (answer.kind === 'failed') continue;
-    types.add(type);
-    if (answer.isPartial === true) partialTypes.add(type);
-    records.push(...answer.records);
-  }
-  if (types.size === 0) return null;
-  // Where a chain is complete, an alias that is known and not in it is gone.
-  const impliedTypes = new Set(hasCompleteChain(dns) ? ALIAS_TYPES.filter((type) => !dns.has(type)) : []);
-  return {
-    types,
-    ...(partialTypes.size > 0 && { partialTypes }),
-    ...(impliedTypes.size > 0 && { impliedTypes }),
-    records: recordsByType(records),
-  };
 }

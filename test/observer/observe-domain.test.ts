@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { MergedChanges } from '../../src/history/merge-changes.js';
-import { dnsRecordData } from '../../src/model/dns-record.js';
+import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
+import { recordsByType } from '../../src/model/record-set.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
 import { recordLooks } from '../../src/observer/record-looks.js';
@@ -151,6 +152,37 @@ b CNAME @`;
     dns.setZone(CHAIN.replace('www CNAME a', 'www A 127.0.0.1'));
     await observe('www.example.test');
     expect(await present()).toEqual([]);
+  });
+});
+
+describe('a domain with DNAME records at and below it', () => {
+  test('keeps them when it is observed: no answer for its name shows them', async () => {
+    const dname = (host: string) => ({ host, class: 'IN', type: 'DNAME', data: 'other.test.' });
+    const records = [dname('example.test'), dname('sub.example.test')].map(parseDnsRecord);
+    time += 1_000_000n;
+    const types = new Set(['DNAME']);
+    await recorder.record([
+      { domain: 'example.test', observedAt: time, dns: { types, records: recordsByType(records) } },
+    ]);
+    expect((await observe()).changes.removed).toEqual([]);
+    expect((await observe()).recording).toBe('unchanged');
+  });
+});
+
+describe('a chain that only some of the answers show', () => {
+  test('removes no alias on the word of a server that knows no chain', async () => {
+    const CHAIN = `${ZONE}\nwww CNAME a\na CNAME @`;
+    dns.setZone(CHAIN);
+    await observe('www.example.test');
+    for (const type of ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'MX']) dns.behave('www.example.test', silence, type);
+    const bare: Behaviour = ({ query }) => ({
+      messages: [encodeResponse(query, { rcode: 0, flags: FLAGS.RA, answers: [], authorities: [] })],
+    });
+    dns.behave('www.example.test', bare, 'CAA');
+    expect((await observe('www.example.test')).changes.removed).toEqual([]);
+    for (const type of ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'MX', 'CAA']) {
+      dns.behave('www.example.test', undefined, type);
+    }
   });
 });
 

@@ -84,10 +84,12 @@ function read(question: Question, header: Header, message: Buffer): Reading {
   const chain = followChain(question.name, others.flatMap(aliasOf), asked === CNAME);
   const records = sections.answer.filter((record) => isOf(record, asked, chain.end));
   const hasNoSoa = !sections.authority.some(({ type }) => type === SOA);
+  const isLame = !header.isAuthoritative && !header.recursionAvailable;
   if (records.length === 0 && hasNoSoa && sections.authority.some(({ type }) => type === NS)) {
-    return noEvidence('referral', 'does not resolve: it refers to other servers', chain);
+    const shown = isLame || chain.fault !== undefined ? undefined : chain;
+    return noEvidence('referral', 'does not resolve: it refers to other servers', shown);
   }
-  if (!header.isAuthoritative && !header.recursionAvailable) {
+  if (isLame) {
     return noEvidence('lame', 'is neither authoritative for the name nor recursive');
   }
   if (chain.fault !== undefined)

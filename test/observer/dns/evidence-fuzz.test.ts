@@ -214,25 +214,26 @@ function checkChanges(
   }
   for (const { record } of removed) {
     tally.removed += 1;
-    const judged = [...verdicts].filter(([type]) => isLink(record) || type === record.type);
-    if (
-      !isProvedGone(
-        record,
-        judged.map(([, verdict]) => verdict),
-      )
-    ) {
-      findings.push(`${look} removed ${key(record)}`);
-    }
+    const own = verdicts.get(record.type);
+    const isGone = isLink(record) ? isLinkGone(record, verdicts) : own?.kind === 'evidence';
+    if (!isGone) findings.push(`${look} removed ${key(record)}`);
   }
 }
 
-/** What a chain shows of an owner, complete or not, is all that it has: there is one link of each. */
-function isProvedGone(record: DnsRecord, verdicts: readonly Verdict[]): boolean {
-  const shown = verdicts.filter(({ kind }) => kind !== 'none').flatMap(shownBy);
+/**
+ * A link is gone where a chain shows another one of its owner, where a chain comes to its end without it, or where
+ * the question for CNAME, or the records of the name, say that there is none at all.
+ */
+function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): boolean {
+  const counted = [...verdicts].filter(([, { kind }]) => kind !== 'none');
+  const shown = counted.flatMap(([, verdict]) => shownBy(verdict)).filter(isLink);
   if (shown.some((one) => key(one) === key(record))) return false;
-  const isReplaced =
-    isLink(record) && shown.some(({ host, type }) => host === record.host && type === record.type);
-  return isReplaced || verdicts.some(({ kind }) => kind === 'evidence');
+  if (shown.some(({ host, type }) => host === record.host && type === record.type)) return true;
+  return counted.some(([type, verdict]) => {
+    if (verdict.kind !== 'evidence') return false;
+    if (type === 'CNAME') return shown.length === 0;
+    return verdict.aliases.length > 0 || verdict.records.length > 0;
+  });
 }
 
 /** The links of complete and of incomplete chains are present afterwards. */

@@ -94,6 +94,23 @@ describe('what a server says that is no answer', () => {
     expect(await outcome(clientForTest([server]), 'sub.example.test', 'A')).toEqual({ failed: 'referral' });
   });
 
+  test('a referral shows the CNAMEs before it, unless the server is lame or they lead round', async () => {
+    const server = await serverForTest({ zone: `${ZONE}\nwww CNAME a\na CNAME www\nb CNAME away.invalid.` });
+    const zone = new Zone(`${ZONE}\nwww CNAME a\na CNAME www\nb CNAME away.invalid.`);
+    const authorities = zone.answer(nameOctets('sub.example.test'), 2).authorities;
+    const shown = async (name: string, flags: number) => {
+      server.behave('*', ({ query }) => {
+        const { answers } = zone.answer(nameOctets(name), 1);
+        return { messages: [encodeResponse(query, { rcode: 0, flags, answers, authorities })] };
+      });
+      const answer = (await clientForTest([server]).ask(name, ['A'])).get('A');
+      return [outcomeOf(answer), answer?.aliases?.length];
+    };
+    expect(await shown('b.example.test', FLAGS.AA)).toEqual([{ failed: 'referral' }, 1]);
+    expect(await shown('b.example.test', 0)).toEqual([{ failed: 'referral' }, 0]);
+    expect(await shown('www.example.test', FLAGS.AA)).toEqual([{ failed: 'referral' }, 0]);
+  });
+
   test('with a SOA it says that there is nothing, unless the server neither is authoritative nor resolves', async () => {
     const server = await serverForTest({ zone: ZONE });
     const zone = new Zone(ZONE);

@@ -1,0 +1,81 @@
+import type { DnsRecord } from '../model/dns-record.js';
+import { ancestorsOf } from '../model/host-name.js';
+import type { DnsObservation } from '../model/observation.js';
+import { parseRdata } from '../model/rdata-values.js';
+import { recordsByType } from '../model/record-set.js';
+import type { DnsAnswer } from './dns/client.js';
+
+/** What the answers of a look show together. */
+export interface JoinedAnswers {
+  /** Those for CNAME and DNAME have every alias that led to the records of the other types, too. */
+  readonly dns: ReadonlyMap<string, DnsAnswer>;
+  /** See DnsObservation. */
+  readonly observedOwners: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+type Answered = Extract<DnsAnswer, { kind: 'answered' }>;
+
+/**
+ * Joins the answers to the questions about a domain: aliases are met by the way, in the answers to the
+ * questions for all other types.
+ */
+export function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnswer>): JoinedAnswers {
+  const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
+  const complete = completeChains(answers);
+  const [dns, observedOwners] = [new Map(answers), new Map<string, ReadonlySet<string>>()];
+  for (const type of ['CNAME', 'DNAME']) {
+    const records = union(recordsOf(answers.get(type)), found.get(type) ?? []);
+    if (records.length > 0) {
+      dns.set(type, { kind: 'answered', nameExists: true, records, aliases: [] });
+      if (complete.length === 0) observedOwners.set(type, new Set(records.map(({ host }) => host)));
+    }
+  }
+  // The names below a DNAME show it, asked for or not; of those at and below the domain nothing is known.
+  if (!answers.has('DNAME') && complete.length > 0) {
+    const names = [domain, ...complete.flatMap(({ aliases }) => aliases.map(targetOf))];
+    observedOwners.set('DNAME', new Set(names.flatMap(ancestorsOf)));
+  }
+  return { dns, observedOwners };
+}
+
+/**
+ * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records. The
+ * answer for CNAME alone says nothing of where the CNAME leads, and one that does not know it is no witness.
+ */
+function completeChains(answers: ReadonlyMap<string, DnsAnswer>): Answered[] {
+  const own = recordsOf(answers.get('CNAME')).map(textOf);
+  return [...answers].flatMap(([type, answer]) => {
+    if (answer.kind === 'failed' || type === 'CNAME') return [];
+    const links = new Set(answer.aliases.map(textOf));
+    const isChain = own.every((link) => links.has(link)) && links.size + answer.records.length > 0;
+    return isChain ? [answer] : [];
+  });
+}
+
+function recordsOf(answer: DnsAnswer | undefined): readonly DnsRecord[] {
+  return answer?.kind === 'answered' ? answer.records : [];
+}
+
+function union(one: readonly DnsRecord[], other: readonly DnsRecord[]): readonly DnsRecord[] {
+  return [...recordsByType([...one, ...other]).values()].flat();
+}
+
+function textOf({ type, host, rdata }: DnsRecord): string {
+  return `${type} ${host} ${rdata}`;
+}
+
+/** The name that an alias leads to. */
+function targetOf({ rdata }: DnsRecord): string {
+  const { target, data } = parseRdata(rdata);
+  return String(target ?? data);
+}
+
+/** What there is to record of the answers: only types that were answered say anything, the others keep their records. */
+export function dnsObservation({ dns, observedOwners }: JoinedAnswers): DnsObservation | null {
+  const answered = [...dns].filter(([, { kind }]) => kind === 'answered');
+  if (answered.length === 0) return null;
+  const types = new Set(answered.map(([type]) => type));
+  const owners = new Map([...observedOwners].filter(([type]) => types.has(type) || !dns.has(type)));
+  const records = recordsByType(answered.flatMap(([, answer]) => recordsOf(answer)));
+  return owners.size === 0 ? { types, records } : { types, observedOwners: owners, records };
+}
