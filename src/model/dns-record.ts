@@ -3,7 +3,7 @@ import { requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
-import { canonicalMnemonic } from './mnemonic.js';
+import { canonicalClass } from './mnemonic.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
@@ -63,7 +63,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   }
   return {
     host: readText('host', data['host'], canonicalHostName),
-    class: readText('class', data['class'], canonicalMnemonic),
+    class: readText('class', data['class'], canonicalClass),
     type: layout.type,
     rdata: layout.parseRdata(data),
   };

@@ -13,3 +13,12 @@ export const canonicalMnemonic: (text: string) => string = memoized((text) => {
   if (MNEMONIC.test(text)) return text.toUpperCase();
   throw new InvalidObservationError(`${quoted(text)} is not a mnemonic of DNS, such as MX or IN.`);
 }, 1024);
+
+/** RFC 3597, section 5: the classes that have names, by their numbers (RFC 6895, section 3.2). */
+const NUMBERED_CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
+
+/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws as canonicalMnemonic does. */
+export function canonicalClass(text: string): string {
+  const name = canonicalMnemonic(text);
+  return NUMBERED_CLASSES[name] ?? name;
+}

@@ -52,7 +52,11 @@ const CANONICAL_DELEGATION =
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
 function parse(type: string, text: string): Readonly<Record<string, unknown>> {
-  if (text.length > LONGEST_TEXT) throw tooLong();
+  if (text.length > LONGEST_TEXT) {
+    throw new InvalidObservationError(
+      `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
+    );
+  }
   refuseUnstorable(text);
   const fields = new MasterText(text);
   const isGeneric = fields.isNext('\\#');
@@ -105,8 +109,11 @@ function rdataText(type: string, rdata: MessageReader): string {
 
 /** @throws MalformedMessageError for octets that do not fit the layout. */
 function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageReader): string {
+  const all = rdata.fork();
   const text = readAll(layout, rdata);
   refuseMore(type, rdata);
+  // A bitmap of types is up to a hundred times as long in text, which could not be read again.
+  if (text.length > LONGEST_TEXT) return unknownText(all.rest());
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
   return text === '' ? unknownText(Buffer.alloc(0)) : text;
 }

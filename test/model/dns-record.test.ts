@@ -280,3 +280,16 @@ test('a record that was read, printed and read again is the same', () => {
     { numRuns: 1000 },
   );
 });
+
+test('a class by its number is the class that has a name (RFC 3597, 5)', () => {
+  const inClass = (name: string) =>
+    parseDnsRecord({ host: 'a.test', class: name, type: 'A', ip: '192.0.2.1' }).class;
+  expect(['IN', 'in', 'CLASS1', 'class3', 'CLASS4', 'CLASS9'].map(inClass)).toEqual([
+    'IN',
+    'IN',
+    'IN',
+    'CH',
+    'HS',
+    'CLASS9',
+  ]);
+});

@@ -146,7 +146,7 @@ describe('what is no rdata of its type', () => {
     const largest = `\\# 65535 ${'00'.repeat(65_535)}`;
     expect(own('TYPE1234', largest)).toEqual({ data: largest });
     expect(() => parse('OPENPGPKEY', 'AAAA'.repeat(21_846))).toThrow('it is longer than 65535 octets.');
-    expect(() => parse('TYPE1234', 'x'.repeat(600_000))).toThrow('it is longer than 65535 octets.');
+    expect(() => parse('TYPE1234', 'x'.repeat(600_000))).toThrow('its text is longer than 524280 characters');
   });
 });
 
@@ -233,4 +233,15 @@ describe('of any input', () => {
       { numRuns: 5000 },
     );
   });
+});
+
+test('octets whose text could not be read again stay in the form of RFC 3597, and are one record all the same', () => {
+  const windows = Array.from(
+    { length: 253 },
+    (_, at) => `${(at + 1).toString(16).padStart(2, '0')}20${'ff'.repeat(32)}`,
+  );
+  const octets = `016100${windows.join('')}`;
+  const generic = `\\# ${octets.length / 2} ${octets.toUpperCase()}`;
+  expect(parseRdataText('NSEC', generic)).toEqual({ data: generic });
+  expect(() => parseRdataText('NSEC', 'a. '.repeat(200_000))).toThrow('write \\# and its octets');
 });

@@ -26,7 +26,6 @@ function headIn(pieces: readonly string[]): Promise<unknown> {
 const PARTS = [
   ...['HTTP/1.1 200 OK', 'HTTP/1.0 404', 'HTTP/1.1 103 E', 'HTTP/1.1 101 S', 'RTSP/1.0 200 OK', 'HTTP/2 200'],
   ...['\r\n', '\n', '\r', '\n\n', '\r\n\r\n', ' ', '\t', ':', '\0', 'a', 'A: b', 'é', 'x'.repeat(40_000)],
-  ...['Content-Length: 5', 'Content-Length: 6', 'Content-Length:'],
 ];
 const octets = fc.array(fc.constantFrom(...PARTS), { maxLength: 12 }).map((parts) => parts.join(''));
 /** Likely heads, mostly: what is random is refused at the first octet. */
