@@ -19,15 +19,21 @@ export class MasterText {
   readonly #fields: readonly MasterField[];
   #next = 0;
 
-  /** @throws InvalidObservationError for a string without its closing quote, and a backslash at the end. */
+  /**
+   * @throws InvalidObservationError for a string without its closing quote, a backslash at the end, and
+   *   parentheses that do not match.
+   */
   constructor(text: string) {
     const fields: MasterField[] = [];
+    let depth = 0;
     for (const [, string, word, space, other] of text.matchAll(TOKEN)) {
       if (other !== undefined) {
         throw new InvalidObservationError(`at ${quoted(other)} a quote or an escape has no end.`);
       }
       if (space === undefined) fields.push({ text: string ?? word ?? '', isQuoted: string !== undefined });
+      else depth = depthAfter(depth, space);
     }
+    if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
     this.#fields = fields;
   }
 
@@ -60,6 +66,16 @@ export class MasterText {
     this.#next = this.#fields.length;
     return rest;
   }
+}
+
+/** @param space Blanks and parentheses, or a comment. */
+function depthAfter(before: number, space: string): number {
+  let depth = before;
+  for (const [parenthesis] of space.startsWith(';') ? [] : space.matchAll(/[()]/g)) {
+    depth += parenthesis === '(' ? 1 : -1;
+    if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
+  }
+  return depth;
 }
 
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;

@@ -201,11 +201,19 @@ export const time: RdataCodec = {
     const given = text.next('a time');
     if (!TIME.test(given)) return integerOctets(given, 4);
     const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
-    if (Number.isNaN(seconds)) throw new InvalidObservationError(`${quoted(given)} is not a time.`);
+    // Date.parse takes 30 February for a day in March.
+    if (Number.isNaN(seconds) || timeText(seconds) !== given) {
+      throw new InvalidObservationError(`${quoted(given)} is not a time.`);
+    }
     return integerOctets(String(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32), 4);
   },
-  read: (rdata) => new Date(rdata.uint32() * 1000).toISOString().replace(/[-:T]|\..*/g, ''),
+  read: (rdata) => timeText(rdata.uint32()),
 };
+
+/** @param seconds since the epoch. */
+function timeText(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(/[-:T]|\..*/g, '');
+}
 
 /** @throws InvalidObservationError for more than 255 octets. */
 export function lengthBefore(octets: Buffer): Buffer {

@@ -245,3 +245,16 @@ test('octets whose text could not be read again stay in the form of RFC 3597, an
   expect(parseRdataText('NSEC', generic)).toEqual({ data: generic });
   expect(() => parseRdataText('NSEC', 'a. '.repeat(200_000))).toThrow('write \\# and its octets');
 });
+
+test.each([
+  ['TXT', '( "a"', 'a parenthesis is not closed'],
+  ['TXT', '"a" )', 'a parenthesis is closed that is not open'],
+  ['TXT', ')a(', 'a parenthesis is closed that is not open'],
+  [
+    'RRSIG',
+    'A 8 2 300 20030230173103 20030220173103 2642 example.com. AAAA',
+    '"20030230173103" is not a time',
+  ],
+])('%s %j is refused: %s', (type, text, reason) => {
+  expect(() => parseRdataText(type, text)).toThrow(reason);
+});
