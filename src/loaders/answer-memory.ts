@@ -31,7 +31,8 @@ interface Waiting {
 /**
  * Bounds the large histories that are in answers at once: each takes as much of one memory as it has octets,
  * in the order in which they come, and its recipient gives it back when the answer is written or the client
- * has gone, or is closed since it reads slowly while others wait. What a history becomes on its way (rows, objects, text) is several times as much.
+ * has gone; one that reads slowly while others wait is closed. What a history becomes on its way (rows,
+ * objects, text) is several times as much.
  */
 export class AnswerMemory {
   readonly #options: AnswerMemoryOptions;

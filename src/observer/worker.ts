@@ -42,7 +42,7 @@ export interface Worker {
   stop(grace: number): Promise<void>;
 }
 
-/** Finished looks wait so long, in milliseconds, for others to be recorded with, and free places to be filled. */
+/** So long, in milliseconds, finished looks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
 /** Before anything was asked, one domain of either priority may be due. */
 const EITHER: Counts = { normal: 1, low: 1 };

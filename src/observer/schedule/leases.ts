@@ -41,7 +41,7 @@ export interface Completion {
 /** Of so many candidates for each domain wanted, some are drawn by chance: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
-/** What was taken, and how many more are known or supposed to be due: where there is room for them, ask again. */
+/** What was taken, and how many more are due or may be: the worker asks again when there is room for them. */
 export interface Taken {
   readonly domains: readonly LeasedDomain[];
   readonly left: Counts;
