@@ -8,11 +8,16 @@ export interface AnswerMemoryOptions {
   readonly mostWaiting: number;
   /** How long one may wait, in milliseconds. */
   readonly milliseconds: number;
+  /** How long, in milliseconds, a client may take to read its answer while others wait. */
+  readonly reading: number;
 }
 
 /** What a recipient has of the memory. */
 interface Account {
+  readonly recipient: Recipient;
   held: number;
+  /** How long, in milliseconds, it has been read while others waited. */
+  read: number;
   /** How many of its histories wait. */
   waiting: number;
 }
@@ -26,13 +31,15 @@ interface Waiting {
 /**
  * Bounds the large histories that are in answers at once: each takes as much of one memory as it has octets,
  * in the order in which they come, and its recipient gives it back when the answer is written or the client
- * has gone. What a history becomes on its way (rows, objects, text) is several times as much.
+ * has gone; one that reads slowly while others wait is closed. What a history becomes on its way (rows,
+ * objects, text) is several times as much.
  */
 export class AnswerMemory {
   readonly #options: AnswerMemoryOptions;
   readonly #accounts = new Map<Recipient, Account>();
   #queue: Waiting[] = [];
   #free: number;
+  #clock: NodeJS.Timeout | undefined;
 
   constructor(options: AnswerMemoryOptions) {
     this.#options = options;
@@ -66,6 +73,7 @@ export class AnswerMemory {
         clearTimeout(limit);
         account.waiting -= 1;
         this.#queue = this.#queue.filter((other) => other !== waiting);
+        if (this.#queue.length === 0) this.#stopClock();
         settle(error);
       },
     };
@@ -75,12 +83,28 @@ export class AnswerMemory {
     }, this.#options.milliseconds);
     account.waiting += 1;
     this.#queue.push(waiting);
+    this.#clock ??= setInterval(() => this.#closeSlow(), this.#options.reading / TICKS);
+  }
+
+  #stopClock(): void {
+    clearInterval(this.#clock);
+    this.#clock = undefined;
+  }
+
+  /** While others wait, an answer is read for a limited time: one slow client would keep all from theirs. */
+  #closeSlow(): void {
+    const { reading } = this.#options;
+    for (const account of this.#accounts.values()) {
+      if (account.held === 0 || !account.recipient.headersSent) continue;
+      account.read += reading / TICKS;
+      if (account.read >= reading) account.recipient.req.socket.destroy();
+    }
   }
 
   #accountOf(recipient: Recipient): Account {
     const known = this.#accounts.get(recipient);
     if (known !== undefined) return known;
-    const account = { held: 0, waiting: 0 };
+    const account = { recipient, held: 0, read: 0, waiting: 0 };
     this.#accounts.set(recipient, account);
     recipient.once('close', () => {
       this.#accounts.delete(recipient);
@@ -120,6 +144,8 @@ export class AnswerMemory {
 
 /** In seconds. */
 const RETRY_AFTER = 5;
+/** So often in the time for reading it is looked who reads. */
+const TICKS = 20;
 
 function tooMuch(): PublicError {
   return new PublicError(

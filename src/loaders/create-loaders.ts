@@ -41,6 +41,8 @@ const ANSWER_LIMIT = 10_000;
 const ANSWER_MEMORY = 64 * 1024 ** 2;
 /** In milliseconds. The database has nothing to do with this wait: it is others' answers that are written. */
 const ROOM_LIMIT = 30_000;
+/** In milliseconds: shorter, so that who waits behind slow readers has its turn. */
+const READING_LIMIT = 20_000;
 
 /**
  * Does the loading of a batch, and tells of it.
@@ -75,6 +77,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     octets: options.answerMemory ?? ANSWER_MEMORY,
     mostWaiting: MOST_WAITING,
     milliseconds: ROOM_LIMIT,
+    reading: READING_LIMIT,
   });
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),

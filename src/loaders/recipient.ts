@@ -6,6 +6,10 @@ import { PublicError } from '../model/errors.js';
  */
 export interface Recipient {
   readonly destroyed: boolean;
+  /** Whether the answer is made: what is left is the client's reading. */
+  readonly headersSent: boolean;
+  /** The socket of the request: a response that waits for others on its connection has none yet. */
+  readonly req: { readonly socket: { destroy(): unknown } };
   once(event: 'close', listener: () => void): unknown;
 }
 

@@ -1,5 +1,6 @@
 import type { Instant } from '../model/instant.js';
 import { type DomainObserver, LOOK_LIMIT, type Look } from './observe-domain.js';
+import type { Priority } from './priority.js';
 import { type LeasedDomain, priorityOf } from './schedule/leases.js';
 
 /** A leased domain, and what the look at it has shown. */
@@ -17,6 +18,7 @@ export class LooksInHand {
   private readonly done: FinishedLook[] = [];
   private readonly ended: LeasedDomain[] = [];
   private ending = false;
+  private begun: Priority | undefined;
   private waiter: (() => void) | null = null;
 
   /** @param longest how long a look may take, in milliseconds. */
@@ -40,6 +42,11 @@ export class LooksInHand {
     return [...this.controllers.keys()].filter((domain) => priorityOf(domain) === 'low').length;
   }
 
+  /** The priority of the look that was begun last; undefined before the first. */
+  get latest(): Priority | undefined {
+    return this.begun;
+  }
+
   /** Begins to look at a domain. */
   begin(domain: LeasedDomain): void {
     this.inHand.add(domain);
@@ -50,6 +57,7 @@ export class LooksInHand {
     }
     const controller = new AbortController();
     this.controllers.set(domain, controller);
+    this.begun = priorityOf(domain);
     const timer = setTimeout(() => controller.abort(LOOK_LIMIT), this.longest);
     void this.observer.look(domain.name, controller.signal, priorityOf(domain)).then((look) => {
       clearTimeout(timer);

@@ -9,7 +9,7 @@ import type { ObservationTelemetry } from '../telemetry/observations.js';
 import { type FinishedLook, LooksInHand } from './looks-in-hand.js';
 import type { DomainObserver } from './observe-domain.js';
 import { hasFailed, isOutage, type LookOutcome, outcomeOf } from './outcome.js';
-import type { Room } from './priority.js';
+import { type Counts, hasRoom, type Room } from './priority.js';
 import { eventOf, recordLooks } from './record-looks.js';
 import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
@@ -42,8 +42,11 @@ export interface Worker {
   stop(grace: number): Promise<void>;
 }
 
-/** Finished looks wait so long, in milliseconds, for others to be recorded with. */
+/** So long, in milliseconds, finished looks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
+/** Before anything was asked, one domain of either priority may be due. */
+const EITHER: Counts = { normal: 1, low: 1 };
+const NOTHING: Counts = { normal: 0, low: 0 };
 /** The pause, in milliseconds, after the database has failed. */
 const AFTER_FAILURE = 1000;
 /** How long, in milliseconds, a worker that stops waits for a database that does not answer. */
@@ -90,9 +93,22 @@ async function takeDue(options: WorkerOptions, looks: LooksInHand, stopping: Abo
   const database = new DatabaseTurns(options.log);
   while (!stopping.aborted) {
     const room = roomFor(options, looks);
-    const more = room.free <= 0 || (await database.turn(() => take(options, looks, room)));
-    await pauseUnless(stopping, more === true ? GATHERING : options.idle);
+    const left = hasRoom(room, EITHER) ? await database.turn(() => take(options, looks, room)) : EITHER;
+    await pauseUntilRoom(options, looks, left ?? NOTHING, stopping);
   }
+}
+
+/** Waits until there is room for what was left; others may be due after the idle time. */
+async function pauseUntilRoom(
+  options: WorkerOptions,
+  looks: LooksInHand,
+  left: Counts,
+  stopping: AbortSignal,
+): Promise<void> {
+  const end = performance.now() + options.idle;
+  const step = left.normal + left.low > 0 ? GATHERING : options.idle;
+  do await pauseUnless(stopping, step);
+  while (!stopping.aborted && performance.now() < end && !hasRoom(roomFor(options, looks), left));
 }
 
 /** Writes what is finished, while the next domains are looked at. */
@@ -110,15 +126,15 @@ async function writeFinished(options: WorkerOptions, looks: LooksInHand, progres
 /** How many domains may be taken: where the database is slow, what is finished does not pile up. */
 function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): Room {
   const free = Math.min(concurrency - looks.looking, MOST_UNWRITTEN * concurrency - looks.size);
-  return { places: concurrency, free, low: looks.lookingLow };
+  return { places: concurrency, free: Math.max(free, 0), low: looks.lookingLow, latest: looks.latest };
 }
 
-/** @returns whether more may be due. */
-async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<boolean> {
+/** @returns how many more may be due. */
+async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<Counts> {
   const time = now();
-  const { domains, more } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, room);
+  const { domains, left } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, room);
   for (const domain of domains) looks.begin(domain);
-  return more;
+  return left;
 }
 
 async function write(options: WorkerOptions, looks: LooksInHand): Promise<void> {

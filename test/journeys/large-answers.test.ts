@@ -15,6 +15,7 @@ beforeAll(async () => {
   await createRecorder(service.database.pool, { now: () => NOW }).record([
     observation({ domain: 'large.example', at: 1, records: RECORDS }),
     observation({ domain: 'other.example', at: 1, records: RECORDS.slice(0, 5_000) }),
+    observation({ domain: 'medium.example', at: 1, records: RECORDS.slice(0, 1_500) }),
     observation({ domain: 'small.example', at: 1, records: RECORDS.slice(0, 5) }),
   ]);
 }, 60_000);
@@ -69,6 +70,32 @@ test('large answers wait for each other, by either door, and small ones pass', a
   first.destroy();
   expect([await countRecords(await second), await countRecords(await third)]).toEqual([5_000, 5_000]);
 });
+
+test('a client that reads a few bytes now and then does not keep the others from theirs', async () => {
+  const slow = await askWithoutReading();
+  let received = 0;
+  const reading = setInterval(() => {
+    received += slow.read(1_000)?.length ?? 0;
+  }, 1_000);
+  const closed = new Promise((resolve) => slow.once('error', resolve).once('end', resolve));
+  expect(await countRecords(await ask('other'))).toBe(5_000);
+  clearInterval(reading);
+  expect(received).toBeGreaterThan(0);
+  slow.resume();
+  await closed;
+  expect(slow.bytesRead).toBeLessThan(RECORDS.length * 100);
+}, 60_000);
+
+test('an answer that waits for others on its connection keeps its room no longer than one that is read', async () => {
+  const slow = connect(service.port, '127.0.0.1');
+  const request = (name: string) => `GET /api/v1/domain/${name}.example HTTP/1.1\r\nhost: a\r\n\r\n`;
+  // No large ones, but more together than the system takes.
+  slow.write(request('medium').repeat(50) + request('large'));
+  slow.on('error', () => {});
+  await expect.poll(() => isWaiting(ask('other')), { timeout: 20_000 }).toBe(true);
+  expect(await countRecords(await ask('other'))).toBe(5_000);
+  slow.destroy();
+}, 60_000);
 
 test('an answer that has been read makes room for the next, on one connection too', async () => {
   for (let round = 0; round < 3; round += 1) expect(await countRecords(await ask('other'))).toBe(5_000);

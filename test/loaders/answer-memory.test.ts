@@ -1,15 +1,18 @@
 import { EventEmitter } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnswerMemory } from '../../src/loaders/answer-memory.js';
 import { BusyError } from '../../src/model/errors.js';
 
-const OPTIONS = { octets: 100, mostWaiting: 10, milliseconds: 60_000 };
+const OPTIONS = { octets: 100, mostWaiting: 10, milliseconds: 60_000, reading: 60_000 };
 
 /** A client that gets an answer, and goes. */
 class Client extends EventEmitter {
   destroyed = false;
+  /** Whether its answer is made, and it reads. */
+  headersSent = false;
+  readonly req = { socket: { destroy: () => this.leave() } };
   held = 0;
   waiting = 0;
 
@@ -26,6 +29,7 @@ class Client extends EventEmitter {
   }
 
   leave(): void {
+    if (this.destroyed) return;
     this.destroyed = true;
     this.emit('close');
   }
@@ -107,6 +111,23 @@ describe('large histories', () => {
     a.leave();
     take('d', 100, new Client());
     expect(await settled()).toMatchObject({ d: 'in' });
+  });
+
+  test('are read for as long as it takes while nobody waits, and for a bounded time while somebody does', async () => {
+    const { take, settled } = watch(new AnswerMemory({ ...OPTIONS, reading: 100 }));
+    const [slow, unanswered, b] = [new Client(), new Client(), new Client()];
+    take('slow', 60, slow);
+    take('unanswered', 40, unanswered);
+    slow.headersSent = true;
+    await pause(300);
+    expect(slow.destroyed).toBe(false);
+    take('b', 60, b);
+    expect(await settled()).toMatchObject({ b: 'waits' });
+    await expect.poll(settled).toMatchObject({ b: 'in' });
+    expect([slow.destroyed, unanswered.destroyed]).toEqual([true, false]);
+    b.headersSent = true;
+    await pause(300);
+    expect(b.destroyed).toBe(false);
   });
 
   test('of one answer are no more than all the memory together', async () => {

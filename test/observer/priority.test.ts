@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sharePlaces } from '../../src/observer/priority.js';
+import { type Counts, type Room, sharePlaces } from '../../src/observer/priority.js';
 
 const PLENTY = { normal: 1_000, low: 1_000 };
 
@@ -13,7 +13,7 @@ const room = fc
 const wanted = fc.record({ normal: fc.nat(600), low: fc.nat(600) });
 
 describe('places that are shared', () => {
-  test.each([
+  test.each<[string, Room, Counts, number, number]>([
     ['both wait: a quarter is for the low priority', { places: 200, free: 200, low: 0 }, PLENTY, 150, 50],
     [
       'the low one has its quarter: the rest is for the normal',
@@ -38,6 +38,8 @@ describe('places that are shared', () => {
     ],
     ['two places: one each', { places: 2, free: 2, low: 0 }, PLENTY, 1, 1],
     ['one place: the normal one first', { places: 1, free: 1, low: 0 }, PLENTY, 1, 0],
+    ['one place that was the normal one’s', { places: 1, free: 1, low: 0, latest: 'normal' }, PLENTY, 0, 1],
+    ['one place that was the low one’s', { places: 1, free: 1, low: 0, latest: 'low' }, PLENTY, 1, 0],
     ['one place that nobody else wants', { places: 1, free: 1, low: 0 }, { normal: 0, low: 1 }, 0, 1],
   ])('%s', (_case, places, asked, normal, low) => {
     expect(sharePlaces(places, asked)).toEqual({ normal, low });
@@ -70,8 +72,9 @@ describe('places that are shared', () => {
 
   test('however many of the normal priority wait, a low one that waits long enough has its turn', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 500 }), (places) => {
-        expect(sharePlaces({ places, free: 1, low: 0 }, PLENTY)).toEqual({ normal: 0, low: 1 });
+      fc.property(fc.integer({ min: 1, max: 500 }), (places) => {
+        const room = { places, free: 1, low: 0, latest: 'normal' } as const;
+        expect(sharePlaces(room, PLENTY)).toEqual({ normal: 0, low: 1 });
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../src/observer/schedule/watch-list.js';
@@ -56,7 +56,7 @@ function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(lease = 120_000, looking = observer): Worker {
+function start(lease = 120_000, looking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return startWorker({
     pool: database.pool,
@@ -65,9 +65,9 @@ function start(lease = 120_000, looking = observer): Worker {
     telemetry: createObservationTelemetry(log, new Registry()),
     log,
     now,
-    concurrency: 10,
+    concurrency,
     lease,
-    idle: 20,
+    idle,
   });
 }
 
@@ -138,6 +138,40 @@ test('silent domains, new ones and such that failed before, leave places to thos
   // Those that are looked at have been silent since they were taken: three quarters of ten places.
   expect(dead.filter((name) => dns.asked(name) > 0)).toHaveLength(8);
   await worker.stop(0);
+});
+
+test('domains that fill their share cost no statements, and when one is finished the next is taken soon', async () => {
+  const dead = Array.from({ length: 40 }, (_, number) => `failing${number}.example`);
+  let fail = () => {};
+  const failing = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  dns.behave('*', async (question) => {
+    await failing;
+    return rcode(SERVFAIL)(question);
+  });
+  await watchDomains(database.pool, dead, DAY, 0n);
+  const statements = vi.spyOn(database.pool, 'query');
+  onTestFinished(() => statements.mockRestore());
+  const worker = start(120_000, observer, { idle: 60_000 });
+  const asked = () => dead.filter((name) => dns.asked(name) > 0).length;
+  await expect.poll(asked).toBe(8);
+  const before = statements.mock.calls.length;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(statements.mock.calls.length - before).toBeLessThanOrEqual(1);
+  fail();
+  await expect.poll(asked, { timeout: 20_000 }).toBe(40);
+  await worker.stop(1_000);
+});
+
+test('a single place is in turn for a domain that answers and one that does not', async () => {
+  const names = ['a.example', 'b.example', 'c.example', 'refused.example'];
+  dns.behave('refused.example', rcode(SERVFAIL));
+  await watchDomains(database.pool, names, 1_000n, 0n);
+  await database.pool.query(`UPDATE watched_domain SET observed_at = 0 WHERE name <> 'refused.example'`);
+  const worker = start(120_000, observer, { concurrency: 1 });
+  await expect.poll(() => dns.asked('refused.example'), { timeout: 20_000 }).toBeGreaterThan(0);
+  await worker.stop(1_000);
 });
 
 test('two workers observe each domain once per interval, over many intervals, and leave none out', async () => {

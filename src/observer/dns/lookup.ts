@@ -24,10 +24,29 @@ export interface LookupOptions {
   readonly priority: Priority;
 }
 
-/** A CNAME is answered even where it leads to servers that are silent. */
-const FIRST_TYPES = ['A', 'CNAME'];
+/**
+ * A CNAME is answered even where it leads to servers that are silent, and the SOA record (or that there is
+ * none) where the servers fail for addresses only.
+ */
+const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
 /** So many questions at least, however few tries each has: one may be lost. */
 const LEAST_FIRST = 2;
+
+/** How far the tries of a question have come. */
+interface Progress {
+  /** How many it has left. */
+  readonly tries: number;
+  /** How often each server has had questions before. */
+  readonly asked: Map<NameServer, number>;
+  /** What is reported where these give no answer either. */
+  readonly reported?: Failed;
+}
+
+/** What the first questions gave: answers, and the types whose tries they have begun. */
+interface FirstQuestions {
+  readonly answers: ReadonlyMap<string, DnsAnswer>;
+  readonly begun: ReadonlyMap<string, Progress>;
+}
 
 /** The questions about one name: they share one socket for each server that is asked. */
 export class Lookup {
@@ -46,10 +65,14 @@ export class Lookup {
    */
   async answers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
     const distinct = [...new Set(types.map((type) => canonicalType(type) ?? type))];
-    const known = await this.#firstAnswers(name, distinct);
+    const first = await this.#askFirst(name, distinct);
     const answers = await Promise.all(
       distinct.map(
-        async (type) => [type, known.get(type) ?? (await this.#answerOrFailure(name, type))] as const,
+        async (type) =>
+          [
+            type,
+            first.answers.get(type) ?? (await this.#answerOrFailure(name, type, first.begun.get(type))),
+          ] as const,
       ),
     );
     this.#closeChannels();
@@ -61,17 +84,22 @@ export class Lookup {
    * an answer. Where there is none the name is given up: otherwise each question of a dead name would
    * hold its place at a server for all its tries, and other names would wait for it.
    */
-  async #firstAnswers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
-    if (types.length === 1) return new Map();
+  async #askFirst(name: string, types: readonly string[]): Promise<FirstQuestions> {
+    const begun = new Map<string, Progress>();
+    if (types.length === 1) return { answers: new Map(), begun };
     const asked = new Map<NameServer, number>();
     let reported: Failed | undefined;
     for (const type of firstTypes(types, Math.max(this.#options.tries, LEAST_FIRST))) {
-      const answer = await this.#answerOrFailure(name, type, 1, asked);
-      if (answer.kind === 'answered') return new Map([[type, answer]]);
-      if (!isUnresolved(answer)) return new Map();
+      const answer = await this.#answerOrFailure(name, type, { tries: 1, asked });
+      if (answer.kind === 'answered' || isFinal(answer)) {
+        return { answers: new Map([[type, answer]]), begun };
+      }
+      const { tries } = begun.get(type) ?? this.#options;
+      begun.set(type, { tries: tries - 1, asked: new Map(asked), reported: answer });
+      if (!isUnresolved(answer)) return { answers: new Map(), begun };
       reported = moreTelling(reported, answer);
     }
-    return new Map(types.map((type) => [type, reported ?? STOPPED]));
+    return { answers: new Map(types.map((type) => [type, reported ?? STOPPED])), begun };
   }
 
   /** Settles what is not answered as stopped. */
@@ -84,25 +112,22 @@ export class Lookup {
     for (const channel of this.#channels.values()) channel.close();
   }
 
-  /** @param asked How often each server has had questions before. */
   async #answerOrFailure(
     name: string,
     type: string,
-    tries = this.#options.tries,
-    asked = new Map<NameServer, number>(),
+    progress: Progress = { tries: this.#options.tries, asked: new Map() },
   ): Promise<DnsAnswer> {
     try {
       const number = typeNumber(type);
       if (number === undefined) return failed('malformed', `${type} is no type that can be asked for`);
-      return await this.#answer(createQuestion(canonicalHostName(name), type, number), tries, asked);
+      return await this.#answer(createQuestion(canonicalHostName(name), type, number), progress);
     } catch (error) {
       return failed('malformed', error instanceof Error ? error.message : String(error));
     }
   }
 
   /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
-  async #answer(question: Question, tries: number, asked: Map<NameServer, number>): Promise<DnsAnswer> {
-    let reported: Failed | undefined;
+  async #answer(question: Question, { tries, asked, reported }: Progress): Promise<DnsAnswer> {
     let bare: BareAnswer | undefined;
     for (let left = tries; left > 0; left -= 1) {
       const answer = await this.#try(question, asked);

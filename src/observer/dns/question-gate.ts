@@ -8,6 +8,7 @@ import type { Stop } from './stop.js';
 export class QuestionGate {
   readonly #places: number;
   readonly #inFlight = { normal: 0, low: 0 };
+  #latest: Priority | undefined;
   readonly #waiting = { normal: new Set<() => void>(), low: new Set<() => void>() };
 
   /** @param limit How many questions may be in flight at once. */
@@ -19,7 +20,7 @@ export class QuestionGate {
   tryEnter(priority: Priority): boolean {
     const wanted = { normal: 0, low: 0, [priority]: 1 };
     if (this.#share(wanted)[priority] === 0) return false;
-    this.#inFlight[priority] += 1;
+    this.#begin(priority);
     return true;
   }
 
@@ -53,14 +54,20 @@ export class QuestionGate {
 
   #share(wanted: Counts): Counts {
     const { normal, low } = this.#inFlight;
-    return sharePlaces({ places: this.#places, free: this.#places - normal - low, low }, wanted);
+    const free = this.#places - normal - low;
+    return sharePlaces({ places: this.#places, free, low, latest: this.#latest }, wanted);
   }
 
   #proceed(priority: Priority): void {
     const [next] = this.#waiting[priority];
     if (next === undefined) return;
     this.#waiting[priority].delete(next);
-    this.#inFlight[priority] += 1;
+    this.#begin(priority);
     next();
+  }
+
+  #begin(priority: Priority): void {
+    this.#inFlight[priority] += 1;
+    this.#latest = priority;
   }
 }

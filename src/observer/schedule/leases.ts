@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Instant } from '../../model/instant.js';
 import { despiteContention, isPassing } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
-import { type Priority, type Room, sharePlaces } from '../priority.js';
+import { type Counts, type Priority, type Room, sharePlaces } from '../priority.js';
 
 /** A domain that is this worker's to observe, until its lease ends. */
 export interface LeasedDomain {
@@ -41,10 +41,10 @@ export interface Completion {
 /** Of so many candidates for each domain wanted, some are drawn by chance: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
-/** What was taken, and whether more may be due. */
+/** What was taken, and how many more are due or may be: the worker asks again when there is room for them. */
 export interface Taken {
   readonly domains: readonly LeasedDomain[];
-  readonly more: boolean;
+  readonly left: Counts;
 }
 
 /**
@@ -61,12 +61,14 @@ export interface Taken {
 export async function leaseDue(pool: Pool, now: Instant, until: Instant, room: Room): Promise<Taken> {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
   const normal = await candidatesOf(pool, 'normal', now, room.free);
-  const low = await candidatesOf(pool, 'low', now, lowMost);
-  const taken = sharePlaces(room, { normal: normal.length, low: low.length });
-  const names = [...drawn(normal, taken.normal), ...drawn(low, taken.low)];
+  const low = lowMost === 0 ? [] : await candidatesOf(pool, 'low', now, lowMost);
+  const share = sharePlaces(room, { normal: normal.length, low: low.length });
+  const names = [...drawn(normal, share.normal), ...drawn(low, share.low)];
   const domains = names.length === 0 ? [] : await updateDue(pool, [now, until, randomUUID(), names]);
-  // Fewer than wanted: other workers were there first, and may have left others.
-  return { domains, more: lowMost === 0 || normal.length + low.length > domains.length };
+  const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
+  // What was not looked for may be due, and so may what other workers had before this one.
+  const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
+  return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
 }
 
 async function candidatesOf(pool: Pool, priority: Priority, now: Instant, most: number): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createDnsClient } from '../../../src/observer/dns/client.js';
-import { type Behaviour, rcode, silence, truncated } from '../../support/dns-behaviours.js';
+import { type Behaviour, changed, rcode, silence, truncated } from '../../support/dns-behaviours.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for an answer on a busy machine. */
@@ -150,6 +150,33 @@ describe('a name that nobody resolves', () => {
     const answers = await client.ask(NAME, TYPES);
     const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
     expect(failed).toEqual(silent);
+  });
+
+  test('is no name whose addresses alone fail, even if the question for a CNAME is lost once', async () => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    for (const type of ['A', 'AAAA']) server.behave('*', rcode(2), type);
+    let lost = false;
+    const loseOnce: Behaviour = ({ answer }) => {
+      if (lost) return { messages: [answer()] };
+      lost = true;
+      return {};
+    };
+    server.behave('*', loseOnce, 'CNAME');
+    const answers = await clientForTest([server], { tries: 3, timeout: SHORT }).ask(NAME, TYPES);
+    const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
+    expect(failed).toEqual(['A', 'AAAA']);
+  });
+
+  test.each<[string, Behaviour, number]>([
+    ['SERVFAIL', rcode(2), 3],
+    ['REFUSED', rcode(5), 3],
+    // Once over UDP and once over TCP.
+    ['truncation over TCP too', changed((message) => message.fill(0x82, 2, 3)), 2],
+  ])('has no more questions of a type than that has tries: %s', async (_name, behaviour, questions) => {
+    const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
+    server.behave('*', behaviour, 'A');
+    await clientForTest([server], { tries: 3, timeout: SHORT }).ask(NAME, TYPES);
+    expect(server.asked(NAME, 'A')).toBe(questions);
   });
 
   test('is asked for at each server', async () => {

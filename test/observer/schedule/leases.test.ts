@@ -153,9 +153,19 @@ describe('leases', () => {
   test('whether more may be due is told, so that no worker rests while there is work', async () => {
     await watch(['a.example', 'b.example', 'c.example']);
     const until = NOW + MINUTE;
-    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ more: true });
-    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ more: false });
-    expect(await leaseDue(database.pool, NOW, until, room(2))).toEqual({ domains: [], more: false });
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ left: { normal: 0, low: 1 } });
+    const none = { normal: 0, low: 0 };
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toMatchObject({ left: none });
+    expect(await leaseDue(database.pool, NOW, until, room(2))).toEqual({ domains: [], left: none });
+  });
+
+  test('where new and failing domains have all they may have, they are not asked for, and may be due', async () => {
+    await watch(['new.example']);
+    const full = { places: 8, free: 2, low: 6 };
+    expect(await leaseDue(database.pool, NOW, NOW + MINUTE, full)).toEqual({
+      domains: [],
+      left: { normal: 0, low: 1 },
+    });
   });
 
   test('what is handed back is due as it was', async () => {
