@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type AnsweringParts, startAnswering } from './answering.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort } from './config/parse-telemetry.js';
@@ -41,6 +42,8 @@ export interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
+  /** Brings the database up to date; without it nothing is said of what that does. */
+  readonly migrate?: (pool: Pool) => Promise<unknown>;
   /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
 }
@@ -62,7 +65,7 @@ export async function startApplication(
   const database = parts.database ?? (await openDatabase({ ...settings, making }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
   try {
-    await migrate(database.pool, DATA_STEPS);
+    await (parts.migrate?.(database.pool) ?? migrate(database.pool, DATA_STEPS));
     const sampleDomains = database.unfilled && settings.samples ? await recordInto(database) : 0;
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();

@@ -1,9 +1,11 @@
+import type { Pool } from 'pg';
 import type { Settings } from '../config/settings.js';
 import { type Database, openDatabase } from '../database/client.js';
 import { migrate } from '../database/migrate.js';
 import { PublicError, UsageError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { DATA_STEPS } from '../recorder/canonicalize-stored.js';
+import { dataSteps } from '../recorder/canonicalize-stored.js';
+import { type ProgressStream, showProgress } from './progress.js';
 
 /** What the process gives to its commands. */
 export interface Process {
@@ -48,7 +50,7 @@ export function createCommandContext(parent: Process): CommandContext {
       const making = options.mayCreate === false ? 'none' : 'empty';
       const database = await openDatabase({ ...parent.settings(), making });
       try {
-        await migrate(database.pool, DATA_STEPS);
+        await migrateShowing(parent.stderr, database.pool);
         return database;
       } catch (error) {
         await database.close();
@@ -56,6 +58,27 @@ export function createCommandContext(parent: Process): CommandContext {
       }
     },
   };
+}
+
+/**
+ * Brings the database up to date. How far a step that rewrites rows is, and what it has done, is shown.
+ *
+ * @returns the names of the migrations that were applied.
+ * @throws OperationError as migrate() does.
+ */
+export async function migrateShowing(stream: ProgressStream, pool: Pool): Promise<string[]> {
+  const steps = dataSteps((progress) => {
+    stream.write(
+      `Migrating ${progress.total.toLocaleString('en')} domains. It may be stopped and run again.\n`,
+    );
+    return showProgress(stream, 'domains', () => ({
+      ...{ done: progress.domains, total: progress.total },
+      items: progress.domains,
+    }));
+  });
+  const { applied, reports } = await migrate(pool, steps);
+  for (const report of reports) stream.write(`${report}\n`);
+  return applied;
 }
 
 /**

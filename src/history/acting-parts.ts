@@ -1,7 +1,7 @@
 import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
-import { digestOfHeaders, digestOfRecords } from './digest.js';
+import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
 import { type DomainState, latestOfType } from './state.js';
 
 /** What an observation does to the parts of a domain that it speaks of. */
@@ -92,15 +92,17 @@ function weighType(
 
 function weighHeaders(
   state: DomainState | null,
-  { httpHeaders: headers, observedAt }: Observation,
+  { httpHeaders: headers, ignoredHeaders, observedAt }: Observation,
   dns: { readonly stale: boolean; readonly contradicts: boolean },
 ): Pick<ActingParts, 'http' | 'stale' | 'contradicts'> {
   if (headers === undefined) {
     return { http: null, stale: dns.stale, contradicts: dns.contradicts };
   }
   const standing = standingOf(observedAt, state?.http?.latest ?? null);
-  const digest = digestOfHeaders(headers);
-  const differs = digest !== (state?.http?.digest ?? '');
+  const known = state?.http?.digest ?? '';
+  const differs = !isDigestOf(known, headers, ignoredHeaders);
+  const own = digestOfHeaders(headers, ignoredHeaders);
+  const digest = differs || unseenOf(own).length > 0 ? own : known;
   return {
     http: standing === 'newer' ? { headers, digest, differs } : null,
     stale: dns.stale || standing === 'older',

@@ -24,12 +24,40 @@ export function digestOfRecords(records: readonly DnsRecord[]): string {
  * A digest of response headers, in any order.
  *
  * @param headers field names in lower case to field values.
+ * @param ignored the names that the observation leaves out. Those of them that `headers` has, since they
+ *   were known before, follow the digest of all: the digest of the others, and their names. By these the next
+ *   such observation is known to be equal, without the headers themselves.
  * @returns 22 characters; empty for no headers.
  */
-export function digestOfHeaders(headers: ReadonlyMap<string, string>): string {
-  if (headers.size === 0) {
-    return '';
-  }
+export function digestOfHeaders(
+  headers: ReadonlyMap<string, string>,
+  ignored: ReadonlySet<string> = new Set(),
+): string {
+  const all = digestOfAll(headers);
+  const unseen = [...headers.keys()].filter((name) => ignored.has(name)).sort();
+  if (unseen.length === 0) return all;
+  const seen = new Map([...headers].filter(([name]) => !ignored.has(name)));
+  return `${all} ${digestOfAll(seen)} ${unseen.join(',')}`;
+}
+
+/** The names that follow a digest of headers. */
+export function unseenOf(digest: string): readonly string[] {
+  return digest.split(' ')[2]?.split(',') ?? [];
+}
+
+/** Whether headers, those that were ignored left out, are the ones that a digest is of. */
+export function isDigestOf(
+  digest: string,
+  headers: ReadonlyMap<string, string>,
+  ignored?: ReadonlySet<string>,
+): boolean {
+  const [all, seen] = digest.split(' ');
+  const own = digestOfAll(headers);
+  return own === all || (own === seen && unseenOf(digest).every((name) => ignored?.has(name)));
+}
+
+function digestOfAll(headers: ReadonlyMap<string, string>): string {
+  if (headers.size === 0) return '';
   return remembered(headers, () => {
     const names = [...headers.keys()].sort();
     return shortened(JSON.stringify(names.map((name) => [name, headers.get(name)])));

@@ -1,6 +1,6 @@
 import { canonicalFieldName, canonicalFieldValue } from '../model/header-fields.js';
 import { parseSourceName } from '../model/source-name.js';
-import { digestOfHeaders } from './digest.js';
+import { digestOfHeaders, unseenOf } from './digest.js';
 import type { HeaderState } from './state.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';
 import { canonicalOrNull, timeText } from './violation-text.js';
@@ -24,8 +24,9 @@ export function* findHeaderViolations({ state, headers }: StoredHistory): Genera
     held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.present });
   }
   const present = [...held].filter(([, header]) => header.present);
-  const digest = digestOfHeaders(new Map(present.map(([name, { value }]) => [name, value])));
-  if (digest !== (state.http?.digest ?? '')) {
+  const known = state.http?.digest ?? '';
+  const values = new Map(present.map(([name, { value }]) => [name, value]));
+  if (digestOfHeaders(values, new Set(unseenOf(known))) !== known) {
     yield 'the digest of the headers is not that of the present ones';
   }
 }

@@ -4,14 +4,29 @@ import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
 import { isPassing, pauseBefore } from './contention.js';
-import { octetsAdded } from './history-octets.js';
+import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
 import { nextVersion } from './recorder.js';
 import { isReadableTypes } from './row-contradictions.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
+/** How far a step has come. */
+export interface StepProgress {
+  readonly domains: number;
+  /** How many domains there were when it began. */
+  readonly total: number;
+}
+
+/** Shows how far a step is for as long as it runs. @returns a function that ends the show. */
+export type ShowStep = (progress: StepProgress) => () => void;
+
 /** What the migrations do to the rows besides their SQL. */
-export const DATA_STEPS: MigrationSteps = new Map([['0006_canonical_rdata', canonicalizeStored]]);
+export function dataSteps(show: ShowStep = () => () => {}): MigrationSteps {
+  return new Map([['0006_canonical_rdata', (pool) => canonicalizeStored(pool, show)]]);
+}
+
+/** The same, with nothing shown. */
+export const DATA_STEPS: MigrationSteps = dataSteps();
 
 /** Domains that are read, and written in one transaction, at once. */
 const BATCH = 100;
@@ -23,20 +38,45 @@ interface Rewriting extends DomainChanges {
 
 /**
  * Brings the rdata of stored records to its canonical text (history/canonical-history.ts), which is no
- * change in any history: what grows is the version of the domains whose answers change. Each batch of
- * domains is one transaction; a domain that somebody else writes meanwhile is read again, so that it may be
+ * change in any history: what grows is the version of the domains whose answers change. Then writes the
+ * sizes of histories (history-octets.ts) that are not those of their rows. Each batch of domains is a
+ * transaction for either; a domain that somebody else writes meanwhile is read again, so that it may be
  * killed, run again, and run beside writers.
  *
- * @returns what was done, in one line; null where there was nothing to do.
+ * @returns what was done to records, in one line; null where there was nothing to do.
  */
-export async function canonicalizeStored(pool: Pool): Promise<string | null> {
+export async function canonicalizeStored(
+  pool: Pool,
+  show: ShowStep = () => () => {},
+): Promise<string | null> {
+  const { rows } = await pool.query<{ total: number }>('SELECT count(*)::int AS total FROM domain');
+  const progress = { domains: 0, total: rows[0]?.total ?? 0 };
+  if (progress.total === 0) return null;
+  const end = show(progress);
+  try {
+    return await canonicalizeAll(pool, progress);
+  } finally {
+    end();
+  }
+}
+
+async function canonicalizeAll(pool: Pool, progress: { domains: number }): Promise<string | null> {
   const count = { domains: 0, unreadable: 0 };
   for (let last = ''; ; ) {
-    const names = await domainsAfter(pool, last);
-    const next = names.at(-1);
+    const batch = await domainsAfter(pool, last);
+    const next = batch.at(-1);
     if (next === undefined) return reportOf(count);
-    await rewriteBatch(pool, names, count);
-    last = next;
+    await rewriteBatch(
+      pool,
+      batch.filter(({ presentation }) => presentation === true).map(({ name }) => name),
+      count,
+    );
+    await writeSizes(
+      pool,
+      batch.map(({ name }) => name),
+    );
+    progress.domains += batch.length;
+    last = next.name;
   }
 }
 
@@ -46,16 +86,53 @@ function reportOf({ domains, unreadable }: { domains: number; unreadable: number
   return `${written} ${unreadable} records hold what is no data of their type, and stay as they are: dms verify names them.`;
 }
 
-/** The next domains that have a type whose records hold `data`. */
-async function domainsAfter(pool: Pool, last: string): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(
-    `SELECT name FROM domain
-      WHERE name > $1
-        AND CASE jsonb_typeof(dns_types) WHEN 'object' THEN dns_types - $2::text[] <> '{}' END
-      ORDER BY name LIMIT ${BATCH}`,
+interface BatchDomain {
+  readonly name: string;
+  /** Whether it has a type whose records hold `data`; null where column `dns_types` cannot be read. */
+  readonly presentation: boolean | null;
+}
+
+async function domainsAfter(pool: Pool, last: string): Promise<BatchDomain[]> {
+  const { rows } = await pool.query<BatchDomain>(
+    `SELECT name, CASE jsonb_typeof(dns_types) WHEN 'object' THEN dns_types - $2::text[] <> '{}' END AS presentation
+       FROM domain WHERE name > $1 ORDER BY name LIMIT ${BATCH}`,
     [last, [...RDATA_FIELDS.keys()]],
   );
-  return rows.map(({ name }) => name);
+  return rows;
+}
+
+/**
+ * Writes the sizes that are not those of the rows. A size is of the version that it was read with: who
+ * writes a domain's rows gives it another version, in the same transaction.
+ */
+async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
+  for (let pending = names, attempt = 0; pending.length > 0; attempt += 1) {
+    await pauseBefore(attempt);
+    const { rows } = await pool.query<{ name: string; version: bigint; octets: bigint }>(
+      `SELECT name, version, octets
+         FROM (SELECT name, version, history_octets, ${OCTETS_OF_ROWS} AS octets
+                 FROM domain AS d WHERE name = ANY($1)) AS counted
+        WHERE history_octets <> octets`,
+      [pending],
+    );
+    if (rows.length === 0) return;
+    const written = await passingAs(new Set<string>(), () => updateSizes(pool, rows));
+    pending = rows.map(({ name }) => name).filter((name) => !written.has(name));
+  }
+}
+
+async function updateSizes(
+  pool: Pool,
+  sizes: readonly { name: string; version: bigint; octets: bigint }[],
+): Promise<Set<string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    `UPDATE domain AS d SET history_octets = counted.octets
+       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS counted (name, version, octets)
+      WHERE d.name = counted.name AND d.version = counted.version
+      RETURNING d.name`,
+    [sizes.map(({ name }) => name), sizes.map(({ version }) => version), sizes.map(({ octets }) => octets)],
+  );
+  return new Set(rows.map(({ name }) => name));
 }
 
 async function rewriteBatch(
@@ -87,15 +164,14 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   unreadable.set(name, records);
   if (types.size === 0) return null;
   const changes = { added: stays, removed: [], headers: [], responses: [] };
-  const replaced = history.stays.filter(({ record }) => types.has(record.type));
-  const octets = octetsAdded(changes) - octetsAdded({ added: replaced, headers: [] });
-  return { name, before: rows.domain, stateBefore, state, version: 0n, changes, octets, types };
+  // The size is written afterwards, with those of the other domains.
+  return { name, before: rows.domain, stateBefore, state, version: 0n, changes, octets: 0, types };
 }
 
 /** @returns the names of the domains that were written. The others were written by somebody else. */
-async function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
-  try {
-    return await inTransaction(pool, async (client) => {
+function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
+  return passingAs(new Set<string>(), () =>
+    inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ now: bigint }>(
         'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now',
       );
@@ -111,9 +187,16 @@ async function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<str
       );
       await writeHistory(client, written);
       return names;
-    });
+    }),
+  );
+}
+
+/** What `work` gives, and `nothing` where another writer was in its way. */
+async function passingAs<Result>(nothing: Result, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
   } catch (error) {
-    if (isPassing(error)) return new Set();
+    if (isPassing(error)) return nothing;
     throw error;
   }
 }

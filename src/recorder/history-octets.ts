@@ -28,3 +28,10 @@ export function octetsAdded({ added, headers }: Pick<MergedChanges, 'added' | 'h
     headers.reduce((sum, change) => sum + octetsOfHeaderChange(change), 0)
   );
 }
+
+/** The sum over the rows of a domain that a statement calls `d`: an expression of SQL. */
+export const OCTETS_OF_ROWS = `(
+  (SELECT coalesce(sum(${RECORD} + octet_length(r.host) + octet_length(r.rdata::text)), 0)
+     FROM dns_record AS r WHERE r.domain = d.name) +
+  (SELECT coalesce(sum(${HEADER_CHANGE} + octet_length(h.name) + 2 * coalesce(octet_length(h.value), 0)), 0)
+     FROM header_change AS h WHERE h.domain = d.name))::bigint`;

@@ -200,15 +200,19 @@ describe('headers that an observer leaves out', () => {
   });
 
   test('make an observation that comes again no contradiction of itself, its headers being known or not yet', () => {
-    const again = { ...observation({ at: 2, headers: { server: 'a' } }), ignoredHeaders: ignored };
-    const { progress } = recordLeavingOut(
-      { at: 1, headers: { server: 'a', date: 'Mon' } },
-      { at: 2, headers: { server: 'a' } },
-    );
-    const unread = recordObservations({ ...progress, outcomes: [], holdings: null, waiting: [again] });
-    expect([unread.outcomes, unread.waiting]).toEqual([[], [again]]);
-    const known = recordObservations({ ...unread, holdings: progress.holdings });
-    expect(known.outcomes).toEqual([{ kind: 'repeated', contradicts: false, heldBack: null }]);
+    const again = (at: number) => ({
+      ...observation({ at, headers: { server: 'a' } }),
+      ignoredHeaders: ignored,
+    });
+    const repeated = [{ kind: 'repeated', contradicts: false, heldBack: null }];
+    const { progress: complete } = recordLeavingOut({ at: 1, headers: { server: 'a', date: 'Mon' } });
+    const unread = recordObservations({ ...complete, outcomes: [], holdings: null, waiting: [again(1)] });
+    expect([unread.outcomes, unread.waiting]).toEqual([[], [again(1)]]);
+    expect(recordObservations({ ...unread, holdings: complete.holdings }).outcomes).toEqual(repeated);
+
+    const looked = recordObservations({ ...complete, waiting: [again(2)] });
+    const known = recordObservations({ ...looked, outcomes: [], holdings: null, waiting: [again(2)] });
+    expect([known.outcomes, known.waiting]).toEqual([repeated, []]);
   });
 
   test('are gone when a complete observation misses them', () => {

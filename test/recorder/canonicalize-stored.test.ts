@@ -203,6 +203,60 @@ describe('what earlier versions stored', () => {
   });
 });
 
+describe('sizes that are not those of the rows', () => {
+  const domains = Array.from({ length: 120 }, (_, domain) => `d${domain}.example`);
+  const addresses = (at: number): Observation[] =>
+    domains.map((domain) => ({
+      ...look(at, [stored('A', { ip: `192.0.2.${at}` }, domain)]),
+      domain,
+      httpHeaders: new Map([['server', `s${at}`]]),
+    }));
+
+  test('are computed beside writers, twice at once', async () => {
+    await recorder.record(addresses(1));
+    await database.pool.query('UPDATE domain SET history_octets = 0');
+    await Promise.all([
+      (async () => {
+        for (const at of [2, 3, 4, 5]) await recorder.record(addresses(at));
+      })(),
+      canonicalizeStored(database.pool),
+      canonicalizeStored(database.pool),
+    ]);
+    expect(await violations()).toEqual([]);
+  });
+
+  test('are not written over what a writer has added after they were computed', async () => {
+    await recorder.record(addresses(1));
+    await database.pool.query('UPDATE domain SET history_octets = 0');
+    let recording: Promise<unknown> | undefined;
+    const pool = new Proxy(database.pool, {
+      get: (target, key) =>
+        key !== 'query'
+          ? Reflect.get(target, key)
+          : async (text: string, values: unknown[]) => {
+              if (text.startsWith('UPDATE')) {
+                recording ??= recorder.record(addresses(2));
+                await recording;
+              }
+              return target.query(text, values);
+            },
+    });
+    await canonicalizeStored(pool);
+    expect(recording).toBeDefined();
+    expect(await violations()).toEqual([]);
+  });
+
+  test('cost no answer its validity', async () => {
+    await recorder.record(addresses(1));
+    await database.pool.query('UPDATE domain SET history_octets = history_octets + 1');
+    const versions = () => database.pool.query('SELECT name, version, recorded_at FROM domain ORDER BY name');
+    const before = (await versions()).rows;
+    await canonicalizeStored(database.pool);
+    expect((await versions()).rows).toEqual(before);
+    expect(await violations()).toEqual([]);
+  });
+});
+
 test('rewritten histories are those that the canonical texts would have made', async () => {
   const spellings: readonly (readonly string[])[] = [
     ['257 3 8 AwEA aagA', `257 3 8 ${KEY}`, `257 3 RSASHA256 ${KEY}`],

@@ -2,10 +2,12 @@ import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import { findViolations } from '../../src/history/violations.js';
+import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
 import { findOrphans } from '../../src/recorder/orphans.js';
-import { readHistories } from '../../src/recorder/read-histories.js';
+import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { instant, NOW, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
@@ -306,3 +308,46 @@ async function interruptedClient(pool: Pool, place: number, work: () => Promise<
     },
   });
 }
+
+test('a header that is left out of observations, and is known from before, costs only the first of them a reading', async () => {
+  const { httpHeaders: _, ...rest } = observation({ at: 2, headers: {} });
+  const ignoredHeaders = new Set(['connection', 'date']);
+  const partial = (
+    at: number,
+    server: string,
+    ignored: ReadonlySet<string> = ignoredHeaders,
+  ): Observation => ({
+    ...rest,
+    observedAt: observation({ at, headers: {} }).observedAt,
+    httpHeaders: new Map([['server', server]]),
+    ignoredHeaders: ignored,
+  });
+  const read: string[] = [];
+  const pool = new Proxy(database.pool, {
+    get: (target, key) =>
+      key !== 'query'
+        ? Reflect.get(target, key)
+        : (text: string, values: unknown[]) => {
+            read.push(text);
+            return target.query(text, values);
+          },
+  });
+  const recorder = createRecorder(pool, { now: () => NOW });
+  const record = async (one: Observation) => {
+    read.length = 0;
+    const { outcomes } = await recorder.record([one]);
+    const loaded = read.some((text) => text.includes('header_change'));
+    for await (const rows of readStoredRows(database.pool)) expect(findStoredViolations(rows)).toEqual([]);
+    return [outcomes[0]?.kind, loaded];
+  };
+  const full = (at: number, server: string) => observation({ at, headers: { server, connection: 'close' } });
+  await record(full(1, 'a'));
+  expect(await record(partial(2, 'a'))).toEqual(['unchanged', true]);
+  expect(await record(partial(3, 'a'))).toEqual(['unchanged', false]);
+  expect(await record(partial(4, 'b'))).toEqual(['changed', true]);
+  expect(await record(partial(5, 'b'))).toEqual(['unchanged', false]);
+  expect(await record(full(6, 'b'))).toEqual(['unchanged', false]);
+  expect(await record(partial(7, 'b'))).toEqual(['unchanged', false]);
+  expect(await record(partial(8, 'b', new Set(['date'])))).toEqual(['changed', true]);
+  expect(await record(partial(9, 'b'))).toEqual(['unchanged', false]);
+});

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { canonicalizeStored } from '../../src/recorder/canonicalize-stored.js';
 import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
@@ -45,6 +46,8 @@ describe('checking the rows of a domain', () => {
     const sql = readFileSync('prisma/migrations/0005_history_octets/migration.sql', 'utf8');
     await database.pool.query('ALTER TABLE domain DROP COLUMN history_octets');
     await database.pool.query(sql);
+    expect((await violations()).join('\n')).toContain('history_octets is 0');
+    expect(await canonicalizeStored(database.pool)).toBeNull();
     expect(await violations()).toEqual([]);
   });
 

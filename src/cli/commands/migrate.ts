@@ -1,8 +1,6 @@
 import { Command } from 'commander';
 import { openDatabase } from '../../database/client.js';
-import { migrate } from '../../database/migrate.js';
-import { DATA_STEPS } from '../../recorder/canonicalize-stored.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, migrateShowing } from '../command-context.js';
 
 /** `dms migrate`: brings the database up to date. */
 export function migrateCommand(context: CommandContext): Command {
@@ -17,9 +15,8 @@ export function migrateCommand(context: CommandContext): Command {
 async function runMigrate(context: CommandContext): Promise<void> {
   const database = await openDatabase(context.settings());
   try {
-    const { applied, reports } = await migrate(database.pool, DATA_STEPS);
+    const applied = await migrateShowing(context.stderr, database.pool);
     for (const name of applied) context.stdout.write(`applied ${name}\n`);
-    for (const report of reports) context.stdout.write(`${report}\n`);
     if (applied.length === 0) context.stdout.write('The database is up to date.\n');
   } finally {
     await database.close();

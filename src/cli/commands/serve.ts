@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type Application, startApplication } from '../../application.js';
 import type { Settings } from '../../config/settings.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, migrateShowing } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
 /** `dms serve`: serves the API until it is asked to stop. */
@@ -19,7 +19,9 @@ export function serveCommand(context: CommandContext): Command {
 async function runServe(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
-  const application = await startApplication(settings);
+  const application = await startApplication(settings, {
+    migrate: (pool) => migrateShowing(context.stderr, pool),
+  });
   context.stdout.write(welcome(application, settings));
   await stopRequested;
   context.stderr.write('Stopping: requests under way are answered first.\n');

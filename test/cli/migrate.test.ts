@@ -1,0 +1,61 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runDms, startDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  const line = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
+  const dnskey = { host: 'example.com', class: 'IN', type: 'DNSKEY', data: '257 3 8 AwEAaagA' };
+  const more = observationLine({ at: 2, records: [dnskey], types: ['DNSKEY'] });
+  await runDms(['import', '-'], database.environment, Readable.from([`${line}\n${more}\n`]));
+});
+afterAll(() => database.close());
+
+/** As a version before 0006 left it. */
+beforeEach(async () => {
+  for (const statement of [
+    'DROP INDEX watched_domain_due_normal',
+    'DROP INDEX watched_domain_due_low',
+    'CREATE INDEX watched_domain_due ON watched_domain (due)',
+    "DELETE FROM schema_migration WHERE name >= '0006'",
+    `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
+    'UPDATE domain SET history_octets = 0',
+  ]) {
+    await database.pool.query(statement);
+  }
+});
+
+const SHOWN = [
+  'Migrating 1 domains. It may be stopped and run again.',
+  'The records of 1 domains were rewritten in their canonical text.',
+];
+
+describe('a database whose rows have to be rewritten', () => {
+  test('dms migrate says that it rewrites them, and what it has done', async () => {
+    const { code, stdout, stderr } = await runDms(['migrate'], database.environment);
+    expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
+    expect(stdout).toBe('applied 0006_canonical_rdata\napplied 0007_due_by_priority\n');
+    expect(code).toBe(0);
+    expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);
+    expect(await runDms(['migrate'], database.environment)).toMatchObject({
+      stdout: 'The database is up to date.\n',
+      stderr: '',
+    });
+  });
+
+  test('any other command says so, too', async () => {
+    const { stderr } = await runDms(['verify'], database.environment);
+    expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
+  });
+
+  test('dms serve says so before it listens', async () => {
+    const command = startDms(['serve'], { PORT: '0', ...database.environment });
+    await new Promise((resolve) => command.child.stdout?.once('data', resolve));
+    command.child.kill('SIGTERM');
+    expect((await command.result).stderr.split('\n').slice(0, 2)).toEqual(SHOWN);
+  });
+});
