@@ -207,7 +207,7 @@ function dnsObservation(dns: ReadonlyMap<string, LookAnswer>): DnsObservation | 
     if (answer.kind === 'failed') continue;
     types.add(type);
     if (answer.isPartial === true) partialTypes.add(type);
-    records.push(...answer.records);
+    for (const record of answer.records) records.push(record);
   }
   if (types.size === 0) return null;
   // Where a chain is complete, an alias that is known and not in it is gone.
