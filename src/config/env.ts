@@ -150,7 +150,7 @@ function readLimits(read: Read): Settings['limits'] {
   const octetsUpTo = (most: number) => (name: string, value: string) => parseSize(name, value, 1024, most);
   return {
     recordsPerType: read('LIMIT_RECORDS_PER_TYPE', '1000', upTo(MOST_RECORDS)),
-    records: read('LIMIT_RECORDS', '5000', upTo(MOST_RECORDS)),
+    records: read('LIMIT_RECORDS', '10000', upTo(MOST_RECORDS)),
     headers: read('LIMIT_HEADERS', '500', upTo(MOST_HEADERS)),
     headerValue: read('LIMIT_HEADER_VALUE', '32kB', octetsUpTo(LARGEST_VALUE)),
     line: read('LIMIT_LINE', '4MB', octetsUpTo(LONGEST_LINE)),

@@ -95,7 +95,7 @@ class BatchQueue {
   }
 
   add(observations: readonly Observation[], bytes: number): void {
-    this.batch.push(...observations);
+    for (const observation of observations) this.batch.push(observation);
     this.bytes += bytes;
   }
 

@@ -22,13 +22,13 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-/** How many quotes are before a colon: as many as there are keys, and more where texts hold such quotes. */
+/** How many quotes that may close a string are before a colon: one for each key, and more where texts have such. */
 function mostKeysIn(text: string): number {
   let keys = 0;
   for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
     let before = colon - 1;
     while (text.charCodeAt(before) <= SPACE) before -= 1;
-    if (text.charCodeAt(before) === QUOTE) keys += 1;
+    if (text.charCodeAt(before) === QUOTE && !isEscaped(text, before)) keys += 1;
   }
   return keys;
 }
@@ -81,11 +81,16 @@ function repeatedKey(text: string): string | undefined {
 /** The place after the closing quote of the string that begins at a place. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return end + 1;
+    if (!isEscaped(text, end)) return end + 1;
   }
   return text.length;
+}
+
+/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
+function isEscaped(text: string, quote: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
 }
 
 /** The string between two places; undefined where no colon follows it, and it is no key. */

@@ -58,9 +58,19 @@ function startOf(pid: number): string {
   }
 }
 
-/** Within which ids of processes mean the same: containers may share a folder and not see each other. */
+/** Within which ids of processes mean the same: containers and machines may share a folder, and a host name. */
 function placeOfProcesses(): string {
-  return createHash('sha256').update(`${hostname()} ${processNamespace()}`).digest('hex').slice(0, 12);
+  const place = `${hostname()} ${machineId()} ${processNamespace()}`;
+  return createHash('sha256').update(place).digest('hex').slice(0, 12);
+}
+
+/** machine-id(5); empty where there is none. */
+function machineId(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim();
+  } catch {
+    return '';
+  }
 }
 
 function processNamespace(): string {

@@ -88,12 +88,12 @@ export const serviceParameters: RdataCodec = {
 };
 
 function serviceParametersText(rdata: MessageReader): string {
-  const mandatory: number[] = [];
+  let mandatory: readonly number[] = [];
   const keys: number[] = [];
   const shown = untilEnd(rdata, () => {
     const key = rdata.uint16();
     const value = rdata.part(rdata.uint16());
-    if (key === MANDATORY) mandatory.push(...untilEnd(value.fork(), (list) => list.uint16()));
+    if (key === MANDATORY) mandatory = untilEnd(value.fork(), (list) => list.uint16());
     keys.push(key);
     return parameterText(key, value);
   });

@@ -24,12 +24,18 @@ export function typeBitmap(least: 0 | 1): RdataCodec {
 }
 
 function windowsOf(numbers: readonly number[]): Buffer {
-  const windows = new Set(numbers.map((number) => number >> 8).sort((a, b) => a - b));
+  const windows = new Map<number, Set<number>>();
+  for (const number of numbers) {
+    const window = windows.get(number >> 8) ?? new Set();
+    windows.set(number >> 8, window.add(number & 255));
+  }
   return Buffer.concat(
-    Array.from(windows, (window) => {
-      const bits = bitmapOf(numbers.filter((number) => number >> 8 === window).map((number) => number & 255));
-      return Buffer.concat([Buffer.of(window, bits.length), bits]);
-    }),
+    [...windows]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([window, inWindow]) => {
+        const bits = bitmapOf(inWindow);
+        return [Buffer.of(window, bits.length), bits];
+      }),
   );
 }
 
@@ -47,8 +53,10 @@ function typesOf(rdata: MessageReader): number[] {
 }
 
 /** The highest bit of the first octet is number 0. */
-function bitmapOf(numbers: readonly number[]): Buffer {
-  const bits = Buffer.alloc(numbers.length === 0 ? 0 : (Math.max(...numbers) >> 3) + 1);
+function bitmapOf(numbers: Iterable<number>): Buffer {
+  let length = 0;
+  for (const number of numbers) length = Math.max(length, (number >> 3) + 1);
+  const bits = Buffer.alloc(length);
   for (const number of numbers) bits[number >> 3] = (bits[number >> 3] ?? 0) | (0x80 >> (number & 7));
   return bits;
 }

@@ -97,7 +97,7 @@ async function recordBatch(
     await pauseBefore(attempt);
     const applied = await applyRules(pool, options, pending);
     const written = await write(pool, applied, options.now());
-    recorded.push(...applied.filter(({ name }) => written.has(name)));
+    for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
     pending = pending.filter(({ name }) => !written.has(name));
   }
   return summarize(recorded);

@@ -45,7 +45,7 @@ test('without any setting, the defaults hold', () => {
       connectionsPerAddress: 4,
       lease: 120_000,
     },
-    limits: { recordsPerType: 1000, records: 5000, headers: 500, headerValue: 32_768, line: 4_194_304 },
+    limits: { recordsPerType: 1000, records: 10_000, headers: 500, headerValue: 32_768, line: 4_194_304 },
     answerMemory: 67_108_864,
     http: { maxAge: 0, corsOrigins: [] },
     graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },

@@ -150,6 +150,28 @@ describe('what is no rdata of its type', () => {
   });
 });
 
+describe('half a million characters', () => {
+  const texts = [
+    ['a. ', 'A '],
+    ['1 1 1 - AA ', 'A '],
+    ['192.0.2.1 6 ', '1 '],
+  ] as const;
+
+  test.each([...LAYOUTS.keys()])('as the data of %s are read, or rejected with a reason', (name) => {
+    for (const [head, piece] of texts) {
+      try {
+        parseRdataText(name, head + piece.repeat(250_000));
+      } catch (error) {
+        expect(error, head + piece).toBeInstanceOf(InvalidObservationError);
+      }
+    }
+  });
+
+  test('a bitmap has each type once, however often the text names it', () => {
+    expect(own('NSEC', `a. ${'MX A TYPE1234 '.repeat(30_000)}`)).toEqual({ data: 'a. A MX TYPE1234' });
+  });
+});
+
 describe('of any input', () => {
   const type = fc.constantFrom(...LAYOUTS.keys());
   const example = fc.constantFrom(...RDATA_EXAMPLES);
