@@ -16,6 +16,8 @@ const PACKINGS: readonly (readonly [magic: RegExp, packing: string, command: str
   [/^04224d18/, 'lz4', 'lz4 -dc FILE'],
   [/^1f9d/, 'compress', 'gzip -dc FILE'],
   [/^377abcaf271c/, '7-Zip', '7z x -so FILE'],
+  // One layer is unpacked already.
+  [/^1f8b/, 'gzip twice', 'gzip -dc FILE'],
 ];
 
 /** A tar archive has it behind the first entry's name, modes and times (POSIX, pax: ustar). */
@@ -23,6 +25,7 @@ const TAR_MAGIC = { text: 'ustar', at: 257 };
 
 /** Far more than the beginnings that are looked at; a line that is longer is looked at no further. */
 const HEAD_BYTES = 4096;
+const LINE_FEED = 0x0a;
 
 /**
  * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: of these
@@ -31,11 +34,22 @@ const HEAD_BYTES = 4096;
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
 export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buffer> {
-  let isFirst = true;
+  let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {
-    if (isFirst) refuseForeign(name, chunk.subarray(0, HEAD_BYTES));
-    isFirst = false;
-    yield chunk;
+    if (head === undefined) {
+      yield chunk;
+      continue;
+    }
+    head = Buffer.concat([head, chunk]);
+    // Before the first line's end there is nothing to import, so that nobody waits for what is gathered.
+    if (head.length < HEAD_BYTES && !head.includes(LINE_FEED)) continue;
+    refuseForeign(name, head.subarray(0, HEAD_BYTES));
+    yield head;
+    head = undefined;
+  }
+  if (head !== undefined) {
+    refuseForeign(name, head.subarray(0, HEAD_BYTES));
+    yield head;
   }
 }
 
@@ -78,9 +92,20 @@ function textOfAnotherKind(text: string): Foreign | undefined {
   if (/^\{[ \t]*\r?\n\s*"/.test(start)) {
     return { is: 'JSON over several lines', advice: `${OBJECT_PER_LINE}, jq -c . FILE | npx dms import -` };
   }
+  if (start.startsWith('%PDF-')) return { is: 'a PDF', advice: OBJECT_PER_LINE };
+  if (isMasterFile(start)) {
+    return { is: 'a zone file, or the output of dig or massdns -o S', advice: OBJECT_PER_LINE };
+  }
   return isTable(start)
     ? { is: 'a table (CSV)', advice: `${OBJECT_PER_LINE} as the README says` }
     : undefined;
+}
+
+/** A directive, a comment, or an owner name with perhaps a TTL and a class, a type, and data (RFC 1035, section 5.1). */
+function isMasterFile(text: string): boolean {
+  return /^(?:\$(?:ORIGIN|TTL|INCLUDE)\s|;|[\w.*@-]+[ \t]+(?:\d+[ \t]+)?(?:IN[ \t]+)?(?:A|AAAA|NS|SOA|CNAME|MX|TXT|PTR)[ \t]+\S)/.test(
+    text,
+  );
 }
 
 /** Two lines with as many commas, semicolons or tabs, the first of which names the columns. */
@@ -100,7 +125,7 @@ const TOOLS: readonly (readonly [tool: string, has: (has: Has) => boolean])[] = 
   ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
   ['dnsx', (has) => has('host') && (has('resolver') || has('all'))],
   ['zdns', (has) => has('name') && (has('results') || (has('status') && has('data') && !has('type')))],
-  ['massdns', (has) => has('name') && has('type') && has('class') && has('status')],
+  ['massdns', (has) => has('name') && (has('status') ? has('type') && has('class') : has('error'))],
   ['DNSDB', (has) => has('cond') || has('obj')],
   ['passive DNS (COF)', (has) => has('rrname') && has('rrtype')],
   ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],

@@ -71,11 +71,28 @@ describe('an input of another kind is refused in one line that says what it is a
     ['an object over lines', JSON.stringify({ a: 1 }, null, 2), 'JSON over several lines', 'jq -c . FILE'],
     ['a table', 'domain,ip\nexample.com,192.0.2.1\n', 'a table (CSV)', 'one JSON object a line'],
     ['a table of tabs', '"domain"\t"ip"\r\n"a"\t"b"\r\n', 'a table (CSV)', 'as the README says'],
+    ['gzip in gzip', gzipSync(gzipSync(LINE)), 'packed with gzip twice', 'gzip -dc FILE'],
+    ['a PDF', '%PDF-1.7\n%\u00e2\n', 'a PDF', 'one JSON object a line'],
+    ['a zone file', '$ORIGIN example.com.\n@ IN NS ns1\n', 'a zone file', 'one JSON object a line'],
+    [
+      'what dig prints',
+      '\n; <<>> DiG 9.18 <<>> example.com\n',
+      'the output of dig',
+      'one JSON object a line',
+    ],
+    ['records alone', 'example.com.\t300\tIN\tA\t192.0.2.1\n', 'the output of dig', 'one JSON object a line'],
+    ['massdns -o S', 'example.com. A 192.0.2.1\n', 'massdns -o S', 'one JSON object a line'],
   ])('%s', async (_what, bytes, is, advice) => {
     const reason = await reasonFor(bytes);
     expect(reason).toMatch(/^standard input is [^\n]+\.$/);
-    expect(reason).toContain(` is ${is}, and nothing of it is imported: `);
+    expect(reason).toContain(is);
+    expect(reason).toContain('and nothing of it is imported: ');
     expect(reason).toContain(advice);
+  });
+
+  test('a packed file that comes octet by octet', async () => {
+    const packed = [...Buffer.from('28b52ffd0458', 'hex')].map((octet) => Buffer.of(octet));
+    await expect(read('-', packed)).rejects.toThrow('packed with zstd');
   });
 
   test.each([

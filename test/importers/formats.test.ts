@@ -56,6 +56,7 @@ describe('the format of an input', () => {
     ],
     ['zdns', { name: 'a.example', results: { A: { data: {}, status: 'NOERROR' } } }],
     ['zdns', { name: 'a.example', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
+    ['massdns', { name: 'a.example.', error: 'timeout' }],
     ['massdns', { name: 'a.example.', type: 'A', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
     [
       'passive DNS (COF)',
