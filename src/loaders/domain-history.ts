@@ -61,8 +61,8 @@ interface HistoryRow {
   readonly counts: string | null;
 }
 
-/** A history is large with more octets. Of those below, all that are under way are a few megabytes. */
-const LARGE = 256 * 1024;
+/** A history is large with more octets: one request may ask for many just below it. Ordinary ones have a tenth. */
+const LARGE = 64 * 1024;
 
 /**
  * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
