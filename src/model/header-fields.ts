@@ -59,14 +59,14 @@ function isWhiteSpace(unit: number): boolean {
  * Adds a field to those of one response: canonical names to the values of that name, in whatever case it
  * was written, in the order in which they are added.
  *
- * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF inside
- *   the value (RFC 9110, section 5.5). Values that were stored before this was rejected stay readable.
+ * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
+ *   value (RFC 9110, section 5.5). Values that were stored before this was rejected stay readable.
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);
   const fieldValue = canonicalFieldValue(value);
-  if (LINE_BREAK.test(fieldValue)) {
-    throw new InvalidObservationError(`${quoted(fieldValue)} contains CR or LF (RFC 9110, 5.5).`);
+  if (LINE_BREAK.test(value)) {
+    throw new InvalidObservationError(`${quoted(value)} contains CR or LF (RFC 9110, 5.5).`);
   }
   const values = fields.get(fieldName);
   if (values === undefined) fields.set(fieldName, [fieldValue]);

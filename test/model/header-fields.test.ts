@@ -69,10 +69,10 @@ describe('the value of a header field', () => {
   });
 });
 
-test.each(['a\rb', 'a\nb', 'a\r\n b', 'a,\r\n\r\nb'])(
-  'the value %j has CR or LF inside and is rejected (RFC 9110, 5.5)',
+test.each(['a\rb', 'a\nb', 'a\r\n b', 'a,\r\n\r\nb', 'a\r\n', '\na', '\n'])(
+  'the value %j has CR or LF and is rejected (RFC 9110, 5.5)',
   (value) => {
-    expect(() => combined(['server', value])).toThrow(/^"a.* contains CR or LF \(RFC 9110, 5\.5\)\.$/);
+    expect(() => combined(['server', value])).toThrow(/^".* contains CR or LF \(RFC 9110, 5\.5\)\.$/);
   },
 );
 
