@@ -172,7 +172,7 @@ function readNegative(asked: number, header: Header, chain: Chain, sections: Sec
     return noEvidence('unproven', 'sends the records asked for outside its answer');
   }
   if (asked === CNAME && chain.links.length > 0) {
-    return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it', chain);
+    return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
   if (authority.some((record) => isProof(record, asked, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };

@@ -231,7 +231,8 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
   if (shown.some(({ host, type }) => host === record.host && type === record.type)) return true;
   return counted.some(([type, verdict]) => {
     if (verdict.kind !== 'evidence') return false;
-    if (type === 'CNAME') return shown.length === 0;
+    // The question for the very type was answered: there is none.
+    if (type === 'CNAME' || type === record.type) return !shown.some((one) => one.type === type);
     return verdict.aliases.length > 0 || verdict.records.length > 0;
   });
 }
