@@ -228,7 +228,9 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
   const counted = [...verdicts].filter(([, { kind }]) => kind !== 'none');
   const shown = counted.flatMap(([, verdict]) => shownBy(verdict)).filter(isLink);
   if (shown.some((one) => key(one) === key(record))) return false;
-  if (shown.some(({ host, type }) => host === record.host && type === record.type)) return true;
+  // Of several replies to one question the judge weighs the last; an earlier one may show it.
+  const ofAnyReply = [...verdicts.values()].flatMap(({ aliases }) => aliases);
+  if (ofAnyReply.some(({ host, type }) => host === record.host && type === record.type)) return true;
   return counted.some(([type, verdict]) => {
     if (verdict.kind !== 'evidence') return false;
     // The question for the very type was answered: there is none.
