@@ -181,17 +181,25 @@ export const RDATA_EXAMPLES: readonly (readonly [type: string, written: string, 
   ['LOC', '52 22 23 N 4 53 32 E -2.00m 0.00m', '52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m'],
 ];
 
+/** In a message, to the name asked for (RFC 1035, section 4.1.4). */
+const POINTER = [0xc0, 0x0c];
+
 /** A type, and octets near those of an example of it: some replaced, cut off or added. */
 export const octetsNearExamples: fc.Arbitrary<[type: string, octets: Buffer]> = fc
   .constantFrom(...RDATA_EXAMPLES)
   .chain(([type, written]) => {
     const valid = rdataOctets(type, new MasterText(written));
-    const change = fc.tuple(fc.nat({ max: valid.length }), fc.nat({ max: 255 }));
+    const octet = fc.nat({ max: 255 }).map((value) => [value]);
+    const change = fc.tuple(fc.nat({ max: valid.length }), fc.oneof(octet, octet, fc.constant(POINTER)));
     return fc
       .tuple(fc.array(change, { maxLength: 3 }), fc.nat({ max: 2 }), fc.uint8Array({ maxLength: 2 }))
       .map(([changes, cut, added]): [string, Buffer] => {
         const octets = Buffer.from(valid.subarray(0, Math.max(valid.length - cut, 0)));
-        for (const [at, octet] of changes) if (at < octets.length) octets[at] = octet;
+        for (const [at, values] of changes) {
+          values.forEach((value, next) => {
+            if (at + next < octets.length) octets[at + next] = value;
+          });
+        }
         return [type, Buffer.concat([octets, added])];
       });
   });

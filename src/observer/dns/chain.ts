@@ -47,18 +47,15 @@ function stepFrom(
   aliases: readonly Alias[],
   stopsAtCname: boolean,
 ): { readonly links: readonly Alias[]; readonly next: string | undefined } | undefined {
-  const dnames = closest(aliases.filter(({ type, owner }) => type === 'DNAME' && isBelow(name, owner)));
+  const dnames = aliases.filter(({ type, owner }) => type === 'DNAME' && isBelow(name, owner));
   const cnames = aliases.filter(({ type, owner }) => type === 'CNAME' && owner === name);
-  const [dname] = dnames;
-  const [cname] = cnames;
-  const substitute = dname && substituted(name, dname);
   // A CNAME below a DNAME is the one that follows from it (RFC 6672, section 2.4): any other contradicts it.
-  const contradicts = cname !== undefined && substitute !== undefined && cname.target !== substitute;
-  if (differ(dnames) || contradicts) return undefined;
-  const links = dname === undefined ? [] : [dname];
-  if (stopsAtCname) return { links, next: undefined };
-  if (cname === undefined) return { links, next: substitute };
-  return differ(cnames) ? undefined : { links: [...links, cname], next: cname.target };
+  const substitutes = dnames.map((dname) => substituted(name, dname));
+  const targets = new Set([...substitutes, ...cnames.map(({ target }) => target)]);
+  const areRecords = stopsAtCname && dnames.length === 0;
+  if (targets.size > 1 && !areRecords) return undefined;
+  const [next] = targets;
+  return stopsAtCname ? { links: dnames, next: undefined } : { links: [...dnames, ...cnames], next };
 }
 
 /** Whether a name is below another one, which it does not equal. */
@@ -68,15 +65,6 @@ export function isBelow(name: string, ancestor: string): boolean {
   // A dot after an odd number of backslashes is part of a label.
   const before = name.slice(0, -ancestor.length - 1);
   return (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 0;
-}
-
-function closest(dnames: readonly Alias[]): readonly Alias[] {
-  const longest = Math.max(...dnames.map(({ owner }) => owner.length));
-  return dnames.filter(({ owner }) => owner.length === longest);
-}
-
-function differ(aliases: readonly Alias[]): boolean {
-  return new Set(aliases.map(({ target }) => target)).size > 1;
 }
 
 /**

@@ -40,6 +40,8 @@ const OPT = 41;
 const DS = 43;
 const RRSIG = 46;
 
+const REFERS = 'does not resolve: it refers to other servers';
+
 /** A resource record. Its rdata is decoded where it is needed. */
 interface ResourceRecord {
   readonly owner: string;
@@ -83,20 +85,22 @@ function read(question: Question, header: Header, message: Buffer): Reading {
   const others = sections.answer.filter((record) => !(asked === DNAME && isOf(record, DNAME, question.name)));
   const chain = followChain(question.name, others.flatMap(aliasOf), asked === CNAME);
   const records = sections.answer.filter((record) => isOf(record, asked, chain.end));
-  const hasNoSoa = !sections.authority.some(({ type }) => type === SOA);
-  const isLame = !header.isAuthoritative && !header.recursionAvailable;
-  if (records.length === 0 && hasNoSoa && sections.authority.some(({ type }) => type === NS)) {
-    const shown = isLame || chain.fault !== undefined ? undefined : chain;
-    return noEvidence('referral', 'does not resolve: it refers to other servers', shown);
-  }
-  if (isLame) {
-    return noEvidence('lame', 'is neither authoritative for the name nor recursive');
+  if (!header.isAuthoritative && !header.recursionAvailable) {
+    return records.length === 0 && isReferral(sections)
+      ? noEvidence('referral', REFERS)
+      : noEvidence('lame', 'is neither authoritative for the name nor recursive');
   }
   if (chain.fault !== undefined)
     return noEvidence('malformed', `sends a chain of aliases that ${chain.fault}`);
   return records.length > 0
     ? readPositive(question.type, header, chain, records)
     : readNegative(asked, header, chain, sections);
+}
+
+/** Name servers in place of an answer (RFC 1034, section 4.3.2). */
+function isReferral({ authority }: Sections): boolean {
+  const has = (wanted: number) => authority.some(({ type }) => type === wanted);
+  return has(NS) && !has(SOA);
 }
 
 /** All records of the message, which ends with the last of them. */
@@ -168,11 +172,12 @@ function readNegative(asked: number, header: Header, chain: Chain, sections: Sec
   if (!answer.every((record) => belongsTo(chain, record))) {
     return noEvidence('unproven', 'answers with records that were not asked for');
   }
-  if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
-    return noEvidence('unproven', 'sends the records asked for outside its answer');
-  }
   if (asked === CNAME && chain.links.length > 0) {
     return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
+  }
+  if (isReferral(sections)) return noEvidence('referral', REFERS, chain);
+  if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
+    return noEvidence('unproven', 'sends the records asked for outside its answer', chain);
   }
   if (authority.some((record) => isProof(record, asked, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };

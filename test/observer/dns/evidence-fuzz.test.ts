@@ -33,6 +33,8 @@ const NO_SITE: HttpClient = {
 };
 
 const LATE: Verdict = { kind: 'none', why: 'the replies came too late', aliases: [] };
+/** The client reads every record of a message, and takes nothing from one that is malformed. */
+const MALFORMED: Verdict = { kind: 'none', why: 'a record is malformed', aliases: [] };
 
 const tally = {
   ...{ replies: 0, questions: 0, evidence: 0, both: 0, neither: 0, clientOnly: 0, judgeOnly: 0 },
@@ -95,7 +97,8 @@ class Desk {
       // On a busy machine a reply may come too late; then it is asked for again.
       const isLate =
         answer.kind === 'failed' && (verdict.kind === 'evidence' || answer.failure.code === 'timeout');
-      verdicts.set(type, isLate ? LATE : verdict);
+      const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
+      verdicts.set(type, isLate ? LATE : isMalformed ? MALFORMED : verdict);
       if (isLate && verdict.kind === 'evidence') await this.#askAgain(name, type, seed);
       else this.#compare(type, seed, answer, verdict);
     }
@@ -228,9 +231,7 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
   const counted = [...verdicts].filter(([, { kind }]) => kind !== 'none');
   const shown = counted.flatMap(([, verdict]) => shownBy(verdict)).filter(isLink);
   if (shown.some((one) => key(one) === key(record))) return false;
-  // Of several replies to one question the judge weighs the last; an earlier one may show it.
-  const ofAnyReply = [...verdicts.values()].flatMap(({ aliases }) => aliases);
-  if (ofAnyReply.some(({ host, type }) => host === record.host && type === record.type)) return true;
+  if (shown.some(({ host, type }) => host === record.host && type === record.type)) return true;
   return counted.some(([type, verdict]) => {
     if (verdict.kind !== 'evidence') return false;
     // The question for the very type was answered: there is none.

@@ -115,7 +115,9 @@ function judgeAbsence(
   if (answer.some((record) => !chain.records.has(record) && !signs(record, chain))) {
     return none('other records in the answer', aliases);
   }
-  if ([...authority, ...additional].some(wanted)) return none('the records are elsewhere in it', aliases);
+  if ([...authority, ...additional].some(wanted)) {
+    return { kind: 'incomplete', why: 'the records are elsewhere in it', aliases };
+  }
   const proofs = authority.filter((record) => isOfEnclosingZone(record, chain.end));
   if (proofs.some((record) => isReadable(message, record))) {
     return { kind: 'evidence', nameExists, records: [], aliases };
@@ -165,8 +167,11 @@ function followChain(asked: Keyed, message: WireMessage): FollowedChain {
   };
   if (asked.type === CNAME) {
     // A CNAME may follow from a DNAME, which is shown beside it, and proves nothing without it.
-    const dnames = message.answer.filter((record) => record.type === DNAME && leadsOn(record, end));
-    return { ...done(), aliases: dnames.map((record) => recordOf(message, record)) };
+    const links = message.answer.filter((record) => leadsOn(record, end));
+    const dnames = links.filter(({ type }) => type === DNAME);
+    const aliases = dnames.map((record) => recordOf(message, record));
+    const targets = new Set(links.map((record) => targetOf(record, end, message)));
+    return dnames.length > 0 && targets.size > 1 ? done('two ways to go on') : { ...done(), aliases };
   }
   for (;;) {
     if (seen.has(end)) return done('the chain is a loop');

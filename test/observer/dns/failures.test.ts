@@ -108,7 +108,7 @@ describe('what a server says that is no answer', () => {
     };
     expect(await shown('b.example.test', FLAGS.AA)).toEqual([{ failed: 'referral' }, 1]);
     expect(await shown('b.example.test', 0)).toEqual([{ failed: 'referral' }, 0]);
-    expect(await shown('www.example.test', FLAGS.AA)).toEqual([{ failed: 'referral' }, 0]);
+    expect(await shown('www.example.test', FLAGS.AA)).toEqual([{ failed: 'malformed' }, 0]);
   });
 
   test('with a SOA it says that there is nothing, unless the server neither is authoritative nor resolves', async () => {
