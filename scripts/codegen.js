@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
 import * as typescript from '@graphql-codegen/typescript';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
-import { buildSchema, parse, printSchema } from 'graphql';
+import { buildSchema, isUnionType, parse, printSchema } from 'graphql';
 
 // Writes the resolvers' types from the schema. A field whose parent, arguments or result disagree with
 // schema.graphql then fails to compile.
@@ -11,16 +11,23 @@ import { buildSchema, parse, printSchema } from 'graphql';
 const SCHEMA = fileURLToPath(new URL('../schema.graphql', import.meta.url));
 const OUTPUT = fileURLToPath(new URL('../src/resolvers/types.generated.ts', import.meta.url));
 
-const RECORD_TYPES = ['A', 'Aaaa', 'Ns', 'Txt', 'Cname', 'Mx', 'Srv', 'Caa', 'Ptr', 'Hinfo', 'Other'];
+const schema = buildSchema(readFileSync(SCHEMA, 'utf8'));
+
+/** The members of the union DnsRecord. */
+const RECORD_TYPES = typesOf(schema.getType('DnsRecord'));
+
+function typesOf(union) {
+  return isUnionType(union) ? union.getTypes().map(({ name }) => name) : [];
+}
 
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
+  ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),
   SoaRecord: '../loaders/dns-entries.js#SoaEntry',
   NaptrRecord: '../loaders/dns-entries.js#NaptrEntry',
-  ...Object.fromEntries(RECORD_TYPES.map((name) => [`${name}Record`, '../loaders/dns-entries.js#DnsEntry'])),
 };
 
 const CONFIG = {
@@ -36,11 +43,10 @@ const CONFIG = {
   defaultScalarType: 'unknown',
 };
 
-const source = readFileSync(SCHEMA, 'utf8');
 const types = await codegen({
   filename: OUTPUT,
   // The text is normalized, so that a comment or a space in it changes nothing here.
-  schema: parse(printSchema(buildSchema(source))),
+  schema: parse(printSchema(schema)),
   documents: [],
   config: CONFIG,
   plugins: [{ typescript: {} }, { 'typescript-resolvers': {} }],

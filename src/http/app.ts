@@ -1,8 +1,8 @@
 import express, { type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import type { Penalties } from '../rates/penalties.js';
-import type { AnonymousAccess } from '../rest/v1/anonymous-access.js';
 import type { RestHandler } from '../rest/v1/handler.js';
+import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';

@@ -25,9 +25,9 @@ export function pathOf({ url = '' }: IncomingMessage): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Sends an answer that no cache keeps, to GET and HEAD; another method is refused. */
+/** Sends an answer that no cache keeps, to GET and HEAD; other methods are rejected. */
 export function sendText(request: IncomingMessage, response: ServerResponse, answer: TextAnswer): void {
-  const { status, headers, contentType, text } = allowed(request) ? answer : REFUSAL;
+  const { status, headers, contentType, text } = allowed(request) ? answer : METHOD_NOT_ALLOWED;
   response.writeHead(status, {
     ...DEFAULT_FIELDS,
     [REQUEST_ID_FIELD]: requestIdOf(request.headers),
@@ -49,9 +49,9 @@ function allowed({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const REFUSAL: TextAnswer = {
+const METHOD_NOT_ALLOWED: TextAnswer = {
   status: 405,
   headers: { allow: 'GET, HEAD' },
   contentType: JSON_TYPE,
-  text: '{"status":"refused","reason":"This can only be read: use GET or HEAD."}\n',
+  text: '{"status":"refused","reason":"Method not allowed: use GET or HEAD."}\n',
 };

@@ -1,4 +1,4 @@
-import { ROUTES } from '../rest/v1/routes.js';
+import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
 import { API_CATALOG_PATH } from './pages/api-catalog.js';
 
@@ -16,61 +16,51 @@ export interface RequestKinds {
   readonly graphqlPage: RoutedKind;
 }
 
-interface RestKind extends RoutedKind {
-  readonly segments: readonly string[];
-}
-
 const UNKNOWN = 'unknown';
 
-/** What is at no path that there is, or never said which one. */
+/** What is at no known path, or never had one. */
 export const NOWHERE: RoutedKind = { door: 'none', operation: UNKNOWN, route: undefined };
+
+const UNKNOWN_REST: RoutedKind = { door: 'rest', operation: UNKNOWN, route: undefined };
 
 /** @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string): RequestKinds {
   const api = `${basePath}/api/v1`;
   const graphqlPath = `${basePath}/graphql`;
-  const rest = ROUTES.map(({ name, path }) => restKind(name, api + path, path));
-  const unknownRest: RoutedKind = { door: 'rest', operation: UNKNOWN, route: undefined };
-  const graphql: RoutedKind = { door: 'graphql', operation: 'query', route: graphqlPath };
-  const graphqlPage: RoutedKind = { door: 'page', operation: 'sandbox', route: graphqlPath };
-  const startPage: RoutedKind = { door: 'page', operation: 'start', route: `${basePath}/` };
-  const pages = pageKinds(basePath, api);
   const assets = `${basePath}/assets/`;
   const asset: RoutedKind = { door: 'page', operation: 'asset', route: `${assets}{file}` };
+  const fixed = fixedKinds(basePath, api, graphqlPath);
+  const matchRest = pathMatcher(
+    ROUTES.map(({ name, path }) => ({
+      path,
+      kind: { door: 'rest', operation: name, route: api + path } satisfies RoutedKind,
+    })),
+  );
   return {
-    graphqlPage,
+    graphqlPage: { door: 'page', operation: 'sandbox', route: graphqlPath },
     of(path) {
-      if (path === graphqlPath) return graphql;
-      const page = pages.get(path);
-      if (page !== undefined) return page;
-      if (path.startsWith(`${api}/`)) {
-        const segments = path.slice(api.length).split('/');
-        return rest.find((kind) => matches(kind.segments, segments)) ?? unknownRest;
-      }
-      if (path.startsWith(assets)) return asset;
-      return path === `${basePath}/` || path === basePath ? startPage : NOWHERE;
+      const kind = fixed.get(path);
+      if (kind !== undefined) return kind;
+      if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;
+      return path.startsWith(assets) ? asset : NOWHERE;
     },
   };
 }
 
-/** The documents: each is on one path. */
-function pageKinds(basePath: string, api: string): ReadonlyMap<string, RoutedKind> {
-  const paths: readonly (readonly [operation: string, path: string])[] = [
+/** What is on one path each; the start page is on two. */
+function fixedKinds(basePath: string, api: string, graphqlPath: string): ReadonlyMap<string, RoutedKind> {
+  const start: RoutedKind = { door: 'page', operation: 'start', route: `${basePath}/` };
+  const pages: readonly (readonly [operation: string, path: string])[] = [
     ['openapi', `${api}/openapi.json`],
     ['docs', `${api}/docs`],
     ['graphiql', `${basePath}/graphiql`],
     ['api-catalog', API_CATALOG_PATH],
     ['api-catalog', basePath + API_CATALOG_PATH],
   ];
-  return new Map(paths.map(([operation, path]) => [path, { door: 'page', operation, route: path }]));
-}
-
-function restKind(operation: string, route: string, path: string): RestKind {
-  return { door: 'rest', operation, route, segments: path.split('/') };
-}
-
-/** What stands in braces in the table fits any segment. */
-function matches(wanted: readonly string[], segments: readonly string[]): boolean {
-  if (segments.length !== wanted.length) return false;
-  return wanted.every((pattern, place) => pattern.startsWith('{') || pattern === segments[place]);
+  return new Map<string, RoutedKind>([
+    [graphqlPath, { door: 'graphql', operation: 'query', route: graphqlPath }],
+    ...pages.map(([operation, path]) => [path, { door: 'page', operation, route: path }] as const),
+    [basePath, start],
+    [`${basePath}/`, start],
+  ]);
 }

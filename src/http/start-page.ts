@@ -1,7 +1,6 @@
 import type { Handler } from 'express';
-import { type AnonymousAccess, isOpen } from '../rest/v1/anonymous-access.js';
-import { requireReading } from '../rest/v1/require-reading.js';
-import { ROUTES } from '../rest/v1/routes.js';
+import { requireGetOrHead } from '../rest/v1/problem.js';
+import { type AnonymousAccess, isOpen, ROUTES } from '../rest/v1/routes.js';
 import { pagePolicy } from './content-security-policy.js';
 
 /** What the start page tells of. */
@@ -17,7 +16,7 @@ export interface StartPageOptions {
 export function startPage(options: StartPageOptions): Handler {
   const page = Buffer.from(pageOf(options));
   return (request, response) => {
-    requireReading(request, response);
+    requireGetOrHead(request, response);
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       'content-length': page.length,

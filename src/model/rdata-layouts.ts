@@ -25,9 +25,7 @@ import {
   characterStrings,
   integer,
   ipv4,
-  ipv6,
   name,
-  type OwnCodec,
   optional,
   type RdataCodec,
   remaining,
@@ -42,41 +40,6 @@ import {
 import { serviceParameters } from './service-parameters.js';
 import { oldTypeBitmap, typeBitmap, wellKnownServices } from './type-bitmap.js';
 
-const TARGET = { target: name };
-/** RFC 8659, section 4.1: letters and digits, at least one; other octets are met. */
-const tag = stringLike(/./s);
-
-/** The types with fields of their own, in the order of the rdata, by the names of rdata-fields.ts. */
-export const OWN_LAYOUTS: ReadonlyMap<string, Readonly<Record<string, OwnCodec>>> = new Map<
-  string,
-  Record<string, OwnCodec>
->([
-  ['A', { ip: ipv4 }],
-  ['AAAA', { ipv6 }],
-  ['NS', TARGET],
-  ['CNAME', TARGET],
-  ['PTR', TARGET],
-  [
-    'SOA',
-    {
-      ...{ mname: name, rname: name, serial: uint32, refresh: uint32 },
-      ...{ retry: uint32, expire: uint32, 'minimum-ttl': uint32 },
-    },
-  ],
-  ['TXT', { entries: characterStrings }],
-  ['MX', { pri: uint16, target: name }],
-  ['SRV', { pri: uint16, weight: uint16, port: uint16, target: name }],
-  ['CAA', { flags: uint8, tag, value: remainingString }],
-  [
-    'NAPTR',
-    {
-      ...{ order: uint16, pref: uint16, flags: characterString, services: characterString },
-      ...{ regex: characterString, replacement: name },
-    },
-  ],
-  ['HINFO', { cpu: characterString, os: characterString }],
-]);
-
 const HEX = remaining('hex');
 const BASE64 = remaining('base64');
 const algorithm = integer(1, ALGORITHMS);
@@ -90,7 +53,7 @@ const CERTIFICATE_TYPES = {
   ...{ PKIX: 1, SPKI: 2, PGP: 3, IPKIX: 4, ISPKI: 5, IPGP: 6, ACPKIX: 7, IACPKIX: 8, URI: 253, OID: 254 },
 };
 
-/** The other types that have a presentation: their rdata from front to end. */
+/** The types that have a presentation, but no row in rdata-fields.ts: their rdata from front to end. */
 export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map<string, readonly RdataCodec[]>([
   ['MD', [name]],
   ['MF', [name]],

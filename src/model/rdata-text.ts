@@ -4,7 +4,8 @@ import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
 import { quoted } from './quoted.js';
 import { encodedOctets, integerOctets, type RdataCodec, readAll, writeAll } from './rdata-codec.js';
-import { LAYOUTS, OWN_LAYOUTS } from './rdata-layouts.js';
+import { RDATA_FIELDS } from './rdata-fields.js';
+import { LAYOUTS } from './rdata-layouts.js';
 import { refuseUnstorable } from './storable-text.js';
 import { LARGEST_RDATA } from './txt-fields.js';
 
@@ -17,10 +18,10 @@ import { LARGEST_RDATA } from './txt-fields.js';
  * types have `data`, which can show anything.
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
-  const layout = OWN_LAYOUTS.get(type);
-  if (layout === undefined) return { data: rdataText(type, rdata) };
+  const fields = RDATA_FIELDS.get(type);
+  if (fields === undefined) return { data: rdataText(type, rdata) };
   const values: Record<string, unknown> = {};
-  for (const field in layout) values[field] = layout[field]?.value(rdata);
+  for (const { name, codec } of fields) if (codec !== null) values[name] = codec.value(rdata);
   refuseMore(type, rdata);
   return values;
 }
@@ -72,7 +73,7 @@ function parse(type: string, text: string): Readonly<Record<string, unknown>> {
  */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isNext('\\#')) return genericOctets(fields);
-  const layout = LAYOUTS.get(type) ?? Object.values(OWN_LAYOUTS.get(type) ?? {});
+  const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []) ?? [];
   if (layout.length === 0) {
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
   }

@@ -1,23 +1,6 @@
-import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
-
-type MemberName = NonNullable<DnsRecordUnion['__typename']>;
-
-/** The member of the union for each DNS type that has fields of its own. */
-const MEMBER_OF_TYPE: ReadonlyMap<string, MemberName> = new Map([
-  ['A', 'ARecord'],
-  ['AAAA', 'AaaaRecord'],
-  ['NS', 'NsRecord'],
-  ['SOA', 'SoaRecord'],
-  ['TXT', 'TxtRecord'],
-  ['CNAME', 'CnameRecord'],
-  ['MX', 'MxRecord'],
-  ['SRV', 'SrvRecord'],
-  ['CAA', 'CaaRecord'],
-  ['PTR', 'PtrRecord'],
-  ['NAPTR', 'NaptrRecord'],
-  ['HINFO', 'HinfoRecord'],
-]);
+import { graphqlTypeOf } from '../model/rdata-fields.js';
+import type { DnsRecordResolvers } from './types.generated.js';
 
 export const DnsRecord: DnsRecordResolvers = {
-  __resolveType: ({ type }) => MEMBER_OF_TYPE.get(type) ?? 'OtherRecord',
+  __resolveType: ({ type }) => graphqlTypeOf(type),
 };

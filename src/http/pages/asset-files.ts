@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { createGunzip } from 'node:zlib';
 import type { Handler, Response } from 'express';
-import { requireReading } from '../../rest/v1/require-reading.js';
+import { requireGetOrHead } from '../../rest/v1/problem.js';
 import { opaqueTagOf, sendIfKept } from './fixed-answer.js';
 
 /** Where the build puts them (scripts/pages.js): of the checkout, whether this runs from src/ or dist/. */
@@ -51,7 +51,7 @@ function assetHandler(file: string, mediaType: string): Handler {
   // Read when it is first asked for: most processes never show a page.
   let read: Asset | undefined;
   return (request, response) => {
-    requireReading(request, response);
+    requireGetOrHead(request, response);
     read ??= readAsset(file);
     const { compressed, size, tag } = read;
     if (sendIfKept(request, response, tag)) return;

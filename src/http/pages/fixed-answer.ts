@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Handler, Request, Response } from 'express';
-import { requireReading } from '../../rest/v1/require-reading.js';
+import { requireGetOrHead } from '../../rest/v1/problem.js';
 
 /** What is answered to everybody, until the program ends. */
 export interface FixedAnswer {
@@ -18,7 +18,7 @@ export function fixedAnswer({ mediaType, body, headers = {} }: FixedAnswer): Han
   const bytes = Buffer.from(body);
   const tag = opaqueTagOf(bytes);
   return (request, response) => {
-    requireReading(request, response);
+    requireGetOrHead(request, response);
     response.set(headers);
     if (sendIfKept(request, response, tag)) return;
     response.writeHead(200, { 'content-type': mediaType, 'content-length': bytes.length }).end(bytes);

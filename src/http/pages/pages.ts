@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
-import type { AnonymousAccess } from '../../rest/v1/anonymous-access.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
-import { ROUTES } from '../../rest/v1/routes.js';
+import { type AnonymousAccess, ROUTES } from '../../rest/v1/routes.js';
 import { API_CATALOG_PATH, apiCatalog } from './api-catalog.js';
 import { assetHandlers } from './asset-files.js';
 import { docsPage } from './docs-page.js';

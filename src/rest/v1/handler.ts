@@ -1,20 +1,24 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlDoor } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
-import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-fields.js';
-import { cacheControl } from './cache-control.js';
-import { deprecationFields } from './deprecation.js';
-import { decodeDomain } from './domain-parameter.js';
-import { isUnmodified, mayBeUnmodified } from './preconditions.js';
-import type { DomainResult } from './presenters/domain-result.js';
-import { requireReading } from './require-reading.js';
-import { ROUTES, type Route } from './routes.js';
-import { readStoredOperation } from './stored-operations.js';
-import { lastModifiedField, type RecordedState, tagOfOperation, validatorsOf } from './validators.js';
+import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
+import { dnsRecordFragment } from './presenters/dns-records.js';
+import { requireGetOrHead } from './problem.js';
+import { pathMatcher, ROUTES, type Route } from './routes.js';
+import {
+  cacheControl,
+  isUnmodified,
+  lastModifiedField,
+  mayBeUnmodified,
+  tagOfOperation,
+  type Validators,
+  validatorsOf,
+} from './validators.js';
 
 /**
  * Answers a request for a path under `/api/v1`.
@@ -35,24 +39,27 @@ export interface RestOptions {
   readonly maxAge: number;
 }
 
+/** A route, ready to run. */
 interface PreparedRoute extends Route {
-  readonly segments: readonly string[];
+  readonly readParameters: ReadParameters;
   readonly stored: StoredOperation;
-  /** What its entity tags end in. */
-  readonly tag: string;
-  /** What tells of its deprecation, if there is one. */
-  readonly notices: readonly (readonly [name: string, value: string])[];
+  /** The operation that gives the state alone, and what entity tags of the route end in. */
+  readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
 }
 
-/** A request for a domain, as the route says: what answers it, and for whom. */
-interface DomainRequest {
+/** A request that a route answers. */
+interface Exchange {
   readonly route: PreparedRoute;
-  readonly name: string;
+  readonly variables: Variables;
   readonly viewer: Viewer;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Cache-Control of an answer that has validators. */
+  readonly caching: string;
 }
 
 /**
- * Makes the handler of REST v1: one for all rows of the table, each row's operation compiled here.
+ * Makes the handler of REST v1: one for all rows of the table, whose operations are compiled here.
  *
  * @param table Absent: ROUTES.
  */
@@ -61,107 +68,99 @@ export function createRestV1(
   { maxAge }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
-  const routes = table.map((route) => prepareRoute(door, route));
-  const stateOperation = door.prepare(readStoredOperation('domain-state.graphql'));
+  const match = pathMatcher(table.map((route) => prepareRoute(door, route)));
   return async (request, response, path, viewer) => {
-    const segments = path.split('/');
-    const route = routes.find((candidate) => matches(candidate.segments, segments));
-    if (route === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
-    for (const [name, value] of route.notices) response.setHeader(name, value);
-    requireReading(request, response);
+    const matched = match(path);
+    if (matched === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
+    const { row: route, segments } = matched;
+    requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
-    const asked = { route, name: decodeDomain(segments[DOMAIN_SEGMENT] ?? ''), viewer };
+    const variables = route.readParameters(segments, request.url);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const caching = cacheControl(audience, maxAge);
-    const conditional = mayBeUnmodified(request.headers, route.tag);
-    if (conditional) {
-      const state = await findDomain(door, response, stateOperation, asked);
-      if (sendIfUnmodified(request, response, caching, asked, state)) return;
-    }
-    const domain = await findDomain(door, response, route.stored, asked, conditional);
-    sendDomain(response, caching, asked, domain);
+    await answer(door, { route, variables, viewer, request, response, caching });
   };
 }
 
-/** Of '', 'domain', '{domain}'. */
-const DOMAIN_SEGMENT = 2;
-const PLACEHOLDER = '{domain}';
-
 function prepareRoute(door: GraphqlDoor, route: Route): PreparedRoute {
   const text = readStoredOperation(route.operation);
-  const stored = door.prepare(text);
-  const { deprecation } = route;
-  const notices = deprecation === undefined ? [] : Object.entries(deprecationFields(deprecation));
-  return { ...route, segments: route.path.split('/'), stored, tag: tagOfOperation(text), notices };
+  const state = route.state === null ? null : door.prepare(readStoredOperation(route.state));
+  return {
+    ...route,
+    readParameters: parameterReader(route.path, route.parameters),
+    stored: door.prepare(text),
+    validation: state && { stored: state, tag: tagOfOperation(text) },
+  };
 }
 
-/** Case and a final slash count (RFC 3986, section 6.2.2.1); an empty segment is no domain. */
-function matches(wanted: readonly string[], segments: readonly string[]): boolean {
-  if (segments.length !== wanted.length) return false;
-  for (let index = 0; index < wanted.length; index += 1) {
-    const segment = segments[index];
-    if (wanted[index] === PLACEHOLDER ? segment === '' : segment !== wanted[index]) return false;
+/** In src/, whether this runs from there or from dist/: only TypeScript is compiled. */
+const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
+
+/** Of what comes in bodies more than once. */
+const FRAGMENTS = [
+  readFileSync(new URL('HttpHeaderFields.graphql', OPERATIONS), 'utf8'),
+  dnsRecordFragment(),
+];
+
+/** The text of a stored operation, with the fragments that it spreads. */
+function readStoredOperation(file: string): string {
+  const operation = readFileSync(new URL(file, OPERATIONS), 'utf8');
+  const spread = FRAGMENTS.filter((text) => operation.includes(`...${/fragment (\w+)/.exec(text)?.[1]}`));
+  return [operation, ...spread].join('\n');
+}
+
+async function answer(door: GraphqlDoor, exchange: Exchange): Promise<void> {
+  const { route, request, response } = exchange;
+  const { validation, stored, body } = route;
+  const conditional = validation !== null && mayBeUnmodified(request.headers, validation.tag);
+  if (conditional) {
+    const state = await find(door, exchange, validation.stored);
+    if (sendIfUnmodified(exchange, validatorsOf(state, validation.tag))) return;
   }
-  return true;
-}
-
-/**
- * Runs an operation on the domain, and tells what the viewer has left of its budget.
- *
- * @param counted Whether the request has been counted against the rate limit.
- */
-async function findDomain(
-  door: GraphqlDoor,
-  response: ServerResponse,
-  operation: StoredOperation,
-  { name, viewer }: DomainRequest,
-  counted = false,
-): Promise<DomainResult> {
-  const { data, errors } = await door.execute(operation, { name }, viewer, response, counted);
-  if (!counted) setRateFields(response, viewer.rates);
-  if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
-  const domain = data?.['domain'];
-  if (isDomainResult(domain)) return domain;
-  throw new PublicError('DOMAIN_NOT_FOUND', `No history is recorded for ${parseDomainName(name)}.`);
-}
-
-/** What is found has the fields that the operation selects: GraphQL sees to that. */
-function isDomainResult(value: unknown): value is DomainResult {
-  return typeof value === 'object' && value !== null;
-}
-
-/** Answers 304 to a client that has this state already, with what a cache is to know (RFC 9110, section 15.4.5). */
-function sendIfUnmodified(
-  { headers }: IncomingMessage,
-  response: ServerResponse,
-  caching: string,
-  { route }: DomainRequest,
-  state: RecordedState,
-): boolean {
-  const validators = validatorsOf(state, route.tag);
-  if (!isUnmodified(headers, validators, secondsNow())) return false;
-  response.writeHead(304, { etag: validators.etag, 'cache-control': caching });
-  response.end();
-  return true;
-}
-
-function sendDomain(
-  response: ServerResponse,
-  caching: string,
-  { route }: DomainRequest,
-  domain: DomainResult,
-): void {
-  const text = JSON.stringify(route.present(domain));
-  const validators = validatorsOf(domain, route.tag);
+  const found = await find(door, exchange, stored, conditional);
+  const text = JSON.stringify(body.present(found));
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),
+    ...(validation && validationFields(exchange, validatorsOf(found, validation.tag))),
+  });
+  response.end(text);
+}
+
+/**
+ * Runs an operation, and tells what the viewer has left of its budget.
+ *
+ * @param counted Whether the request has been counted against the rate limit.
+ * @returns what the operation's one field is.
+ */
+async function find(
+  door: GraphqlDoor,
+  { route, variables, viewer, response }: Exchange,
+  operation: StoredOperation,
+  counted = false,
+): Promise<object> {
+  const { data, errors } = await door.execute(operation, variables, viewer, response, counted);
+  if (!counted) setRateFields(response, viewer.rates);
+  if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
+  const [found] = Object.values(data ?? {});
+  if (typeof found === 'object' && found !== null) return found;
+  throw route.missing?.error(variables) ?? new Error(`${route.operationId} has found nothing.`);
+}
+
+/** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
+function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators): boolean {
+  if (!isUnmodified(request.headers, validators, secondsNow())) return false;
+  response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
+  return true;
+}
+
+function validationFields({ caching }: Exchange, validators: Validators): OutgoingHttpHeaders {
+  return {
     etag: validators.etag,
     'last-modified': lastModifiedField(validators, secondsNow()),
     'cache-control': caching,
-  });
-  response.end(text);
+  };
 }
 
 function secondsNow(): number {

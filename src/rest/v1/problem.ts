@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { maskError, type OnInternalError } from '../../graphql/format-error.js';
-import { type ErrorCode, ForbiddenError, UnauthenticatedError } from '../../model/errors.js';
+import { type ErrorCode, ForbiddenError, PublicError, UnauthenticatedError } from '../../model/errors.js';
 
 /** An error as a client is told of it: the members of RFC 9457 and a stable code, and header fields. */
 export interface Problem {
@@ -51,7 +51,7 @@ export function problemOf(error: unknown, onInternalError: OnInternalError): Pro
   };
 }
 
-/** RFC 6750, section 3: what a client that may not do something could come with. */
+/** The authentication that the operation needs (RFC 6750, section 3). */
 function challengeOf(error: unknown): Record<string, string> {
   if (error instanceof UnauthenticatedError) {
     return { 'www-authenticate': error.credentialSent ? `${REALM}, error="invalid_token"` : REALM };
@@ -81,4 +81,15 @@ function namesProblemJson(accept = ''): boolean {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     return type === 'application/problem+json' && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
   });
+}
+
+/**
+ * Rejects all methods but GET and HEAD, and names these in Allow (RFC 9110, section 15.5.6).
+ *
+ * @throws PublicError METHOD_NOT_ALLOWED.
+ */
+export function requireGetOrHead({ method }: IncomingMessage, response: ServerResponse): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  response.setHeader('allow', 'GET, HEAD');
+  throw new PublicError('METHOD_NOT_ALLOWED', 'Method not allowed: use GET or HEAD.');
 }

@@ -1,9 +1,19 @@
 import type { Scope } from '../../auth/viewer.js';
-import type { Deprecation } from './deprecation.js';
-import type { BodySchemaName } from './openapi/body-schemas.js';
-import { type Presenter, presentAsSelected, presentDnsInfo, presentHistory } from './presenters/domain.js';
+import { parseDomainName } from '../../model/domain-name.js';
+import { PublicError } from '../../model/errors.js';
+import { DOMAIN, type ParameterTable, type Variables } from './parameters.js';
+import {
+  type Body,
+  DOMAIN_DETAILS,
+  DOMAIN_DNS_INFO,
+  DOMAIN_HISTORY,
+  DOMAIN_HTTP_HEADERS,
+} from './presenters/domain.js';
 
-/** One operation of REST v1. */
+/**
+ * One operation of REST v1. Everything about it follows from its row: which requests it answers, with what
+ * and to whom, its entry in the OpenAPI document and on the start page, its name in metrics and traces.
+ */
 export interface Route {
   /** As the specification calls it (section 4). */
   readonly name: string;
@@ -11,20 +21,44 @@ export interface Route {
   readonly operationId: string;
   /** What it answers, for people. */
   readonly description: string;
-  /** The schema of its body: a name of openapi/body-schemas.ts. */
-  readonly body: BodySchemaName;
-  /** After `/api/v1`. */
+  /** After `/api/v1`; `{name}` is any segment but an empty one, and the parameter of that name. */
   readonly path: string;
-  /** The stored GraphQL operation: a file of operations/. */
+  readonly parameters: ParameterTable;
+  /** The stored GraphQL operation: a file of operations/. It asks for one field. */
   readonly operation: string;
-  readonly present: Presenter;
+  /** What it means that the field is null; null: it never is. */
+  readonly missing: Missing | null;
+  /**
+   * The stored operation that selects nothing but `version` and `recordedAt` where `operation` selects them
+   * besides the body: answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them.
+   */
+  readonly state: string | null;
+  readonly body: Body;
   /** What a client must be allowed to do; null: nothing. */
   readonly scope: Scope | null;
   /** How settled the body is (specification, 9). */
   readonly maturity: 'Testing' | 'Developing';
-  /** Since when it is not to be used any more; absent: it may be used. */
-  readonly deprecation?: Deprecation;
 }
+
+/** A 404 for a request that is valid. */
+export interface Missing {
+  readonly code: 'DOMAIN_NOT_FOUND';
+  /** When it is answered, for people. */
+  readonly meaning: string;
+  readonly error: (variables: Variables) => PublicError;
+}
+
+/** What the operations on one domain have in common. */
+const OF_DOMAIN = {
+  parameters: { domain: DOMAIN },
+  missing: {
+    code: 'DOMAIN_NOT_FOUND',
+    meaning: 'Nothing is recorded of the domain.',
+    error: ({ domain }) =>
+      new PublicError('DOMAIN_NOT_FOUND', `No history is recorded for ${parseDomainName(String(domain))}.`),
+  },
+  state: 'domain-state.graphql',
+} satisfies Partial<Route>;
 
 /** All that REST v1 answers. */
 export const ROUTES: readonly Route[] = [
@@ -32,10 +66,10 @@ export const ROUTES: readonly Route[] = [
     name: 'Get domain',
     operationId: 'getDomain',
     description: 'The DNS records and the HTTP response headers of a domain, with their history.',
-    body: 'DomainHistory',
     path: '/domain/{domain}',
+    ...OF_DOMAIN,
     operation: 'get-domain.graphql',
-    present: presentHistory,
+    body: DOMAIN_HISTORY,
     scope: null,
     maturity: 'Testing',
   },
@@ -43,10 +77,10 @@ export const ROUTES: readonly Route[] = [
     name: 'Domain DNS info',
     operationId: 'getDomainDnsInfo',
     description: 'The DNS records of a domain, with their history.',
-    body: 'DomainDnsInfo',
     path: '/domain/{domain}/dns',
+    ...OF_DOMAIN,
     operation: 'domain-dns-info.graphql',
-    present: presentDnsInfo,
+    body: DOMAIN_DNS_INFO,
     scope: 'dns:read',
     maturity: 'Developing',
   },
@@ -54,10 +88,10 @@ export const ROUTES: readonly Route[] = [
     name: 'Domain details',
     operationId: 'getDomainDetails',
     description: 'The names, times and counts of a domain.',
-    body: 'DomainDetails',
     path: '/domain/{domain}/details',
+    ...OF_DOMAIN,
     operation: 'domain-details.graphql',
-    present: presentAsSelected,
+    body: DOMAIN_DETAILS,
     scope: 'details:read',
     maturity: 'Developing',
   },
@@ -65,11 +99,52 @@ export const ROUTES: readonly Route[] = [
     name: 'Domain HTTP headers',
     operationId: 'getDomainHttpHeaders',
     description: 'The HTTP response headers of a domain, with their history.',
-    body: 'DomainHttpHeaders',
     path: '/domain/{domain}/headers',
+    ...OF_DOMAIN,
     operation: 'domain-http-headers.graphql',
-    present: presentAsSelected,
+    body: DOMAIN_HTTP_HEADERS,
     scope: 'headers:read',
     maturity: 'Developing',
   },
 ];
+
+/** A row of a table, and the segments of the path that it was found by. */
+export interface PathMatch<Row> {
+  readonly row: Row;
+  readonly segments: readonly string[];
+}
+
+/**
+ * Makes the function that finds the row of a path, percent-encoded as it came. Case and a final slash count
+ * (RFC 3986, section 6.2.2.1).
+ */
+export function pathMatcher<Row extends Pick<Route, 'path'>>(
+  rows: readonly Row[],
+): (path: string) => PathMatch<Row> | undefined {
+  const patterns = rows.map((row) => ({ row, pattern: row.path.split('/') }));
+  return (path) => {
+    const segments = path.split('/');
+    const found = patterns.find(({ pattern }) => fits(pattern, segments));
+    return found && { row: found.row, segments };
+  };
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (segments.length !== pattern.length) return false;
+  return pattern.every((wanted, at) =>
+    wanted.startsWith('{') ? segments[at] !== '' : segments[at] === wanted,
+  );
+}
+
+/** What a client without a token may do. */
+export interface AnonymousAccess {
+  /** Whether every request needs a token. */
+  readonly tokenRequired: boolean;
+  /** What may be done without a token otherwise. */
+  readonly anonymousScopes: ReadonlySet<Scope>;
+}
+
+/** Whether an operation needs no token. */
+export function isOpen({ scope }: Route, { tokenRequired, anonymousScopes }: AnonymousAccess): boolean {
+  return !tokenRequired && (scope === null || anonymousScopes.has(scope));
+}

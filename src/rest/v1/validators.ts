@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { formatHttpDate } from '../../model/http-date.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
 /** Where the fraction begins in YYYY-MM-DDTHH:MM:SS.ffffffZ. */
 const FRACTION = 19;
 
-/** What a domain's recorded state is known by: as the stored operations select it. */
+/** What a recorded state is known by: as stored operations select it. */
 export interface RecordedState {
   readonly version: string;
   readonly recordedAt: string;
 }
 
-/** What an answer can be revalidated by (RFC 9110, section 8.8). */
+/** What an answer is revalidated by (RFC 9110, section 8.8). */
 export interface Validators {
   readonly etag: string;
   /** Seconds since the Unix epoch. */
@@ -21,8 +22,8 @@ export interface Validators {
 }
 
 /**
- * What tells an operation's tags from those of others: another operation, another text of it, and another
- * release of the program may make another body of the same state.
+ * The end of an operation's entity tags: another operation, another text of it, and another release of the
+ * program may make another body of the same state.
  *
  * @param text The stored operation.
  */
@@ -38,11 +39,20 @@ export function tagOfOperation(text: string): string {
  * (RFC 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
  *
  * The time is that of the recording, rounded up to a whole second.
+ *
+ * @param found What the operation has found.
+ * @throws Error if that is no RecordedState: the operation does not select it.
  */
-export function validatorsOf({ version, recordedAt }: RecordedState, operationTag: string): Validators {
+export function validatorsOf(found: object, operationTag: string): Validators {
+  if (!isRecordedState(found)) throw new Error('The stored operation must select version and recordedAt.');
+  const { version, recordedAt } = found;
   const whole = Date.parse(`${recordedAt.slice(0, FRACTION)}Z`) / 1000;
   const lastModified = recordedAt.endsWith('.000000Z') ? whole : whole + 1;
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
+}
+
+function isRecordedState(found: object): found is RecordedState {
+  return 'version' in found && 'recordedAt' in found;
 }
 
 /**
@@ -54,4 +64,52 @@ export function validatorsOf({ version, recordedAt }: RecordedState, operationTa
  */
 export function lastModifiedField({ lastModified }: Validators, now: number): string {
   return formatHttpDate(Math.min(lastModified, Math.floor(now)));
+}
+
+type Headers = Pick<IncomingHttpHeaders, 'if-none-match' | 'if-modified-since'>;
+
+/** One tag of a list (RFC 9110, section 8.8.3): `W/` does not matter in a weak comparison. */
+const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/**
+ * Whether a request may be answered 304, once the state is known.
+ *
+ * @param operationTag Of the operation: the client has no answer of it without a tag that ends so.
+ */
+export function mayBeUnmodified(headers: Headers, operationTag: string): boolean {
+  const noneMatch = headers['if-none-match'];
+  if (noneMatch === undefined) return headers['if-modified-since'] !== undefined;
+  return isAny(noneMatch) || noneMatch.includes(`-${operationTag}"`);
+}
+
+/**
+ * Whether the client has the state already (RFC 9110, section 13.2.2): If-None-Match decides where there is
+ * one, and only without it If-Modified-Since, if that is a date.
+ *
+ * @param now In seconds since the Unix epoch.
+ */
+export function isUnmodified(headers: Headers, { etag, lastModified }: Validators, now: number): boolean {
+  const noneMatch = headers['if-none-match'];
+  if (noneMatch !== undefined) return isAny(noneMatch) || tagsOf(noneMatch).includes(etag.replace('W/', ''));
+  const since = parseHttpDate(headers['if-modified-since'] ?? '', now);
+  return since !== undefined && lastModified <= since;
+}
+
+function isAny(noneMatch: string): boolean {
+  return noneMatch.trim() === '*';
+}
+
+/** The opaque tags, in their quotation marks. */
+function tagsOf(list: string): string[] {
+  return [...list.matchAll(TAG)].map(([, tag = '']) => tag);
+}
+
+/**
+ * Who may store an answer, and for how long it is fresh (RFC 9111, section 5.2.2). A stale one must be
+ * revalidated, which takes a 304 where nothing has changed.
+ *
+ * @param maxAge In seconds.
+ */
+export function cacheControl(audience: 'public' | 'private', maxAge: number): string {
+  return `${audience}, max-age=${maxAge}, must-revalidate`;
 }

@@ -16,23 +16,11 @@ import { exchangeRaw } from '../../support/raw-http.js';
 import { startServiceWithSamples } from '../../support/samples.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 
-interface Example {
-  readonly value: unknown;
-}
-
 interface Operation {
   readonly operationId: string;
-  readonly deprecated?: boolean;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly { readonly examples?: Readonly<Record<string, Example>> }[];
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly content?: Readonly<Record<string, { readonly examples: Readonly<Record<string, Example>> }>>;
-      }
-    >
-  >;
+  readonly parameters: readonly { readonly name?: string; readonly example?: string }[];
+  readonly responses: Readonly<Record<string, { readonly content?: object }>>;
 }
 
 interface Document {
@@ -161,7 +149,9 @@ describe('what the document says of a body', () => {
 });
 
 const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
-const SECONDS = /in \d+ s/;
+
+/** A domain for each status that depends on it: none, and one that nothing is recorded of. */
+const DOMAIN_OF_STATUS: Readonly<Record<string, string>> = { 400: '192.0.2.7', 404: 'nothing.example' };
 
 /** Asks in the situation of each status; by the path after `/api/v1`. */
 const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
@@ -210,30 +200,20 @@ async function askWithEveryScope(path: string): Promise<Response> {
   return fetch(`${service.url}/api/v1${path}`, { headers: bearer(await service.createToken()) });
 }
 
-/** The seconds to wait are those of the moment. */
-function comparable(body: unknown): string {
-  return JSON.stringify(body).replace(SECONDS, 'in 60 s');
-}
-
-describe('every example in the document is what is answered, to the last byte', () => {
+describe('every response with a body that the document lists is really answered, as it says', () => {
   test.each(ROUTES.map(({ name, path }) => [name, path] as const))('%s', async (_name, path) => {
     const operation = document.paths[path]?.get;
-    const requests = operation?.parameters[0]?.examples ?? {};
-    const replayed: string[] = [];
-    for (const [status, { content = {} }] of Object.entries(operation?.responses ?? {})) {
-      const { examples = {} } = content['application/json'] ?? {};
-      for (const [name, { value }] of Object.entries(examples)) {
-        const domain = String(requests[name]?.value);
-        const response = await ASK[status]?.(path.replace('{domain}', domain));
-        expect(response?.status).toBe(Number(status));
-        expect(comparable(await response?.json())).toBe(comparable(value));
-        replayed.push(`${status} ${domain}`);
-      }
-    }
-    // Every request has its answer, and every answer with a body its example.
-    expect(new Set(replayed.map((each) => each.split(' ')[1]))).toEqual(new Set(Object.keys(requests)));
+    const example = operation?.parameters.find(({ name }) => name === 'domain')?.example;
     const responses = Object.entries(operation?.responses ?? {});
     const statuses = responses.flatMap(([status, { content }]) => (content === undefined ? [] : [status]));
-    expect(new Set(replayed.map((each) => each.split(' ')[0]))).toEqual(new Set(statuses));
+    expect(new Set(statuses)).toEqual(
+      new Set(Object.keys(ASK).filter((status) => status !== '403' || path !== '/domain/{domain}')),
+    );
+    for (const status of statuses) {
+      const domain = DOMAIN_OF_STATUS[status] ?? String(example);
+      // What fetch() gives is held against the document: documented-fetch.ts.
+      const response = await ASK[status]?.(path.replace('{domain}', domain));
+      expect(response?.status).toBe(Number(status));
+    }
   });
 });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isUnmodified, mayBeUnmodified } from '../../../src/rest/v1/preconditions.js';
-import { validatorsOf } from '../../../src/rest/v1/validators.js';
+import { isUnmodified, mayBeUnmodified, validatorsOf } from '../../../src/rest/v1/validators.js';
 
 const OPERATION = 'Ab-_0123';
 const validators = validatorsOf(

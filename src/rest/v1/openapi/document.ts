@@ -1,9 +1,8 @@
-import type { AnonymousAccess } from '../anonymous-access.js';
-import type { Route } from '../routes.js';
-import { BODY_SCHEMAS } from './body-schemas.js';
-import { HEADER_FIELDS } from './header-fields.js';
-import { operationOf, TOKEN_SCHEME } from './operation.js';
-import { PROBLEM_SCHEMA } from './problems.js';
+import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
+import { isInPath, type Parameter } from '../parameters.js';
+import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
+import { recordSchemas } from './record-schemas.js';
+import { HEADER_FIELDS, PROBLEM_SCHEMA, responsesOf } from './responses.js';
 
 /**
  * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
@@ -38,11 +37,61 @@ export function openApiDocument(
     paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route, access) }])),
     components: {
       securitySchemes: { [TOKEN_SCHEME]: TOKEN },
-      parameters: PARAMETERS,
-      headers: headersFor(routes),
-      schemas: { ...BODY_SCHEMAS, Problem: PROBLEM_SCHEMA },
+      parameters: CONDITIONS,
+      headers: HEADER_FIELDS,
+      schemas: {
+        ...Object.fromEntries(routes.map(({ body }) => [body.name, body.schema])),
+        ...recordSchemas(),
+        ...HEADER_SCHEMAS,
+        Timestamp: TIMESTAMP,
+        Problem: PROBLEM_SCHEMA,
+      },
     },
   };
+}
+
+function operationOf(route: Route, access: AnonymousAccess): object {
+  const { operationId, name, description, maturity } = route;
+  const paragraphs = [description, `Maturity: **${maturity}**.`, accessOf(route, access)];
+  return {
+    operationId,
+    summary: name,
+    description: paragraphs.join('\n\n'),
+    tags: ['Domains'],
+    'x-maturity': maturity,
+    parameters: parametersOf(route),
+    security: securityOf(route, access),
+    responses: responsesOf(route, access),
+  };
+}
+
+/** An empty object among them: nothing is needed (OpenAPI 3.1.1, section 4.8.10). */
+function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
+  if (isOpen(route, access)) return [{}, { [TOKEN_SCHEME]: [] }];
+  return [{ [TOKEN_SCHEME]: route.scope === null ? [] : [route.scope] }];
+}
+
+function accessOf(route: Route, access: AnonymousAccess): string {
+  const { scope } = route;
+  if (isOpen(route, access)) {
+    const opened = ": the server's `ANONYMOUS_SCOPES` opens to everybody what has the scope";
+    return `Needs no access token${scope === null ? '' : `${opened} \`${scope}\``}.`;
+  }
+  if (scope === null) return 'Needs an access token.';
+  const opened = access.tokenRequired ? '' : ", unless the server's `ANONYMOUS_SCOPES` opens it to everybody";
+  return `Needs an access token with the scope \`${scope}\`${opened}.`;
+}
+
+function parametersOf({ path, parameters, state }: Route): readonly object[] {
+  const own = Object.entries(parameters).map(([name, parameter]) => parameterOf(path, name, parameter));
+  const conditions = Object.keys(CONDITIONS).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return state === null ? own : [...own, ...conditions];
+}
+
+function parameterOf(path: string, name: string, parameter: Parameter): object {
+  const inPath = isInPath(path, name);
+  const { description, schema, example, required = inPath } = parameter;
+  return { name, in: inPath ? 'path' : 'query', required, description, schema, example };
 }
 
 const DESCRIPTION = `The history of domains, for reading. Every operation is asked by GET, and by HEAD for the header
@@ -58,6 +107,9 @@ change. **Developing**: everything of it may change with any release. An operati
 least six months with the header fields \`Deprecation\` (RFC 9745) and \`Link\`, and with \`Sunset\` (RFC 8594) once
 the day of its end is known. The file CHANGELOG.md of the service tells of every change.`;
 
+/** The name of the security scheme. */
+const TOKEN_SCHEME = 'accessToken';
+
 const TOKEN = {
   type: 'http',
   scheme: 'bearer',
@@ -67,7 +119,8 @@ const TOKEN = {
     'operation says which one it needs. A token that is sent must be valid, even where none is needed.',
 };
 
-const PARAMETERS = {
+/** The header fields of a conditional request. */
+const CONDITIONS = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
@@ -84,12 +137,38 @@ const PARAMETERS = {
   },
 };
 
-/** Those that are used: the fields of deprecation only where there is one. */
-function headersFor(routes: readonly Route[]): object {
-  const deprecations = routes.flatMap(({ deprecation }) => deprecation ?? []);
-  const unused = new Set([
-    ...(deprecations.length === 0 ? ['Deprecation', 'Link'] : []),
-    ...(deprecations.some(({ sunset }) => sunset !== undefined) ? [] : ['Sunset']),
-  ]);
-  return Object.fromEntries(Object.entries(HEADER_FIELDS).filter(([name]) => !unused.has(name)));
-}
+/** The schemas of HTTP headers and their history, by name (specification, 2.4 and 2.5). */
+const HEADER_SCHEMAS: Readonly<Record<string, Schema>> = {
+  HttpHeaderEntry: closedObject('An HTTP response header and its history.', {
+    name: text('The name of the header, in lower case.', 'server'),
+    value: text('The newest value: the `new` of the newest item of `history`.', 'nginx'),
+    history: {
+      ...listOf(schemaReference('HttpHeaderChange'), 'The values over time, oldest first.'),
+      minItems: 1,
+    },
+  }),
+  HttpHeaderChange: closedObject('A new value of a header.', {
+    event: {
+      enum: ['created', 'updated'],
+      description: '`created` for the first value of the header, `updated` for each later one.',
+    },
+    date: timestamp('When the value was first observed.'),
+    new: text(
+      'The value after the change. Several fields of one name are joined by a comma and a space.',
+      'nginx',
+    ),
+    old: {
+      type: ['string', 'null'],
+      description: 'The value before the change; null for `created`.',
+      examples: [null],
+    },
+  }),
+};
+
+const TIMESTAMP: Schema = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{6}Z$',
+  description: 'A time in UTC, to the microsecond.',
+  examples: ['2024-03-01T10:20:30.123456Z'],
+};

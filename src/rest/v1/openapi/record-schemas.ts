@@ -1,88 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { buildSchema, isObjectType } from 'graphql';
 import {
+  graphqlTypeOf,
   OTHER_RDATA_FIELDS,
   RDATA_FIELDS,
   type RdataField,
   type RdataFieldKind,
 } from '../../../model/rdata-fields.js';
-import { RDATA_FIELD_TEXTS } from './record-texts.js';
-import { closedObject, type Schema, schemaReference, text, timestamp } from './schema.js';
-
-const SCHEMA_OF_KIND: Readonly<Record<RdataFieldKind, Schema>> = {
-  ipv4: { type: 'string', format: 'ipv4' },
-  ipv6: { type: 'string', format: 'ipv6' },
-  hostName: { type: 'string', minLength: 1 },
-  integer: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
-  text: { type: 'string' },
-  characterString: { type: 'string' },
-  characterStrings: { type: 'array', items: { type: 'string' } },
-  presentation: { type: 'string' },
-};
+import { closedObject, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
 
 /** The schemas of DNS record entries and of their data, by name (specification, 2.2 and 2.3). */
-export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
-  DnsRecordEntry: closedObject('A stay of a DNS record: from its first sight to its removal.', {
-    data: schemaReference('DnsRecordData'),
-    firstSeen: timestamp('When the record was first observed.'),
-    removed: {
-      description: 'When it was observed that the record is gone; null while it is present.',
-      oneOf: [schemaReference('Timestamp'), { type: 'null' }],
+export function recordSchemas(): Readonly<Record<string, Schema>> {
+  const types = [...RDATA_FIELDS.keys()];
+  const dataOf = dataSchemas();
+  return {
+    DnsRecordEntry: closedObject('A stay of a DNS record: from its first sight to its removal.', {
+      data: schemaReference('DnsRecordData'),
+      firstSeen: timestamp('When the record was first observed.'),
+      removed: {
+        description: 'When it was observed that the record is gone; null while it is present.',
+        oneOf: [schemaReference('Timestamp'), { type: 'null' }],
+      },
+    }),
+    DnsRecordData: {
+      description:
+        'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
+        'have no schema of their own, `DS`, `TLSA`, `HTTPS` or `TYPE65534` for example, are OtherRecordData.',
+      oneOf: [schemaReference('TypedRecordData'), schemaReference(schemaName('OTHER'))],
     },
-  }),
-  DnsRecordData: unionOfTypes(),
-  TypedRecordData: unionOfTypesWithFields(),
-  ...Object.fromEntries(Array.from(RDATA_FIELDS, ([type, fields]) => [nameOf(type), dataOf(type, fields)])),
-  [nameOf('OTHER')]: dataOfOthers(),
+    // A discriminator must know every value; the other types' cannot be listed.
+    TypedRecordData: {
+      description: 'The data of a record whose type has fields of its own.',
+      oneOf: types.map((type) => schemaReference(schemaName(type))),
+      discriminator: {
+        propertyName: 'type',
+        mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${schemaName(type)}`])),
+      },
+    },
+    ...Object.fromEntries(
+      Array.from(RDATA_FIELDS, ([type, fields]) => [schemaName(type), dataOf(type, { const: type }, fields)]),
+    ),
+    [schemaName('OTHER')]: dataOf(
+      'OTHER',
+      { pattern: '^[A-Z][A-Z0-9-]*$', not: { enum: types }, examples: ['TYPE65534'] },
+      OTHER_RDATA_FIELDS,
+    ),
+  };
+}
+
+function schemaName(type: string): string {
+  return `${graphqlTypeOf(type)}Data`;
+}
+
+/** What a field of each kind holds, and an example of it. */
+const SCHEMA_OF_KIND: Readonly<Record<RdataFieldKind, Schema>> = {
+  ipv4: { type: 'string', format: 'ipv4', examples: ['192.0.2.7'] },
+  ipv6: { type: 'string', format: 'ipv6', examples: ['2001:db8::7'] },
+  hostName: { type: 'string', minLength: 1, examples: ['host.example.net'] },
+  integer: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
+  text: { type: 'string' },
+  characterString: { type: 'string', examples: ['v=spf1 -all'] },
+  characterStrings: { type: 'array', items: { type: 'string' }, examples: [['v=spf1 -all']] },
+  presentation: { type: 'string', examples: ['\\# 4 C0000207'] },
 };
 
-function nameOf(type: string): string {
-  return `${type.charAt(0)}${type.slice(1).toLowerCase()}RecordData`;
-}
+/** What holds for every field of a kind, after the field's own description. */
+const NOTE_OF_KIND: Partial<Record<RdataFieldKind, string>> = {
+  hostName: ' In lower case without a final dot; `.` is the root.',
+  characterString: ' `\\DDD` is a byte that is not UTF-8, as in a zone file.',
+};
 
-function unionOfTypes(): Schema {
-  return {
-    description:
-      'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
-      'have no schema of their own, `DS`, `TLSA`, `HTTPS` or `TYPE65534` for example, are OtherRecordData.',
-    oneOf: [schemaReference('TypedRecordData'), schemaReference(nameOf('OTHER'))],
+/** Describes types and fields in the words of schema.graphql. */
+function dataSchemas() {
+  const graphql = buildSchema(readFileSync(GRAPHQL_SCHEMA, 'utf8'));
+  return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {
+    const described = graphql.getType(graphqlTypeOf(type));
+    const texts = isObjectType(described) ? described.getFields() : {};
+    const own = fields.map(({ name, graphqlName, kind }) => [
+      name,
+      {
+        ...SCHEMA_OF_KIND[kind],
+        description: forRest(texts[graphqlName]?.description) + (NOTE_OF_KIND[kind] ?? ''),
+      },
+    ]);
+    return closedObject(forRest(described?.description), {
+      host: text('The name that the record belongs to, in lower case without a final dot.', 'example.com'),
+      class: text('The class of the record: `IN`, the Internet, in all but rare cases.', 'IN'),
+      type: { type: 'string', ...values, description: 'The type of the record.' },
+      ...Object.fromEntries(own),
+    });
   };
 }
 
-/** A discriminator must know every value; the other types' cannot be listed. */
-function unionOfTypesWithFields(): Schema {
-  const types = [...RDATA_FIELDS.keys()];
-  return {
-    description: 'The data of a record whose type has fields of its own.',
-    oneOf: types.map((type) => schemaReference(nameOf(type))),
-    discriminator: {
-      propertyName: 'type',
-      mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${nameOf(type)}`])),
-    },
-  };
-}
+const GRAPHQL_SCHEMA = new URL('../../../../schema.graphql', import.meta.url);
 
-function dataOf(type: string, fields: readonly RdataField[]): Schema {
-  return closedObject(`The data of a record of type ${type}.`, {
-    ...commonFields({ const: type }),
-    ...Object.fromEntries(fields.map((field) => [field.name, schemaOf(type, field)])),
-  });
-}
-
-function dataOfOthers(): Schema {
-  return closedObject('The data of a record of any type without fields of its own.', {
-    ...commonFields({ pattern: '^[A-Z][A-Z0-9-]*$', not: { enum: [...RDATA_FIELDS.keys()] } }),
-    ...Object.fromEntries(OTHER_RDATA_FIELDS.map((field) => [field.name, schemaOf('OTHER', field)])),
-  });
-}
-
-function commonFields(type: Schema): Readonly<Record<string, Schema>> {
-  return {
-    host: text('The name that the record belongs to, in lower case without a final dot.'),
-    class: text('The class of the record: `IN`, the Internet, in all but rare cases.'),
-    type: { type: 'string', ...type, description: 'The type of the record.' },
-  };
-}
-
-function schemaOf(type: string, { name, kind }: RdataField): Schema {
-  const description = RDATA_FIELD_TEXTS[type]?.[name];
-  return { ...SCHEMA_OF_KIND[kind], ...(description === undefined ? {} : { description }) };
+function forRest(description: string | null | undefined): string {
+  return (description ?? '').replace(/ REST calls .*$/s, '');
 }

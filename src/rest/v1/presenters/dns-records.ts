@@ -1,94 +1,32 @@
-import type { DnsRecordResult } from './domain-result.js';
+import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-fields.js';
 
-/** The `data` of a record (specification, 2.3): its keys in the order in which they are written. */
-type PresentData = (entry: DnsRecordResult) => object;
+/** An entry of a DNS record as the stored operations give it: its type decides which further fields it has. */
+export interface DnsRecordResult {
+  readonly host: string;
+  readonly class: string;
+  readonly type: string;
+  readonly firstSeen: string;
+  readonly removed: string | null;
+  readonly [field: string]: unknown;
+}
 
-// Written out by type, since an answer has dozens of records: objects of few fixed shapes are made and
-// turned into JSON several times faster than those whose keys are only known at run time.
-
-const presentTarget: PresentData = ({ host, class: dnsClass, type, target }) => ({
-  host,
-  class: dnsClass,
-  type,
-  target,
-});
-
-const presentOther: PresentData = ({ host, class: dnsClass, type, data }) => ({
-  host,
-  class: dnsClass,
-  type,
-  data,
-});
-
-const DATA_OF_TYPE: ReadonlyMap<string, PresentData> = new Map<string, PresentData>([
-  ['A', ({ host, class: dnsClass, type, ip }) => ({ host, class: dnsClass, type, ip })],
-  ['AAAA', ({ host, class: dnsClass, type, ipv6 }) => ({ host, class: dnsClass, type, ipv6 })],
-  ['NS', presentTarget],
-  ['CNAME', presentTarget],
-  ['PTR', presentTarget],
-  [
-    'SOA',
-    (entry) => ({
-      host: entry.host,
-      class: entry.class,
-      type: entry.type,
-      mname: entry.mname,
-      rname: entry.rname,
-      serial: entry.serial,
-      refresh: entry.refresh,
-      retry: entry.retry,
-      expire: entry.expire,
-      'minimum-ttl': entry.minimumTtl,
-    }),
-  ],
-  ['TXT', ({ host, class: dnsClass, type, txt, entries }) => ({ host, class: dnsClass, type, txt, entries })],
-  ['MX', ({ host, class: dnsClass, type, pri, target }) => ({ host, class: dnsClass, type, pri, target })],
-  [
-    'SRV',
-    (entry) => ({
-      host: entry.host,
-      class: entry.class,
-      type: entry.type,
-      pri: entry.pri,
-      weight: entry.weight,
-      port: entry.port,
-      target: entry.target,
-    }),
-  ],
-  [
-    'CAA',
-    ({ host, class: dnsClass, type, flags, tag, value }) => ({
-      host,
-      class: dnsClass,
-      type,
-      flags,
-      tag,
-      value,
-    }),
-  ],
-  [
-    'NAPTR',
-    (entry) => ({
-      host: entry.host,
-      class: entry.class,
-      type: entry.type,
-      order: entry.order,
-      pref: entry.pref,
-      flags: entry.naptrFlags,
-      services: entry.services,
-      regex: entry.regex,
-      replacement: entry.replacement,
-    }),
-  ],
-  ['HINFO', ({ host, class: dnsClass, type, cpu, os }) => ({ host, class: dnsClass, type, cpu, os })],
-]);
+/** The fragment that stored operations select an entry by: every field of every type. */
+export function dnsRecordFragment(): string {
+  const members = [...RDATA_FIELDS, ['OTHER', OTHER_RDATA_FIELDS] as const].map(([type, fields]) => {
+    const selected = fields.map(({ graphqlName }) => graphqlName).join(' ');
+    return `... on ${graphqlTypeOf(type)} { ${selected} }`;
+  });
+  const common = '... on DnsRecordEntry { host class type firstSeen removed }';
+  return `fragment DnsRecordFields on DnsRecord { ${common} ${members.join(' ')} }`;
+}
 
 /** The DNS record entries of a body (specification, 2.2 and 2.3), in the order that they come in. */
 export function presentDnsRecords(entries: readonly DnsRecordResult[]): object[] {
   const presented: object[] = [];
   for (const entry of entries) {
-    const present = DATA_OF_TYPE.get(entry.type) ?? presentOther;
-    presented.push({ data: present(entry), firstSeen: entry.firstSeen, removed: entry.removed });
+    const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
+    for (const { name, graphqlName } of rdataFields(entry.type)) data[name] = entry[graphqlName];
+    presented.push({ data, firstSeen: entry.firstSeen, removed: entry.removed });
   }
   return presented;
 }

@@ -26,12 +26,21 @@ export function listOf(items: Schema, description: string): Schema {
   return { type: 'array', description, items };
 }
 
-/** The schema of a text. */
-export function text(description: string): Schema {
-  return { type: 'string', description };
+/**
+ * The schema of a text.
+ *
+ * @param example What documentation shows in its place.
+ */
+export function text(description: string, example?: string): Schema {
+  return { type: 'string', description, ...(example === undefined ? {} : { examples: [example] }) };
 }
 
 /** The schema of a time. */
 export function timestamp(description: string): Schema {
   return { ...schemaReference('Timestamp'), description };
+}
+
+/** The schema of a number of things. */
+export function count(description: string): Schema {
+  return { type: 'integer', minimum: 0, description };
 }

@@ -1,0 +1,173 @@
+import { closedObject, type Schema, schemaReference, text } from '../json-schema.js';
+import { STATUS_OF_CODE } from '../problem.js';
+import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
+
+interface HeaderField {
+  readonly description: string;
+  readonly schema: Schema;
+  /** Whether every response that names the field has it. */
+  readonly required?: boolean;
+}
+
+const TEXT = { type: 'string' };
+
+/** The header fields of responses, by name. */
+export const HEADER_FIELDS = {
+  'X-Request-Id': {
+    description: "The request's own `X-Request-Id`, or a new one: what the log knows the request by.",
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+    required: true,
+  },
+  ETag: {
+    description: 'The validator of the body, for `If-None-Match` (RFC 9110, section 8.8.3).',
+    schema: { type: 'string', pattern: '^(W/)?"[^"]*"$' },
+    required: true,
+  },
+  'Last-Modified': {
+    description:
+      'When something was last recorded of the domain, for `If-Modified-Since` (RFC 9110, section 8.8.2).',
+    schema: TEXT,
+    required: true,
+  },
+  'Cache-Control': {
+    description: 'Who may keep the answer, and for how long without asking again (RFC 9111, section 5.2).',
+    schema: TEXT,
+    required: true,
+  },
+  Vary: {
+    description: 'The header fields of the request that the answer depends on (RFC 9110, section 12.5.5).',
+    schema: TEXT,
+    required: true,
+  },
+  RateLimit: {
+    description: 'What is left of the budget of requests (draft-ietf-httpapi-ratelimit-headers).',
+    schema: TEXT,
+    required: true,
+  },
+  'RateLimit-Policy': {
+    description: 'The budget of requests (draft-ietf-httpapi-ratelimit-headers).',
+    schema: TEXT,
+    required: true,
+  },
+  'Retry-After': {
+    description: 'After how many seconds to try again (RFC 9110, section 10.2.3).',
+    schema: { type: 'integer', minimum: 1 },
+    required: true,
+  },
+  'WWW-Authenticate': {
+    description: 'What to come with instead (RFC 6750, section 3).',
+    schema: { type: 'string', pattern: '^Bearer realm="[^"]*"' },
+    required: true,
+  },
+} satisfies Readonly<Record<string, HeaderField>>;
+
+type HeaderFieldName = keyof typeof HEADER_FIELDS;
+
+interface ErrorResponse {
+  readonly description: string;
+  readonly fields?: readonly HeaderFieldName[];
+}
+
+/** The errors that an operation can answer with, by status. */
+const ERRORS: Readonly<Record<number, ErrorResponse>> = {
+  400: { description: 'A parameter is not valid, or the request is not valid HTTP; `detail` says why.' },
+  401: {
+    description:
+      'No access token where one is needed, or one that is not valid: malformed, unknown, expired or revoked.',
+    fields: ['WWW-Authenticate'],
+  },
+  403: { description: 'The access token lacks the scope of the operation.', fields: ['WWW-Authenticate'] },
+  413: { description: 'The request has a body of more than 512 kB. None is needed.' },
+  429: {
+    description: 'The budget of requests is used up.',
+    fields: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  },
+  431: { description: 'The header fields of the request, with its path, are larger than 16 KiB.' },
+  500: {
+    description: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
+  },
+  503: {
+    description: 'The database does not answer, or too many large histories are being answered.',
+    fields: ['Retry-After'],
+  },
+};
+
+/** The schema of every error's body (RFC 9457). */
+export const PROBLEM_SCHEMA: Schema = closedObject('A problem (RFC 9457).', {
+  type: { const: 'about:blank', description: 'The status and the code say all.' },
+  title: text('The phrase of the status.'),
+  status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
+  detail: text('What is wrong, and what to do about it, for people.'),
+  code: { enum: Object.keys(STATUS_OF_CODE), description: 'What is wrong, for programs. It never changes.' },
+});
+
+/** The responses of an operation, by status. */
+export function responsesOf(route: Route, access: AnonymousAccess): Readonly<Record<string, object>> {
+  const kept: readonly HeaderFieldName[] = [
+    'X-Request-Id',
+    ...(route.state === null ? [] : (['ETag'] as const)),
+    'Cache-Control',
+    'Vary',
+    'RateLimit',
+    'RateLimit-Policy',
+  ];
+  return {
+    200: {
+      description: 'What is recorded.',
+      headers: headersOf(route.state === null ? kept : [...kept, 'Last-Modified']),
+      content: { 'application/json': { schema: schemaReference(route.body.name) } },
+    },
+    ...(route.state === null ? {} : { 304: { description: NOT_MODIFIED, headers: headersOf(kept) } }),
+    408: {
+      description: 'The request did not come to its end in time. There is no body.',
+      headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control']),
+    },
+    ...errorResponses(route, access),
+  };
+}
+
+const NOT_MODIFIED = 'Nothing was recorded since the answer that the client has. There is no body.';
+
+function headersOf(names: readonly HeaderFieldName[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function errorResponses(route: Route, access: AnonymousAccess): Readonly<Record<string, object>> {
+  const { 403: forbidden, ...always } = ERRORS;
+  const errors = {
+    ...always,
+    ...(route.scope === null || isOpen(route, access) || forbidden === undefined ? {} : { 403: forbidden }),
+    ...(route.missing === null ? {} : { 404: { description: route.missing.meaning } }),
+  };
+  return Object.fromEntries(
+    Object.entries(errors).map(([status, error]) => [status, errorResponse(route, Number(status), error)]),
+  );
+}
+
+/** INVALID_PARAMETER has any operation: for what is not valid HTTP. */
+function codesOf({ parameters, missing }: Route, status: number): readonly string[] {
+  if (status === 404) return missing === null ? [] : [missing.code];
+  if (status === 400) {
+    const own = Object.values(parameters).map(({ errorCode }) => errorCode);
+    return [...new Set([...own, 'INVALID_PARAMETER'])];
+  }
+  return Object.entries(STATUS_OF_CODE).flatMap(([code, [its]]) => (its === status ? [code] : []));
+}
+
+function errorResponse(route: Route, status: number, { description, fields = [] }: ErrorResponse): object {
+  const content = {
+    schema: {
+      ...schemaReference('Problem'),
+      properties: { status: { const: status }, code: { enum: codesOf(route, status) } },
+    },
+  };
+  return {
+    description,
+    headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control', ...fields]),
+    content: {
+      'application/json': content,
+      // Where the header fields are not read, nobody knows what the client accepts.
+      ...(status === 431 ? {} : { 'application/problem+json': content }),
+    },
+  };
+}

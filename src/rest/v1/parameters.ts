@@ -1,0 +1,104 @@
+import { InvalidDomainError, PublicError } from '../../model/errors.js';
+import { quoted } from '../../model/quoted.js';
+import type { Schema } from './json-schema.js';
+
+/** A parameter of a route's path or query, and the variable of its name that the stored operation gets. */
+export interface Parameter {
+  readonly description: string;
+  /** Of the value. `default` is what an absent one means; one of type `array` may be given several times. */
+  readonly schema: Schema;
+  /** A value that the sample observations have an answer for. */
+  readonly example: string;
+  /** Whether a query must have it: one in the path is always there. */
+  readonly required?: boolean;
+  /**
+   * The value of the variable.
+   *
+   * @param text Of the path percent-encoded as it came, of the query decoded.
+   * @throws PublicError with `errorCode` that says what is wrong with it.
+   */
+  readonly read: (text: string) => unknown;
+  readonly errorCode: 'INVALID_DOMAIN' | 'INVALID_PARAMETER';
+}
+
+/** The parameters of a route, by name. Those that its path does not name are in the query. */
+export type ParameterTable = Readonly<Record<string, Parameter>>;
+
+/** The variables of a stored operation. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+export function isInPath(path: string, name: string): boolean {
+  return path.split('/').includes(`{${name}}`);
+}
+
+/**
+ * Reads a request's parameters.
+ *
+ * @param segments Of the request's path, as those of the route's.
+ * @param url Of the request: its query counts.
+ * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
+ */
+export type ReadParameters = (segments: readonly string[], url: string | undefined) => Variables;
+
+/** Makes the reader of a route's parameters. A route without any in the query ignores the query. */
+export function parameterReader(path: string, table: ParameterTable): ReadParameters {
+  const parameters = Object.entries(table);
+  const inPath = parameters.flatMap(([name, { read }]) => {
+    const at = path.split('/').indexOf(`{${name}}`);
+    return at === -1 ? [] : [{ name, read, at }];
+  });
+  const inQuery = parameters.filter(([name]) => !isInPath(path, name));
+  return (segments, url = '') => {
+    const variables: Record<string, unknown> = {};
+    for (const { name, read, at } of inPath) variables[name] = read(segments[at] ?? '');
+    return inQuery.length === 0 ? variables : { ...variables, ...readQuery(inQuery, url) };
+  };
+}
+
+function readQuery(parameters: readonly (readonly [string, Parameter])[], url: string): Variables {
+  const query = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1]);
+  const known = parameters.map(([name]) => name);
+  const unknown = [...query.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${known.join(', ')}.`);
+  }
+  return Object.fromEntries(
+    parameters.map(([name, parameter]) => [name, readValues(name, parameter, query.getAll(name))]),
+  );
+}
+
+function readValues(name: string, { schema, required, read }: Parameter, texts: readonly string[]): unknown {
+  const [text] = texts;
+  if (text === undefined) {
+    if (required === true) throw invalid(`The query parameter ${name} is required.`);
+    return schema['default'];
+  }
+  if (schema['type'] === 'array') return texts.map(read);
+  if (texts.length > 1) throw invalid(`The query parameter ${name} is given more than once.`);
+  return read(text);
+}
+
+function invalid(detail: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', detail);
+}
+
+/** The name of a domain: whether it is one, the operation decides. */
+export const DOMAIN: Parameter = {
+  description:
+    'The domain, in Unicode or as A-labels, in any case, with or without a final dot. At most 253 ' +
+    'characters as A-labels; labels of 1 to 63 letters, digits, `-` and `_`; no IP address.',
+  schema: { type: 'string', minLength: 1 },
+  example: 'example.com',
+  read: decodeDomain,
+  errorCode: 'INVALID_DOMAIN',
+};
+
+function decodeDomain(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new InvalidDomainError(
+      `${quoted(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
+    );
+  }
+}
