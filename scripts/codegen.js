@@ -14,11 +14,8 @@ const OUTPUT = fileURLToPath(new URL('../src/resolvers/types.generated.ts', impo
 const schema = buildSchema(readFileSync(SCHEMA, 'utf8'));
 
 /** The members of the union DnsRecord. */
-const RECORD_TYPES = typesOf(schema.getType('DnsRecord'));
-
-function typesOf(union) {
-  return isUnionType(union) ? union.getTypes().map(({ name }) => name) : [];
-}
+const union = schema.getType('DnsRecord');
+const RECORD_TYPES = isUnionType(union) ? union.getTypes().map(({ name }) => name) : [];
 
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
