@@ -1,9 +1,8 @@
 import { type Moment, momentsOf } from '../history/moments.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import { dnsRecordData, isCanonicalRecord } from '../model/dns-record.js';
+import { dnsRecordData, hasRdataText, isCanonicalRecord } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
 import { formatInstant } from '../model/instant.js';
-import { RDATA_FIELDS } from '../model/rdata-fields.js';
 
 /**
  * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
@@ -21,9 +20,7 @@ export function* exportDms(history: StoredHistory): Generator<string> {
  */
 export function readableHistory(history: StoredHistory): { history: StoredHistory; leftOut: number } {
   const types = new Map([...history.state.types].filter(([type]) => canonicalType(type) === type));
-  const stays = history.stays.filter(
-    ({ record }) => RDATA_FIELDS.has(record.type) || isCanonicalRecord(record),
-  );
+  const stays = history.stays.filter(({ record }) => !hasRdataText(record) || isCanonicalRecord(record));
   const state = { ...history.state, types };
   return { history: { ...history, state, stays }, leftOut: history.stays.length - stays.length };
 }

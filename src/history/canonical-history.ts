@@ -1,4 +1,10 @@
-import { compareDnsRecords, type DnsRecord, dnsRecordData, parseDnsRecord } from '../model/dns-record.js';
+import {
+  compareDnsRecords,
+  type DnsRecord,
+  dnsRecordData,
+  hasRdataText,
+  parseDnsRecord,
+} from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
@@ -29,8 +35,8 @@ interface TypeGroup {
 }
 
 /**
- * Brings the records of types without fields of their own, and of types by their number, to the canonical
- * text. Stays of a record that now are of one text, and that overlap or follow each other at once, become
+ * Brings the records of types without fields of their own, of types that had none when they were stored, and of
+ * types by their number to the canonical form. Stays of a record that now are of one text, and that overlap or follow each other at once, become
  * one: what removed the first was another spelling of the same record. Nothing of it is a change.
  *
  * @returns with no types where everything is canonical.
@@ -56,8 +62,11 @@ function groupsOf({ state, stays }: StoredHistory): TypeGroup[] {
     const type = canonicalType(name) ?? name;
     namesByType.set(type, [...(namesByType.get(type) ?? []), name]);
   }
+  const asText = new Set(stays.flatMap(({ record }) => (hasRdataText(record) ? [record.type] : [])));
   return Array.from(namesByType)
-    .filter(([type, names]) => !RDATA_FIELDS.has(type) || names.some((name) => name !== type))
+    .filter(
+      ([type, names]) => !RDATA_FIELDS.has(type) || asText.has(type) || names.some((name) => name !== type),
+    )
     .map(([type, names]) => groupOf(state, type, names, stays));
 }
 

@@ -83,6 +83,11 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
+/** Whether a record has its rdata as text: its type has no fields of its own, or had none when it was stored. */
+export function hasRdataText({ rdata }: DnsRecord): boolean {
+  return rdata.startsWith('{"data":');
+}
+
 /** Whether a stored record is one that parseDnsRecord gives: earlier versions took texts that it rejects. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
   try {

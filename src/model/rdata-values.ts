@@ -52,7 +52,8 @@ function compareFields(fields: readonly RdataField[], a: string, b: string): num
     const order = compareValues(left[name], right[name]);
     if (order !== 0) return order;
   }
-  return 0;
+  // Rdata that was stored as text before its type had fields.
+  return compareUtf8(a, b);
 }
 
 function compareValues(a: RdataValue | undefined, b: RdataValue | undefined): number {

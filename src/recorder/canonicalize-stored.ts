@@ -88,14 +88,16 @@ function reportOf({ domains, unreadable }: { domains: number; unreadable: number
 
 interface BatchDomain {
   readonly name: string;
-  /** Whether it has a type whose records hold `data`; null where column `dns_types` cannot be read. */
+  /** Whether it has a record with its rdata as text; null where column `dns_types` cannot be read. */
   readonly presentation: boolean | null;
 }
 
 async function domainsAfter(pool: Pool, last: string): Promise<BatchDomain[]> {
   const { rows } = await pool.query<BatchDomain>(
-    `SELECT name, CASE jsonb_typeof(dns_types) WHEN 'object' THEN dns_types - $2::text[] <> '{}' END AS presentation
-       FROM domain WHERE name > $1 ORDER BY name LIMIT ${BATCH}`,
+    `SELECT name, CASE jsonb_typeof(dns_types) WHEN 'object' THEN dns_types - $2::text[] <> '{}'
+              OR EXISTS (SELECT FROM dns_record AS r WHERE r.domain = d.name AND r.rdata::text LIKE '{"data":%')
+            END AS presentation
+       FROM domain AS d WHERE name > $1 ORDER BY name LIMIT ${BATCH}`,
     [last, [...RDATA_FIELDS.keys()]],
   );
   return rows;

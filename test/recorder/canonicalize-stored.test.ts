@@ -98,6 +98,33 @@ describe('what earlier versions stored', () => {
     expect(await only()).toEqual(after);
   });
 
+  test('records of a type that was stored as text go on when it gets fields of its own', async () => {
+    const asText = stored('MX', { data: '10 mail.example.com.' });
+    const withFields = canonical(stored('MX', { pri: 10, target: 'mail.example.com' }));
+    const gone = stored('MX', { data: '20 old.example.com.' });
+    await recorder.record([look(1, [asText, gone], ['MX']), look(2, [asText], ['MX'])]);
+    await canonicalizeStored(database.pool);
+    await recorder.record([look(3, [withFields], ['MX'])]);
+    const { stays, state } = await only();
+    expect(
+      stays.map(({ record, firstSeen, removal }) => [record.rdata, firstSeen, removal?.removed]),
+    ).toEqual([
+      ['{"pri":10,"target":"mail.example.com"}', parseInstant(timeText(1)), undefined],
+      ['{"pri":20,"target":"old.example.com"}', parseInstant(timeText(1)), parseInstant(timeText(2))],
+    ]);
+    expect(state.lastChange).toBe(parseInstant(timeText(2)));
+    expect(await violations()).toEqual([]);
+  });
+
+  test('text that is no rdata of a type that gets fields stays, is told, and is left out of exports', async () => {
+    await recorder.record([look(1, [stored('MX', { data: String.raw`\# 1 00` })], ['MX'])]);
+    expect(await canonicalizeStored(database.pool)).toContain('1 records hold what is no data of their type');
+    const history = await only();
+    expect(history.stays.map(({ record }) => record.rdata)).toEqual(['{"data":"\\\\# 1 00"}']);
+    expect(readableHistory(history).leftOut).toBe(1);
+    expect(await violations()).not.toEqual([]);
+  });
+
   test('a type by its number is one part with the type that has a name', async () => {
     const numbered = stored('TYPE257', { data: String.raw`\# 8 0005697373756561` });
     const named = stored('CAA', { flags: 0, tag: 'issue', value: 'a' });

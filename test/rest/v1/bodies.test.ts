@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { presentDnsRecords } from '../../../src/rest/v1/presenters/dns-records.js';
 import { EVERY_BODY, EVERYTHING, insertEverything } from '../../support/every-record-type.js';
-import { insertDomain } from '../../support/rows.js';
+import { insertDnsRecords, insertDomain } from '../../support/rows.js';
 import { bearer, startTestService, type TestService } from '../../support/service.js';
 
 let service: TestService;
@@ -45,6 +46,23 @@ test('a domain without records and headers has empty lists and no changes', asyn
   expect(await (await get('empty.example/details')).text()).toBe(
     `{"domain":"empty.example","unicodeName":"empty.example","registrableDomain":"empty.example",${times},"lastChange":"2024-03-01T10:20:30.123456Z","dnsRecordCount":0,"httpHeaderCount":0,"changeCount":0}`,
   );
+});
+
+test('rdata that is none of its type, stored before the type had fields, is shown as the text that it is', async () => {
+  const data = String.raw`\# 1 00`;
+  const stay = { firstSeen: '2024-03-01T10:20:30.123456Z', removed: null };
+  const owner = { host: 'a.example', class: 'IN', type: 'MX' };
+  expect(presentDnsRecords([{ ...owner, ...stay, data }])).toEqual([{ data: { ...owner, data }, ...stay }]);
+  await insertDomain(service.database.pool, { name: 'text.example' });
+  await insertDnsRecords(service.database.pool, 'text.example', [{ type: 'MX', rdata: { data } }]);
+  const query =
+    '{ domain(name: "text.example") { dnsRecords { ... on DnsRecordEntry { type } ... on OtherRecord { data } } } }';
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  expect(await response.json()).toMatchObject({ data: { domain: { dnsRecords: [{ type: 'MX', data }] } } });
 });
 
 describe('a HEAD request', () => {

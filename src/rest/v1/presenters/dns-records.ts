@@ -25,7 +25,8 @@ export function presentDnsRecords(entries: readonly DnsRecordResult[]): object[]
   const presented: object[] = [];
   for (const entry of entries) {
     const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
-    for (const { name, graphqlName } of rdataFields(entry.type)) data[name] = entry[graphqlName];
+    const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);
+    for (const { name, graphqlName } of fields) data[name] = entry[graphqlName];
     presented.push({ data, firstSeen: entry.firstSeen, removed: entry.removed });
   }
   return presented;
