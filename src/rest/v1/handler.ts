@@ -4,7 +4,7 @@ import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlDoor } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
-import { PublicError } from '../../model/errors.js';
+import { InvalidDomainError, PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-fields.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
@@ -76,11 +76,26 @@ export function createRestV1(
     requireGetOrHead(request, response);
     requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
-    const variables = route.readParameters(segments, request.url);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
-    const caching = cacheControl(audience, maxAge);
-    await answer(door, { route, variables, viewer, request, response, caching });
+    const asked = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
+    await answer(door, { ...asked, variables: await readVariables(door, asked, segments) });
   };
+}
+
+async function readVariables(
+  door: GraphqlDoor,
+  asked: Omit<Exchange, 'variables'>,
+  segments: readonly string[],
+): Promise<Variables> {
+  const { route, request } = asked;
+  try {
+    return route.readParameters(segments, request.url);
+  } catch (error) {
+    if (!(error instanceof InvalidDomainError)) throw error;
+    // Counts against the rate limit like a name that the operation rejects, as it does the empty one.
+    const rejected = find(door, { ...asked, variables: { domain: '' } }, route.stored);
+    throw await rejected.catch((reason: unknown) => (reason instanceof InvalidDomainError ? error : reason));
+  }
 }
 
 function prepareRoute(door: GraphqlDoor, route: Route): PreparedRoute {

@@ -217,6 +217,23 @@ describe('when the budget of requests is used up', () => {
     await limited.stop();
   });
 
+  test('a name that is not percent-encoded counts against it like any other', async () => {
+    const { database } = service;
+    const limited = await startTestService({ database, rateLimits: { anonymous: 2, token: 1 } });
+    const statuses = [];
+    for (const name of ['%zz', '%ff', '%zz', 'example.com']) {
+      const response = await fetch(`${limited.url}/api/v1/domain/${name}`);
+      statuses.push([response.status, response.headers.get('ratelimit')?.split(';')[1]]);
+    }
+    expect(statuses).toEqual([
+      [400, 'r=1'],
+      [400, 'r=0'],
+      [429, 'r=0'],
+      [429, 'r=0'],
+    ]);
+    await limited.stop();
+  });
+
   test('a proxy that is trusted names the client, each with a budget of its own', async () => {
     const { database } = service;
     const limited = await startTestService({
