@@ -27,6 +27,7 @@ export type ParameterTable = Readonly<Record<string, Parameter>>;
 /** The variables of a stored operation. */
 export type Variables = Readonly<Record<string, unknown>>;
 
+/** Whether a route's path names the parameter; otherwise it is in the query. */
 export function isInPath(path: string, name: string): boolean {
   return path.split('/').includes(`{${name}}`);
 }
