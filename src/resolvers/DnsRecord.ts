@@ -18,6 +18,9 @@ const MEMBER_OF_TYPE: ReadonlyMap<string, MemberName> = new Map([
   ['HINFO', 'HinfoRecord'],
 ]);
 
-export const DnsRecord: DnsRecordResolvers = {
-  __resolveType: ({ type }) => MEMBER_OF_TYPE.get(type) ?? 'OtherRecord',
-};
+/** The member of the union that a record of a DNS type is. */
+export function memberOf({ type }: { readonly type: string }): MemberName {
+  return MEMBER_OF_TYPE.get(type) ?? 'OtherRecord';
+}
+
+export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
