@@ -1,3 +1,4 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
@@ -268,6 +269,79 @@ describe('the cost follows the variables', () => {
       expect((await ask(tiny, { query: '{ domain(name: "d0.example") { name } }' })).status).toBe(400);
     } finally {
       await tiny.stop();
+    }
+  });
+});
+
+describe('the variables of a request', () => {
+  const query =
+    'query ($types: [String!]) { domain(name: "d0.example") { dnsRecords(types: $types) { __typename } } }';
+  const UNTIL_COMPILED = 36;
+
+  test('may have 11,000 values, and more are rejected, however often they come', async () => {
+    // The object and the list are two of them.
+    const within = { query, variables: { types: Array(10_998).fill('A') } };
+    const beyond = { query, variables: { types: Array(10_999).fill('A') } };
+    for (let time = 0; time < UNTIL_COMPILED; time += 1) {
+      expect((await ask(service, within)).status).toBe(200);
+      const { status, answer, statements } = await ask(service, beyond);
+      expect([status, statements]).toEqual([400, 0]);
+      expect(answer.errors?.[0]).toMatchObject({
+        message: 'The variables have more than 11000 values. Ask for less in one request.',
+        extensions: { code: 'QUERY_TOO_COMPLEX' },
+      });
+    }
+  });
+
+  test('give 51 errors at most, however many are wrong and however often they come', async () => {
+    const answers = new Set<string>();
+    for (let time = 0; time < UNTIL_COMPILED; time += 1) {
+      const { status, answer } = await ask(service, { query, variables: { types: Array(10_000).fill(1) } });
+      expect(answer.errors).toHaveLength(51);
+      answers.add(JSON.stringify([status, answer]));
+    }
+    expect([...answers]).toHaveLength(1);
+  });
+});
+
+describe('a client whose limit for documents is used up', () => {
+  let impatient: TestService;
+  beforeAll(async () => {
+    const penaltyLimits = { failures: 60, documents: 3 };
+    impatient = await startTestService({ role: 'api', database: service.database, penaltyLimits });
+  });
+  afterAll(() => impatient.stop());
+
+  test('gets 429 before a large body is read', async () => {
+    const refused = { query: '{ nothing }' };
+    for (let time = 0; time < 3; time += 1) expect((await ask(impatient, refused)).status).toBe(400);
+    const request = httpRequest({
+      port: impatient.port,
+      path: '/graphql',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 500_000 },
+    });
+    // The body never comes.
+    request.flushHeaders();
+    const response = await new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
+    request.on('error', () => undefined);
+    request.destroy();
+    expect(response.statusCode).toBe(429);
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
+  });
+
+  test('has used up as much by one large document as by many small ones', async () => {
+    const client = await startTestService({
+      role: 'api',
+      database: service.database,
+      penaltyLimits: { failures: 60, documents: 3 },
+    });
+    try {
+      const large = { query: `{ nothing } # ${'.'.repeat(3 * 16_384)}` };
+      expect((await ask(client, large)).status).toBe(400);
+      expect((await ask(client, { query: '{ nothing }' })).status).toBe(429);
+    } finally {
+      await client.stop();
     }
   });
 });
