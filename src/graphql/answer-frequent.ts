@@ -1,13 +1,15 @@
 import type { Request } from 'express';
-import type { ExecutionResult } from 'graphql';
+import { type ExecutionResult, type GraphQLSchema, getVariableValues, Kind } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
-import { refusalOfComplexity } from './complexity-refusal.js';
+import { costExtensions } from './cost-plugin.js';
 import { formatError, type OnInternalError } from './format-error.js';
+import type { FrequentOperation } from './frequent-operations.js';
 import type { HttpAnswer } from './http-answer.js';
-import { requireModestAnswer } from './limits/answer-size.js';
 import { costWith } from './limits/cost.js';
+import { hasFewValues } from './limits/query-limits.js';
 import { mediaTypeFor } from './media-type.js';
 import { plainRequest } from './plain-request.js';
+import { refusal } from './refusal.js';
 import { retryAfterOf } from './retry-after.js';
 import type { GraphqlServer } from './server.js';
 
@@ -31,17 +33,32 @@ export async function answerFrequent(
   const operation = isUsedUp ? frequentOperations.known(plain.query) : frequentOperations.find(plain.query);
   if (operation === undefined) return undefined;
   if (plain.operationName !== null && plain.operationName !== operation.name) return undefined;
+  const { door, limits } = server;
+  // Apollo Server tells what is wrong with variables, of a bounded number of errors.
+  if (!hasFewValues(plain.variables) || !haveTypes(door.schema, operation, plain.variables)) return undefined;
   const cost = costWith(operation.cost, plain.variables);
-  if (cost > server.limits.maxCost) return undefined;
-  const result = await server.door.execute(operation, plain.variables, viewer, request.res);
-  // Without data it is the variables that do not fit: Apollo Server tells how.
+  if (cost > limits.maxCost) return undefined;
+  const context = door.contextFor(viewer, request.res);
+  const result = await door.run(operation, plain.variables, context);
   if (result.data === undefined) return undefined;
-  try {
-    requireModestAnswer(result);
-  } catch (error) {
-    return refusalOfComplexity(error, mediaType);
-  }
-  return answerOf({ ...result, extensions: { cost } }, mediaType, server.onInternalError);
+  const { exceeded } = context.budget;
+  if (exceeded !== undefined) return refusal(400, exceeded.code, exceeded.message, { mediaType });
+  const extensions = costExtensions(context.budget, cost);
+  return answerOf({ ...result, extensions }, mediaType, server.onInternalError);
+}
+
+/** Whether variables have the operation's types: the compiled operation would look for every error. */
+function haveTypes(
+  schema: GraphQLSchema,
+  { document }: FrequentOperation,
+  variables: Readonly<Record<string, unknown>>,
+): boolean {
+  const [operation] = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) return false;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables, {
+    maxErrors: 1,
+  });
+  return coerced !== undefined;
 }
 
 function answerOf(

@@ -1,7 +1,5 @@
 import type { ApolloServerPlugin } from '@apollo/server';
 import { GraphQLError, OperationTypeNode } from 'graphql';
-import { requireModestAnswer } from './limits/answer-size.js';
-import { QueryTooComplexError } from './limits/refuse.js';
 import { retryAfterOf } from './retry-after.js';
 
 /** Refuses mutations and subscriptions: the schema has none, which validation does not tell. */
@@ -13,22 +11,6 @@ export const readOnlyPlugin: ApolloServerPlugin = {
       throw new GraphQLError(`This service is read-only: it has queries, and no ${operation}s.`, {
         extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400 } },
       });
-    },
-  }),
-};
-
-/** Nothing is written that is too long. */
-export const modestAnswerPlugin: ApolloServerPlugin = {
-  requestDidStart: async () => ({
-    willSendResponse: async ({ response: { body } }) => {
-      if (body.kind !== 'single') return;
-      try {
-        requireModestAnswer(body.singleResult);
-      } catch (error) {
-        if (!(error instanceof QueryTooComplexError)) throw error;
-        const { message } = error;
-        body.singleResult = { errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }] };
-      }
     },
   }),
 };

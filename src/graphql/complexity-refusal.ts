@@ -10,6 +10,6 @@ import { refusal } from './refusal.js';
 export function refusalOfComplexity(error: unknown, mediaType: string): HttpAnswer {
   if (!(error instanceof QueryTooComplexError)) throw error;
   const { message, cost } = error;
-  const extensions = cost === undefined ? undefined : { cost };
+  const extensions = cost === undefined ? undefined : { estimatedCost: cost };
   return refusal(400, 'QUERY_TOO_COMPLEX', message, { mediaType, extensions });
 }

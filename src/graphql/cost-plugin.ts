@@ -1,6 +1,7 @@
 import type { ApolloServerPlugin } from '@apollo/server';
 import { GraphQLError } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
+import type { RequestBudget } from '../resolvers/request-budget.js';
 import { GRAPHQL_RESPONSE } from './media-type.js';
 
 /** What Apollo Server is told of a request beside what the resolvers need. */
@@ -11,6 +12,14 @@ export interface ExaminedContext extends RequestContext {
   readonly cost: number | undefined;
   /** What the response is written in. */
   readonly mediaType: string;
+}
+
+/**
+ * What a client is told of a request's cost: the units that it has taken from the rate limit, and the estimate
+ * that is held against the limit of a request.
+ */
+export function costExtensions({ units }: RequestBudget, estimatedCost: number | undefined) {
+  return { cost: units, estimatedCost };
 }
 
 const NOT_FOUND = 'PERSISTED_QUERY_NOT_FOUND';
@@ -26,11 +35,18 @@ export const costPlugin: ApolloServerPlugin<ExaminedContext> = {
         });
       }
     },
-    willSendResponse: async ({ response: { body, http }, contextValue: { cost, mediaType } }) => {
+    willSendResponse: async ({ response: { body, http }, contextValue: { budget, cost, mediaType } }) => {
       if (body.kind !== 'single') return;
+      const { exceeded } = budget;
+      // The fields that came first would be answered: which these are depends on how it is executed.
+      if (exceeded !== undefined) {
+        const { message, code } = exceeded;
+        body.singleResult = { errors: [{ message, extensions: { code } }] };
+      }
       const { data, errors } = body.singleResult;
       if (data !== undefined) {
-        body.singleResult.extensions = { ...body.singleResult.extensions, cost };
+        const extensions = costExtensions(budget, cost);
+        body.singleResult.extensions = { ...body.singleResult.extensions, ...extensions };
         return;
       }
       // Clients that know automatic persisted queries by `application/json` expect 200, and then register.

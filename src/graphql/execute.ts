@@ -1,17 +1,21 @@
-import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { Recipient } from '../loaders/recipient.js';
+import { LargeHistoryError } from '../model/errors.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
-import { AnswerBudget } from '../resolvers/answer-budget.js';
 import type { RequestContext } from '../resolvers/context.js';
+import { RequestBudget } from '../resolvers/request-budget.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
+import { executeInSlices } from './slices.js';
 import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
 /** The one way to the data: the schema with its resolvers and limits, for GraphQL and for REST. */
 export interface GraphqlDoor {
   readonly schema: GraphQLSchema;
+  /** The same for graphql-js, which executes its long lists in slices. */
+  readonly slicedSchema: GraphQLSchema;
 
   /**
    * What the schema's resolvers need to answer this viewer.
@@ -29,7 +33,18 @@ export interface GraphqlDoor {
   prepare(source: string): StoredOperation;
 
   /**
-   * Runs an operation. What was thrown on the way is in the result's errors, as `originalError`.
+   * Runs a client's operation. What was thrown on the way is in the result's errors, as `originalError`.
+   *
+   * @param context Of contextFor().
+   */
+  run(
+    operation: StoredOperation,
+    variables: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+  ): Promise<ExecutionResult>;
+
+  /**
+   * Runs an operation of this program's own, in the same way. Its answer is not limited.
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
    * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
@@ -56,15 +71,30 @@ export interface GraphqlDoorOptions {
 /** Opens the door: one for a process, since it counts what each client asks for. */
 export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
   const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
-  const schema = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
+  const { schema, charge } = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
+  const slicedSchema = executeInSlices(schema);
+  const contextFor = (viewer: Viewer, recipient?: Recipient, limited = true): RequestContext => {
+    const budget = new RequestBudget({
+      charge: (...units) => charge(viewer, ...units),
+      room: async (characters) => recipient && loaders.answerMemory.take(characters, recipient),
+      limited,
+    });
+    return { viewer, loaders, recipient, budget, inSlices: true };
+  };
+  const run: GraphqlDoor['run'] = async ({ compiled, document }, variableValues, context) => {
+    const result = await compiled(undefined, { ...context, inSlices: false }, variableValues);
+    if (!result.errors?.some(({ originalError }) => originalError instanceof LargeHistoryError))
+      return result;
+    const contextValue = { ...context, counted: true };
+    return execute({ schema: slicedSchema, document, contextValue, variableValues });
+  };
   return {
     schema,
-    contextFor: (viewer, recipient) => ({ viewer, loaders, recipient, answer: new AnswerBudget() }),
+    slicedSchema,
+    contextFor,
     prepare: (source) => prepareOperation(schema, source),
-    execute: async ({ run, limited }, variables, viewer, recipient, counted = false) => {
-      const answer = limited ? new AnswerBudget() : undefined;
-      const context: RequestContext = { viewer, loaders, recipient, counted, answer };
-      return run(undefined, context, variables);
-    },
+    run,
+    execute: (operation, variables, viewer, recipient, counted = false) =>
+      run(operation, variables, { ...contextFor(viewer, recipient, false), counted }),
   };
 }

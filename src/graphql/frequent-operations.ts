@@ -69,7 +69,7 @@ function compileFit(
     const document = parseValid(schema, source);
     const query = onlyQuery(document);
     if (query === undefined || hasWhatIsNotCompiled(document)) return undefined;
-    return { run: compileOperation(schema, document), limited: true, name: query.name?.value, cost };
+    return { ...compileOperation(schema, document), name: query.name?.value, cost };
   } catch {
     // What is wrong with the document is told by the way that all other documents go.
     return undefined;
@@ -84,8 +84,8 @@ function onlyQuery(document: DocumentNode): OperationDefinitionNode | undefined 
 }
 
 /**
- * What the compiler takes otherwise than graphql-js: directives, introspection, defaults of variables, and a
- * variable named `__proto__`.
+ * What the compiler takes otherwise than graphql-js: directives, introspection, defaults of variables, and
+ * aliases and variables named `__proto__`.
  */
 function hasWhatIsNotCompiled(document: DocumentNode): boolean {
   let found = false;
@@ -93,8 +93,9 @@ function hasWhatIsNotCompiled(document: DocumentNode): boolean {
     Directive: () => {
       found = true;
     },
-    Field: ({ name }) => {
+    Field: ({ name, alias }) => {
       found ||= name.value.startsWith('__') && name.value !== '__typename';
+      found ||= alias?.value === '__proto__';
     },
     VariableDefinition: ({ variable, defaultValue }) => {
       found ||= defaultValue !== undefined || variable.name.value === '__proto__';

@@ -7,6 +7,21 @@ import type { CountedViewer } from './rate-limit.js';
 const MOST_REMEMBERED = 10_000;
 /** As many answers by one document may be under way at once for a client whose budget is used up. */
 const MOST_CREDITS = 20;
+/** In octets; what is smaller may be a document that earned credits. */
+const LARGE_BODY = 16_384;
+
+/** What one counts for: reading and examining so many characters, and executing so much, takes a millisecond or two. */
+const CHARACTERS_OF_DOCUMENT = 16_384;
+const COST_OF_DOCUMENT = 1_000;
+
+/** What a document counts for: 1 for any ordinary one. */
+export function sizeOfDocument(source = '', estimatedCost = 0): number {
+  return Math.max(
+    1,
+    Math.ceil(source.length / CHARACTERS_OF_DOCUMENT),
+    Math.ceil(estimatedCost / COST_OF_DOCUMENT),
+  );
+}
 
 /**
  * Limits the documents that are refused or ask for nothing that is limited by itself, such as the schema:
@@ -31,12 +46,14 @@ export class DocumentLimit {
    *
    * @param source The document; undefined: there is none, or it is not known.
    * @param answer Answers the request; what it is granted that is limited shows in the viewer's `granted`.
+   * @param size What the document counts for where it is granted nothing (sizeOfDocument), once it is answered.
    * @throws RateLimitedError, and the viewer's `rates` say the state.
    */
   async answer(
     viewer: CountedViewer,
     source: string | undefined,
     answer: () => Promise<HttpAnswer>,
+    size: () => number,
   ): Promise<HttpAnswer> {
     const key = keyOf(viewer, source);
     const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
@@ -53,9 +70,22 @@ export class DocumentLimit {
       this.#credits.set(key, Math.min(this.#creditsOf(key) + spent + 1, MOST_CREDITS));
       return answered;
     }
-    const state = await this.#penalties.add(viewer.rateLimitKey);
+    const state = await this.#penalties.add(viewer.rateLimitKey, size());
     viewer.rates ??= state;
     return answered;
+  }
+
+  /**
+   * Rejects a large request before its body is read where the viewer's budget is used up.
+   *
+   * @param octets The length of the body; undefined: it is not known.
+   * @throws RateLimitedError, and the viewer's `rates` say the state.
+   */
+  requireLeft(viewer: CountedViewer, octets: number | undefined): void {
+    const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
+    if (usedUp === undefined || (octets ?? LARGE_BODY + 1) <= LARGE_BODY) return;
+    viewer.rates = usedUp;
+    throw this.#penalties.refusal(usedUp);
   }
 
   /** Whether the viewer's budget is used up. */

@@ -7,6 +7,7 @@ import { answerFrequent } from './answer-frequent.js';
 import { askedOperation } from './asked-operation.js';
 import { BODY_LIMIT, refusalOfBody } from './body-refusal.js';
 import type { HttpAnswer } from './http-answer.js';
+import { sizeOfDocument } from './limit-documents.js';
 import { refusalOfUnlisted } from './persisted/unlisted-refusal.js';
 import { getsPage, refusalOfHead, refusalOfNothing } from './request-refusal.js';
 import { sandboxPolicy } from './sandbox.js';
@@ -27,6 +28,13 @@ export function graphqlMiddleware(
     const refusedAtOnce = refusalOfHead(request, server.sandbox);
     if (refusedAtOnce !== undefined) {
       send(response, refusedAtOnce);
+      return;
+    }
+    try {
+      server.documents?.requireLeft(viewerOf(request), lengthOf(request));
+    } catch (error) {
+      setRateFields(response, viewerOf(request).rates);
+      next(error);
       return;
     }
     readBody(request, response, (error?: unknown) => {
@@ -63,7 +71,15 @@ async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer)
   if (quick !== undefined) return quick;
   const byApollo = () => answerByApollo(server, request, viewer);
   if (server.documents === undefined) return byApollo();
-  return server.documents.answer(viewer, askedOperation(request, server.persisted)?.source, byApollo);
+  const asked = askedOperation(request, server.persisted);
+  const size = () => sizeOfDocument(asked?.source, asked && server.limits.estimate(asked));
+  return server.documents.answer(viewer, asked?.source, byApollo, size);
+}
+
+/** The length of a request's body; undefined where it is sent in chunks. */
+function lengthOf({ headers }: Request): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }
 
 function send(response: Response, { status, headers, body }: HttpAnswer): void {

@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
-import type { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
 import { RateLimitedError } from '../model/errors.js';
 import type { Limiters } from '../rates/limiters.js';
@@ -18,14 +18,32 @@ export interface CountedViewer extends Viewer {
 /** Told of each occurrence of a limited field that is refused. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
+/** A schema whose fields are limited, and the way to charge a viewer for more than their number. */
+export interface LimitedSchema {
+  readonly schema: GraphQLSchema;
+  /**
+   * Takes units from the viewer's limit, more than there are if need be: a request to which something was left is
+   * answered, so that what costs more than the whole limit is answered at all.
+   *
+   * @param paid What the request has taken before.
+   * @throws RateLimitedError where other requests have taken the whole limit.
+   */
+  charge(viewer: Viewer, units: number, paid: number): Promise<void>;
+}
+
 /**
  * The schema with the limits that its `@rateLimit` names, and with the given ones where it names none.
  * Every occurrence of a field counts. A limiter has one limit for all its clients, so that each kind of
  * viewer has a limiter of its own, in which the other kind's requests cost nothing. What a viewer has left
  * is in its `rates` afterwards.
  */
-export function limitRates(schema: GraphQLSchema, options: RateLimiting): GraphQLSchema {
-  return limitKind(limitKind(schema, 'token', options), 'anonymous', options);
+export function limitRates(schema: GraphQLSchema, options: RateLimiting): LimitedSchema {
+  const token = limitKind(schema, 'token', options);
+  const anonymous = limitKind(token.schema, 'anonymous', options);
+  return {
+    schema: anonymous.schema,
+    charge: (viewer, ...units) => (viewer.kind === 'token' ? token : anonymous).charge(viewer, ...units),
+  };
 }
 
 /** The limits, and where requests are counted. */
@@ -39,30 +57,53 @@ function limitKind(
   schema: GraphQLSchema,
   kind: Viewer['kind'],
   { limits, limiters, onRateLimited }: RateLimiting,
-): GraphQLSchema {
+): LimitedSchema {
   const policy = ratePolicy(kind, limits[kind]);
+  const Limiter = limiters.classFor(policy);
+  let limiter = new Limiter({});
+  const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
+    viewer.rates = { policy, remaining, resetAfter };
+  };
+  const refused = (resetAfter: number) => {
+    onRateLimited?.(kind);
+    return new RateLimitedError(secondsUntilReset({ resetAfter }));
+  };
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
-    limiterClass: limiters.classFor(policy),
+    // Fields without a limit of their own are counted together with what is charged.
+    limiterClass: class extends Limiter {
+      constructor(options: IRateLimiterOptions) {
+        super(options);
+        if (options.points === undefined) limiter = this;
+      }
+    },
     pointsCalculator: (_directive, _source, _args, { viewer, counted }) =>
       viewer.kind === kind && counted !== true ? 1 : 0,
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     setState: (
-      { consumedPoints, remainingPoints: remaining, msBeforeNext: resetAfter },
+      { consumedPoints, remainingPoints, msBeforeNext },
       { limit = policy.limit },
       _source,
       _args,
       context,
     ) => {
       const viewer: CountedViewer = context.viewer;
-      viewer.rates = { policy, remaining, resetAfter };
+      note(viewer, remainingPoints, msBeforeNext);
       // It is told of refused ones as well.
-      if (consumedPoints <= limit) viewer.granted = true;
+      if (consumedPoints > limit) return;
+      viewer.granted = true;
+      if (context.counted !== true) context.budget.granted();
     },
-    onLimit: ({ msBeforeNext: resetAfter }) => {
-      onRateLimited?.(kind);
-      throw new RateLimitedError(secondsUntilReset({ resetAfter }));
+    onLimit: ({ msBeforeNext }) => {
+      throw refused(msBeforeNext);
     },
   });
-  return rateLimitDirectiveTransformer(schema);
+  return {
+    schema: rateLimitDirectiveTransformer(schema),
+    async charge(viewer, units, paid) {
+      const { consumedPoints, msBeforeNext } = await limiter.penalty(viewer.rateLimitKey, units);
+      note(viewer, Math.max(0, policy.limit - consumedPoints), msBeforeNext);
+      if (consumedPoints - units - paid >= policy.limit) throw refused(msBeforeNext);
+    },
+  };
 }

@@ -7,7 +7,7 @@ import {
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Penalties } from '../rates/penalties.js';
-import { modestAnswerPlugin, readOnlyPlugin, retryAfterPlugin } from './answer-plugins.js';
+import { readOnlyPlugin, retryAfterPlugin } from './answer-plugins.js';
 import { costPlugin, type ExaminedContext } from './cost-plugin.js';
 import type { GraphqlDoor } from './execute.js';
 import { formatError, type OnInternalError } from './format-error.js';
@@ -19,6 +19,7 @@ import { ListedOperations, requireAnswerable } from './persisted/listed-operatio
 import type { PersistedOperations } from './persisted/persisted-operations.js';
 import { RegisteredOperations } from './persisted/registered-operations.js';
 import { sandboxPlugin } from './sandbox.js';
+import { stringifyInSlices } from './slices.js';
 import { ValidDocuments } from './valid-documents.js';
 
 /** What GraphQL over HTTP is answered with. */
@@ -63,7 +64,8 @@ export async function createGraphqlServer(
   const persisted =
     knownOperations === undefined ? new RegisteredOperations() : new ListedOperations(knownOperations);
   const apollo = new ApolloServer<ExaminedContext>({
-    schema: door.schema,
+    schema: door.slicedSchema,
+    stringifyResult: async (result) => `${await stringifyInSlices(result)}\n`,
     // Said here, so that the environment's NODE_ENV decides nothing.
     nodeEnv: 'production',
     includeStacktraceInErrorResponses: false,
@@ -82,8 +84,6 @@ export async function createGraphqlServer(
       sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
       logPlugin(onInternalError),
       readOnlyPlugin,
-      // In this order: what is too long has no data, and so no cost and another status.
-      modestAnswerPlugin,
       costPlugin,
       retryAfterPlugin,
     ],

@@ -3,9 +3,9 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 
 /** An operation that is compiled once and runs many times. */
 export interface StoredOperation {
-  readonly run: CompiledQuery['query'];
-  /** Whether what it reads from lists is limited: true for operations of clients. */
-  readonly limited: boolean;
+  readonly compiled: CompiledQuery['query'];
+  /** For the executions that are too long for one turn of the event loop. */
+  readonly document: DocumentNode;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface StoredOperation {
  * @throws Error for a document that the schema does not allow: the program is wrong.
  */
 export function prepareOperation(schema: GraphQLSchema, source: string): StoredOperation {
-  return { run: compileOperation(schema, parseValid(schema, source)), limited: false };
+  return compileOperation(schema, parseValid(schema, source));
 }
 
 /**
@@ -36,11 +36,11 @@ export function parseValid(schema: GraphQLSchema, source: string): DocumentNode 
  *
  * @throws Error where the compiler cannot.
  */
-export function compileOperation(schema: GraphQLSchema, document: DocumentNode): CompiledQuery['query'] {
+export function compileOperation(schema: GraphQLSchema, document: DocumentNode): StoredOperation {
   // What the loaders give has its types from the database: strings and enums need no second look.
   const compiled = compileQuery(schema, document, undefined, { disableLeafSerialization: true });
   if (!isCompiledQuery(compiled)) throw refusal(compiled.errors ?? []);
-  return compiled.query;
+  return { compiled: compiled.query, document };
 }
 
 function refusal(errors: readonly GraphQLError[]): Error {

@@ -6,13 +6,16 @@ import {
   type DomainHistoryKey,
   LargeHistory,
   loadDomainHistories,
-  loadLargeHistories,
+  loadLargeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { type PageSize, Pages } from './pages.js';
 import { Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
+  /** Bounds what large answers take of the memory. */
+  readonly answerMemory: Pick<AnswerMemory, 'take'>;
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
@@ -82,16 +85,18 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
   );
-  const loadLarge = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
-    aroundBatch('domainHistory', keys.length, () => loadLargeHistories(prisma, keys)),
-  );
+  const loadLarge = (key: DomainHistoryKey) => {
+    const load = (read: () => Promise<PageSize>) => aroundBatch('domainHistory', 1, read);
+    const pages = new Pages((read) => turns.single(key, () => load(read)));
+    return loadLargeHistory(prisma, key, pages);
+  };
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
   const histories = new DataLoader(loadHistories, batching);
-  const largeHistories = new DataLoader(loadLarge, { ...batching, maxBatchSize: 1 });
   const rows = new DataLoader(loadRows, batching);
   return {
+    answerMemory: memory,
     domainHistory: {
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
@@ -100,8 +105,9 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         }
         const found = await histories.load(key);
         if (!(found instanceof LargeHistory)) return found;
+        await key.onLarge?.(found.octets);
         if (key.recipient !== undefined) await memory.take(found.octets, key.recipient);
-        return largeHistories.load(key);
+        return loadLarge(key);
       },
     },
   };

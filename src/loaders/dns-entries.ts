@@ -1,5 +1,7 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn, splitInstants } from './columns.js';
+import type { Pages } from './pages.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -21,18 +23,50 @@ export interface NaptrEntry extends DnsEntry {
   readonly flags: string;
 }
 
+/** Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. */
+const COLUMNS_SQL = `
+  '["' || string_agg(type, ',') || '","' || string_agg(class, ',') || '",' || json_agg(host)
+      || ',"' || string_agg(first_seen::text, ',') || '","' || string_agg(coalesce(removed::text, ''), ',')
+      || '",[' || string_agg(rdata::text, ',') || ']]'`;
+
 /**
  * The DNS records of the row of table `domain` at hand, for parseDnsEntries; null for none. The primary
  * key is the order of the answer.
  */
 export const DNS_ENTRIES_SQL = `
-  SELECT '["' || string_agg(type, ',') || '","' || string_agg(class, ',') || '",' || json_agg(host)
-      || ',"' || string_agg(first_seen::text, ',') || '","' || string_agg(coalesce(removed::text, ''), ',')
-      || '",[' || string_agg(rdata::text, ',') || ']]'
+  SELECT ${COLUMNS_SQL}
     FROM (SELECT type, class, host, first_seen, removed, rdata
             FROM dns_record
            WHERE dns_record.domain = domain.name
            ORDER BY first_seen, type, position) AS entry`;
+
+/** Reads a domain's DNS records page by page, in their order. */
+export async function readDnsEntries(
+  prisma: PrismaClient,
+  domain: string,
+  pages: Pages,
+): Promise<DnsEntry[]> {
+  const entries: DnsEntry[] = [];
+  let position = -1;
+  await pages.readAll(async (limit) => {
+    const { firstSeen, type } = entries.at(-1) ?? BEFORE_ALL;
+    const [page] = await prisma.$queryRaw<readonly { columns: string | null; position: number | null }[]>`
+      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, (array_agg(position))[count(*)] AS position
+        FROM (SELECT type, class, host, first_seen, removed, rdata, position
+                FROM dns_record
+               WHERE domain = ${domain} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})
+               ORDER BY first_seen, type, position
+               LIMIT ${limit}) AS entry`;
+    const read = parseDnsEntries(page?.columns ?? null);
+    for (const entry of read) entries.push(entry);
+    position = page?.position ?? -1;
+    return { rows: read.length, characters: page?.columns?.length ?? 0 };
+  });
+  return entries;
+}
+
+/** The least `bigint` of PostgreSQL. */
+const BEFORE_ALL = { firstSeen: -(2n ** 63n), type: '' };
 
 type Columns = readonly [
   types: string,

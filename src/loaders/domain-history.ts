@@ -1,8 +1,15 @@
 import type { PrismaClient } from '../database/generated/client.js';
-import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, parseDomainRow } from './domain-row.js';
-import { HEADER_ENTRIES_SQL, type HeaderEntry, parseHeaderEntries } from './header-entries.js';
+import { BusyError } from '../model/errors.js';
+import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsEntries } from './dns-entries.js';
+import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, loadDomainRows, parseDomainRow } from './domain-row.js';
+import {
+  HEADER_ENTRIES_SQL,
+  type HeaderEntry,
+  parseHeaderEntries,
+  readHeaderEntries,
+} from './header-entries.js';
 import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
+import type { Pages } from './pages.js';
 import type { Recipient, Requested } from './recipient.js';
 
 /** The parts of a domain's history that cost a look into further tables. */
@@ -16,6 +23,8 @@ export interface HistoryParts {
 export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
   readonly recipient?: Recipient | undefined;
+  /** Called before a large history is read, with about the octets of an answer with all of it; may reject. */
+  readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
 }
 
 /** What is recorded of a domain. A part that nobody asked for is null. */
@@ -75,29 +84,6 @@ export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
 ): Promise<(DomainHistory | LargeHistory | null)[]> {
-  const { rows, histories } = await readHistories(prisma, keys, LARGE);
-  const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
-  return keys.map(({ name, dnsRecords, httpHeaders }) => {
-    const octets = large.get(name) ?? null;
-    if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
-    return histories.get(name) ?? null;
-  });
-}
-
-/** The same for histories of any size. */
-export async function loadLargeHistories(
-  prisma: PrismaClient,
-  keys: readonly DomainHistoryKey[],
-): Promise<(DomainHistory | null)[]> {
-  const { histories } = await readHistories(prisma, keys, Number.MAX_SAFE_INTEGER);
-  return keys.map(({ name }) => histories.get(name) ?? null);
-}
-
-async function readHistories(
-  prisma: PrismaClient,
-  keys: readonly DomainHistoryKey[],
-  mostOctets: number,
-): Promise<{ readonly rows: readonly HistoryRow[]; readonly histories: ReadonlyMap<string, DomainHistory> }> {
   const wanted: WantedParts = {
     dnsRecords: namesWanting('dnsRecords', keys),
     httpHeaders: namesWanting('httpHeaders', keys),
@@ -109,9 +95,42 @@ async function readHistories(
     [...wanted.dnsRecords].join(','),
     [...wanted.httpHeaders].join(','),
     [...wanted.counts].join(','),
-    mostOctets,
+    LARGE,
   );
-  return { rows, histories: new Map(rows.map((row) => [row.name, historyOf(row, wanted)])) };
+  const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
+  const histories = new Map(rows.map((row) => [row.name, historyOf(row, wanted)]));
+  return keys.map(({ name, dnsRecords, httpHeaders }) => {
+    const octets = large.get(name) ?? null;
+    if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
+    return histories.get(name) ?? null;
+  });
+}
+
+/** How often a history is read again that changed meanwhile. */
+const MOST_READINGS = 4;
+
+/**
+ * Loads the history of one domain, of any size, page by page.
+ *
+ * @returns null where nothing is recorded of the domain.
+ * @throws BusyError where it changed while it was read, each time.
+ */
+export async function loadLargeHistory(
+  prisma: PrismaClient,
+  key: DomainHistoryKey,
+  pages: Pages,
+): Promise<DomainHistory | null> {
+  const small = { ...key, dnsRecords: false, httpHeaders: false };
+  const { name } = key;
+  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+    const [before] = await loadDomainHistories(prisma, [small]);
+    if (before === null || before === undefined || before instanceof LargeHistory) return null;
+    const dnsRecords = key.dnsRecords ? await readDnsEntries(prisma, name, pages) : null;
+    const httpHeaders = key.httpHeaders ? await readHeaderEntries(prisma, name, pages) : null;
+    const [after] = await loadDomainRows(prisma, [small]);
+    if (after?.version === before.version) return { ...before, dnsRecords, httpHeaders };
+  }
+  throw new BusyError(1);
 }
 
 type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;

@@ -1,5 +1,7 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn } from './columns.js';
+import type { Pages } from './pages.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -20,14 +22,18 @@ export interface HeaderEntry {
   readonly history: readonly HeaderHistoryItem[];
 }
 
+/** Rows of table `header_change` in their order, as columns; null for none. An absence has no date. */
+const COLUMNS_SQL = `
+  '["' || string_agg(name, ',') || '","'
+      || string_agg(CASE WHEN present THEN observed_at::text ELSE '' END, ',') || '",'
+      || json_agg(value) || ']'`;
+
 /**
  * The header changes of the row of table `domain` at hand, for parseHeaderEntries; null for none. The
- * primary key is the order of the answer. An absence has no date: nobody asks for it.
+ * primary key is the order of the answer.
  */
 export const HEADER_ENTRIES_SQL = `
-  SELECT '["' || string_agg(name, ',') || '","'
-      || string_agg(CASE WHEN present THEN observed_at::text ELSE '' END, ',') || '",'
-      || json_agg(value) || ']'
+  SELECT ${COLUMNS_SQL}
     FROM (SELECT name, observed_at, present, value
             FROM header_change
            WHERE header_change.domain = domain.name
@@ -37,10 +43,50 @@ type Columns = readonly [names: string, dates: string, values: readonly (string 
 
 /** A domain's headers by name, from what HEADER_ENTRIES_SQL gives: what is not stored is derived here. */
 export function parseHeaderEntries(text: string | null): readonly HeaderEntry[] {
-  if (text === null) return [];
-  const [joinedNames, joinedDates, values]: Columns = JSON.parse(text);
-  const names = splitColumn(joinedNames);
-  const dates = splitColumn(joinedDates);
+  return text === null ? [] : headersOf(parseColumns(text));
+}
+
+/** Reads a domain's headers page by page. */
+export async function readHeaderEntries(
+  prisma: PrismaClient,
+  domain: string,
+  pages: Pages,
+): Promise<readonly HeaderEntry[]> {
+  const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
+  let observedAt = 0n;
+  await pages.readAll(async (limit) => {
+    const name = all.names.at(-1) ?? '';
+    const [page] = await prisma.$queryRaw<readonly { columns: string | null; observedAt: bigint | null }[]>`
+      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, (array_agg(observed_at))[count(*)] AS "observedAt"
+        FROM (SELECT name, observed_at, present, value
+                FROM header_change
+               WHERE domain = ${domain} AND (name, observed_at) > (${name}, ${observedAt})
+               ORDER BY name, observed_at
+               LIMIT ${limit}) AS change`;
+    if (page?.columns == null) return { rows: 0, characters: 0 };
+    const { names, dates, values } = parseColumns(page.columns);
+    for (const each of names) all.names.push(each);
+    for (const each of dates) all.dates.push(each);
+    for (const each of values) all.values.push(each);
+    observedAt = page.observedAt ?? 0n;
+    return { rows: values.length, characters: page.columns.length };
+  });
+  return headersOf(all);
+}
+
+interface HeaderColumns {
+  readonly names: readonly string[];
+  /** Empty for an absence. */
+  readonly dates: readonly string[];
+  readonly values: readonly (string | null)[];
+}
+
+function parseColumns(text: string): HeaderColumns {
+  const [names, dates, values]: Columns = JSON.parse(text);
+  return { names: splitColumn(names), dates: splitColumn(dates), values };
+}
+
+function headersOf({ names, dates, values }: HeaderColumns): readonly HeaderEntry[] {
   const headers: HeaderEntry[] = [];
   for (let row = 0; row < values.length; ) {
     const name = cell(names, row);

@@ -51,6 +51,13 @@ export class Turns {
     return (keys) => loadInTurn(keys).catch((error: unknown) => failedFor(keys, error));
   }
 
+  /** Does one thing when its turn comes, in the same way. */
+  async single<Value>(requested: Requested, load: () => Promise<Value>): Promise<Value> {
+    const [value] = await this.inTurn(async () => [await load()])([requested]);
+    if (value === undefined || value instanceof Error) throw value ?? abandoned();
+    return value;
+  }
+
   async #run<Key extends Requested, Value>(
     load: LoadBatch<Key, Value>,
     keys: readonly Key[],

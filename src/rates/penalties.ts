@@ -42,9 +42,9 @@ export class Penalties {
     return resetAfter > 0 ? { policy: this.#policy, remaining: 0, resetAfter } : undefined;
   }
 
-  /** Counts one. Gives what is left. */
-  async add(key: string): Promise<RateState> {
-    const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key);
+  /** Counts one, or so many. Gives what is left. */
+  async add(key: string, count = 1): Promise<RateState> {
+    const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key, count);
     const remaining = Math.max(0, this.#policy.limit - consumedPoints);
     if (remaining === 0) this.#usedUp.set(key, performance.now() + msBeforeNext);
     return { policy: this.#policy, remaining, resetAfter: msBeforeNext };

@@ -1,7 +1,9 @@
-import type { HeaderEntry } from '../loaders/header-entries.js';
 import { registrableDomain, unicodeName } from '../model/domain-name.js';
+import { memberOf } from './DnsRecord.js';
 import { loadedPart } from './loaded-part.js';
+import type { RequestBudget } from './request-budget.js';
 import { selectDnsEntries, selectHeaders } from './select-entries.js';
+import { type Selecting, sizeOfObjects } from './selection-size.js';
 import type { DomainResolvers } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
@@ -11,19 +13,20 @@ export const Domain: DomainResolvers = {
   dnsRecordCount: ({ counts }) => loadedPart(counts).dnsRecords,
   httpHeaderCount: ({ counts }) => loadedPart(counts).httpHeaders,
   changeCount: ({ counts }) => loadedPart(counts).changes,
-  dnsRecords: ({ dnsRecords }, args, { answer }, info) => {
-    const entries = selectDnsEntries(loadedPart(dnsRecords), args);
-    answer?.take(entries.length, info);
-    return entries;
-  },
-  httpHeaders: ({ httpHeaders }, args, { answer }, info) => {
-    const entries = selectHeaders(loadedPart(httpHeaders), args);
-    answer?.take(withHistory(entries), info);
-    return entries;
-  },
+  dnsRecords: ({ dnsRecords }, args, { budget }, info) =>
+    granted(selectDnsEntries(loadedPart(dnsRecords), args), memberOf, budget, info),
+  httpHeaders: ({ httpHeaders }, args, { budget }, info) =>
+    granted(selectHeaders(loadedPart(httpHeaders), args), () => 'HeaderHistory', budget, info),
 };
 
-/** How many headers and changes of them there are. */
-function withHistory(headers: readonly HeaderEntry[]): number {
-  return headers.reduce((sum, { history }) => sum + history.length, headers.length);
+/** The entries of a list, once the request's budget has room for what is selected of them. */
+function granted<Entry extends object>(
+  entries: readonly Entry[],
+  typeOf: (entry: Entry) => string,
+  budget: RequestBudget,
+  selecting: Selecting,
+): readonly Entry[] | Promise<readonly Entry[]> {
+  if (!budget.limited) return entries;
+  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting));
+  return payment === undefined ? entries : payment.then(() => entries);
 }

@@ -1,7 +1,7 @@
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import type { Recipient } from '../loaders/recipient.js';
-import type { AnswerBudget } from './answer-budget.js';
+import type { RequestBudget } from './request-budget.js';
 
 /** What every resolver of a request shares. */
 export interface RequestContext {
@@ -9,8 +9,9 @@ export interface RequestContext {
   readonly loaders: Loaders;
   /** Whether the request's domain was counted against the rate limit by an operation before. */
   readonly counted?: boolean;
-  /** What may be read from lists; absent: without a limit, for operations of this program's own. */
-  readonly answer?: AnswerBudget | undefined;
+  readonly budget: RequestBudget;
+  /** Whether long lists are executed in slices; a large history is an error where they are not. */
+  readonly inSlices: boolean;
   /** Who gets the answer: what is loaded for a client that has gone is dropped. */
   readonly recipient?: Recipient | undefined;
 }

@@ -59,7 +59,9 @@ describe('a request', () => {
     const response = await post(app, NAME, { name: 'A.example.' });
     expect(response.status).toBe(200);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(response.text).toBe('{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":11}}\n');
+    expect(response.text).toBe(
+      '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1,"estimatedCost":11}}\n',
+    );
   });
 
   test('is answered by GET, but not to a page of another site', async () => {
@@ -433,7 +435,7 @@ test.each(['development', 'production', 'test'])(
             extensions: { code: 'INTERNAL' },
           },
         ],
-        extensions: { cost: 11 },
+        extensions: { cost: 1, estimatedCost: 11 },
       });
       expect(logged).toHaveLength(1);
       expect(String(logged[0])).toContain('relation "domain" does not exist');

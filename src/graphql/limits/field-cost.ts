@@ -7,6 +7,8 @@ interface FieldPrice {
   readonly price?: number;
   /** The argument whose list says how many objects are asked for. */
   readonly sizedBy?: string;
+  /** How many objects there are; ASSUMED_SIZE for any list that is not named here. */
+  readonly size?: number;
 }
 
 /** Fields that cost otherwise than 1 for the field and its selection for each of ASSUMED_SIZE objects. */
@@ -14,6 +16,16 @@ export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
   ['Query.domain', { price: 10 }],
   ['Domain.dnsRecords', { sizedBy: 'types' }],
   ['Domain.httpHeaders', { sizedBy: 'names' }],
+  // About what the schema has; nested lists would be taken for far more.
+  ['__Schema.types', { size: 40 }],
+  ['__Type.fields', { size: 8 }],
+  ['__Type.inputFields', { size: 1 }],
+  ['__Type.interfaces', { size: 1 }],
+  ['__Type.enumValues', { size: 1 }],
+  ['__Type.possibleTypes', { size: 1 }],
+  ['__Field.args', { size: 1 }],
+  ['__Directive.args', { size: 2 }],
+  ['__Directive.locations', { size: 2 }],
 ]);
 
 /** How many objects a list is taken to have where no argument says it. */
@@ -26,12 +38,12 @@ export function priceOf(field: string): number {
 
 /** How many objects a field that gives a list is taken to give. @param field Such as `Domain.dnsRecords`. */
 export function sizeOf(field: string, node: FieldNode): Cost {
-  const name = PRICES.get(field)?.sizedBy;
+  const { sizedBy: name, size = ASSUMED_SIZE } = PRICES.get(field) ?? {};
   const value = name === undefined ? undefined : valueOfArgument(node.arguments, name);
   switch (value?.kind) {
     case undefined:
     case Kind.NULL:
-      return ASSUMED_SIZE;
+      return size;
     case Kind.LIST:
       return value.values.length;
     case Kind.VARIABLE:

@@ -1,3 +1,4 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
@@ -25,7 +26,7 @@ afterEach(() => {
 interface Answer {
   readonly data?: Record<string, unknown>;
   readonly errors?: { message: string; extensions: { code: string } }[];
-  readonly extensions?: { cost: number };
+  readonly extensions?: { cost: number; estimatedCost: number };
 }
 
 /** Sends a query, and counts the statements that it leads to. */
@@ -54,7 +55,7 @@ test('100 aliases of domain, each with every field of every type, are a normal r
   expect(answer.errors).toBeUndefined();
   expect(Object.keys(answer.data ?? {})).toHaveLength(100);
   expect(answer.data?.['d0']).toMatchObject({ name: 'd0.example' });
-  expect(answer.extensions).toEqual({ cost: 59_100 });
+  expect(answer.extensions).toEqual({ cost: 100, estimatedCost: 59_100 });
   expect(statements).toBe(13);
 });
 
@@ -171,15 +172,17 @@ describe('an answer that would be too long is refused, whatever its query costs'
     async (occasion) => {
       const query = records('many.example', `... on DnsRecordEntry ${aliases(145, 'host')}`);
       for (let time = 0; time < (occasion === 'the first time' ? 1 : 34); time += 1) {
-        const { answer } = await ask(service, { query });
-        expect(answer.errors).toMatchObject([
-          {
-            message:
-              'The request would read more than 1000000 values from lists: ask for fewer domains, types, names or fields in one request.',
-            extensions: { code: 'QUERY_TOO_COMPLEX' },
-            path: ['domain', 'dnsRecords'],
-          },
-        ]);
+        const { status, answer } = await ask(service, { query });
+        expect(status).toBe(400);
+        expect(answer).toEqual({
+          errors: [
+            {
+              message:
+                'The answer would have more than 1000000 values: ask for fewer domains, types, names or fields in one request.',
+              extensions: { code: 'QUERY_TOO_COMPLEX' },
+            },
+          ],
+        });
       }
       const modest = await ask(service, {
         query: records('many.example', `... on DnsRecordEntry ${aliases(20, 'host')}`),
@@ -224,21 +227,21 @@ describe('the cost follows the variables', () => {
     const most = (10_000 - 11) / 2;
     const within = await ask(strict, { query, variables: variables(Math.floor(most)) });
     expect(within.status).toBe(200);
-    expect(within.answer.extensions).toEqual({ cost: 9999 });
+    expect(within.answer.extensions).toEqual({ cost: 1, estimatedCost: 9999 });
     const beyond = await ask(strict, { query, variables: variables(Math.ceil(most)) });
     expect(beyond.status).toBe(400);
     expect(beyond.statements).toBe(0);
     expect(beyond.answer).toEqual({
       errors: [
         {
-          message: 'The query costs 10001; a request may cost 10000 at most. Ask for less in one request.',
+          message: 'The estimated cost of the query is 10001; 10000 is allowed. Ask for less in one request.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ],
-      extensions: { cost: 10_001 },
+      extensions: { estimatedCost: 10_001 },
     });
     const leftOut = await ask(strict, { query, variables: variables(6000, false) });
-    expect(leftOut.answer.extensions).toEqual({ cost: 10 });
+    expect(leftOut.answer.extensions).toEqual({ cost: 1, estimatedCost: 10 });
   });
 
   test('for a request that comes again and again, byte for byte', async () => {
@@ -251,8 +254,8 @@ describe('the cost follows the variables', () => {
       answers.add(JSON.stringify([small.status, small.answer, large.status, large.answer, large.statements]));
     }
     expect([...answers]).toHaveLength(1);
-    expect([...answers][0]).toContain('"extensions":{"cost":15}');
-    expect([...answers][0]).toContain('"extensions":{"cost":10011}');
+    expect([...answers][0]).toContain('"extensions":{"cost":1,"estimatedCost":15}');
+    expect([...answers][0]).toContain('"extensions":{"estimatedCost":10011}');
   });
 
   test('REST asks what it always asks, and is not limited', async () => {
@@ -266,6 +269,79 @@ describe('the cost follows the variables', () => {
       expect((await ask(tiny, { query: '{ domain(name: "d0.example") { name } }' })).status).toBe(400);
     } finally {
       await tiny.stop();
+    }
+  });
+});
+
+describe('the variables of a request', () => {
+  const query =
+    'query ($types: [String!]) { domain(name: "d0.example") { dnsRecords(types: $types) { __typename } } }';
+  const UNTIL_COMPILED = 36;
+
+  test('may have 11,000 values, and more are rejected, however often they come', async () => {
+    // The object and the list are two of them.
+    const within = { query, variables: { types: Array(10_998).fill('A') } };
+    const beyond = { query, variables: { types: Array(10_999).fill('A') } };
+    for (let time = 0; time < UNTIL_COMPILED; time += 1) {
+      expect((await ask(service, within)).status).toBe(200);
+      const { status, answer, statements } = await ask(service, beyond);
+      expect([status, statements]).toEqual([400, 0]);
+      expect(answer.errors?.[0]).toMatchObject({
+        message: 'The variables have more than 11000 values. Ask for less in one request.',
+        extensions: { code: 'QUERY_TOO_COMPLEX' },
+      });
+    }
+  });
+
+  test('give 51 errors at most, however many are wrong and however often they come', async () => {
+    const answers = new Set<string>();
+    for (let time = 0; time < UNTIL_COMPILED; time += 1) {
+      const { status, answer } = await ask(service, { query, variables: { types: Array(10_000).fill(1) } });
+      expect(answer.errors).toHaveLength(51);
+      answers.add(JSON.stringify([status, answer]));
+    }
+    expect([...answers]).toHaveLength(1);
+  });
+});
+
+describe('a client whose limit for documents is used up', () => {
+  let impatient: TestService;
+  beforeAll(async () => {
+    const penaltyLimits = { failures: 60, documents: 3 };
+    impatient = await startTestService({ role: 'api', database: service.database, penaltyLimits });
+  });
+  afterAll(() => impatient.stop());
+
+  test('gets 429 before a large body is read', async () => {
+    const refused = { query: '{ nothing }' };
+    for (let time = 0; time < 3; time += 1) expect((await ask(impatient, refused)).status).toBe(400);
+    const request = httpRequest({
+      port: impatient.port,
+      path: '/graphql',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 500_000 },
+    });
+    // The body never comes.
+    request.flushHeaders();
+    const response = await new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
+    request.on('error', () => undefined);
+    request.destroy();
+    expect(response.statusCode).toBe(429);
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
+  });
+
+  test('has used up as much by one large document as by many small ones', async () => {
+    const client = await startTestService({
+      role: 'api',
+      database: service.database,
+      penaltyLimits: { failures: 60, documents: 3 },
+    });
+    try {
+      const large = { query: `{ nothing } # ${'.'.repeat(3 * 16_384)}` };
+      expect((await ask(client, large)).status).toBe(400);
+      expect((await ask(client, { query: '{ nothing }' })).status).toBe(429);
+    } finally {
+      await client.stop();
     }
   });
 });

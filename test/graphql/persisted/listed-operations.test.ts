@@ -69,7 +69,7 @@ function named(sha256Hash: string) {
 }
 
 const variables = { name: 'a.example' };
-const ANSWER = '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":11}}\n';
+const ANSWER = '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1,"estimatedCost":11}}\n';
 
 describe.each([
   ["Apollo's persisted query manifest", MANIFEST],
@@ -89,7 +89,7 @@ describe.each([
       const byId = await post(service.url, { ...named('types'), variables: { types: ['A'] } });
       expect(JSON.parse(byId.text)).toEqual({
         data: { domain: { dnsRecords: [] } },
-        extensions: { cost: 12 },
+        extensions: { cost: 1, estimatedCost: 12 },
       });
     } finally {
       await service.stop();
@@ -189,7 +189,7 @@ describe('a list that is not in order stops the start, with one line that names 
       {
         bad: `{ ${Array.from({ length: 92 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
       },
-      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The query costs 1012; a request may cost 1000 at most\. .*$/,
+      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The estimated cost of the query is 1012; 1000 is allowed\. .*$/,
     ],
   ])('%s', async (_case, content, message) => {
     await expect(start(content)).rejects.toThrow(message);

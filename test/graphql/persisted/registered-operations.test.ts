@@ -45,7 +45,9 @@ describe('automatic persisted queries', () => {
       errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
     });
     const registering = await post({ ...named, query });
-    expect(registering.text).toBe('{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":11}}\n');
+    expect(registering.text).toBe(
+      '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1,"estimatedCost":11}}\n',
+    );
     expect(await post(named)).toEqual(registering);
   });
 
@@ -60,7 +62,7 @@ describe('automatic persisted queries', () => {
     const response = await fetch(`${service.url}/graphql?${parameters}`, { headers });
     expect(await response.json()).toEqual({
       data: { domain: { name: 'a.example' } },
-      extensions: { cost: 11 },
+      extensions: { cost: 1, estimatedCost: 11 },
     });
   });
 

@@ -1,0 +1,137 @@
+import { PublicError } from '../model/errors.js';
+import type { Size } from './selection-size.js';
+
+/** What one unit of a rate limit pays for. An ordinary domain with every field has a third of both. */
+const VALUES_OF_UNIT = 1_000;
+const OCTETS_OF_UNIT = 32_768;
+
+/** What one request may have in its answer. */
+const MOST_VALUES = 1_000_000;
+const MOST_CHARACTERS = 10_000_000;
+/** In characters: what needs no room, as histories up to that size. */
+const SMALL_ANSWER = 65_536;
+
+export interface BudgetOptions {
+  /**
+   * Takes units from the client's rate limit.
+   *
+   * @param paid What the request has taken before.
+   * @throws RateLimitedError where nothing is left of it.
+   */
+  charge(units: number, paid: number): Promise<void>;
+  /**
+   * Waits until there is room for so many characters more in the answer.
+   *
+   * @throws BusyError where it takes too long.
+   */
+  room(characters: number): Promise<void>;
+  /** Whether the answer is limited: false for operations of this program's own, which ask for each value once. */
+  readonly limited: boolean;
+}
+
+/**
+ * What one request has read for its answer, and what it has paid for that. Each domain that is granted is a unit of
+ * the client's rate limit; what the request reads beyond these is paid for, by its size, before more is done for it.
+ */
+export class RequestBudget {
+  readonly #options: BudgetOptions;
+  #values = 0;
+  #characters = 0;
+  #octetsRead = 0;
+  #reserved = 0;
+  #units = 0;
+  #payment: Promise<void> | undefined;
+  #exceeded: PublicError | undefined;
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Whether what is read from lists has to be taken. */
+  get limited(): boolean {
+    return this.#options.limited;
+  }
+
+  /** The units of the rate limit that the request has taken. */
+  get units(): number {
+    return this.#units;
+  }
+
+  /** Why the request gets no data: it asks for more than one answer may have. */
+  get exceeded(): PublicError | undefined {
+    return this.#exceeded;
+  }
+
+  /** The rate limit has granted a domain. */
+  granted(): void {
+    this.#units += 1;
+  }
+
+  /**
+   * Takes the size of a list before its entries become part of the answer.
+   *
+   * @returns a promise where it has to be paid for, or to wait, first.
+   * @throws PublicError QUERY_TOO_COMPLEX where the answer has more than it may have; RateLimitedError and BusyError
+   *   by the promise.
+   */
+  take({ values, characters }: Size): Promise<void> | undefined {
+    if (this.#exceeded !== undefined) throw this.#exceeded;
+    this.#values += values;
+    this.#characters += characters;
+    if (this.#values > MOST_VALUES) this.#exceeded = tooMuch(MOST_VALUES, 'values');
+    else if (this.#characters > MOST_CHARACTERS) this.#exceeded = tooMuch(MOST_CHARACTERS, 'characters');
+    if (this.#exceeded !== undefined) throw this.#exceeded;
+    const payment = this.#paid();
+    const unreserved = this.#characters - this.#reserved;
+    if (unreserved <= SMALL_ANSWER) return payment;
+    this.#reserved = this.#characters;
+    return Promise.resolve(payment).then(() => this.#options.room(unreserved));
+  }
+
+  /**
+   * Takes the size of a large history before it is read.
+   *
+   * @throws RateLimitedError
+   */
+  async read(octets: number): Promise<void> {
+    this.#octetsRead += octets;
+    // The loader has room for it before it is read.
+    this.#reserved += octets;
+    await this.#paid();
+  }
+
+  /** All that one turn of the event loop asks for is one payment; who asks for more meanwhile waits for it. */
+  #paid(): Promise<void> | undefined {
+    if (this.#payment === undefined && this.#due() > 0) this.#payment = this.#pay();
+    return this.#payment;
+  }
+
+  /** Where a payment is rejected it stays, and rejects what is asked for later. */
+  async #pay(): Promise<void> {
+    await endOfTurn();
+    for (let units = this.#due(); units > 0; units = this.#due()) {
+      await this.#options.charge(units, this.#units);
+      this.#units += units;
+    }
+    this.#payment = undefined;
+  }
+
+  #due(): number {
+    const octets = Math.max(this.#characters, this.#octetsRead);
+    return Math.ceil(Math.max(this.#values / VALUES_OF_UNIT, octets / OCTETS_OF_UNIT)) - this.#units;
+  }
+}
+
+function tooMuch(most: number, what: string): PublicError {
+  return new PublicError(
+    'QUERY_TOO_COMPLEX',
+    `The answer would have more than ${most} ${what}: ask for fewer domains, types, names or fields in one request.`,
+  );
+}
+
+/** After all that follows at once from what is running now: promises are settled first. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
+}

@@ -1,0 +1,178 @@
+import {
+  type FieldNode,
+  type FragmentSpreadNode,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  type InlineFragmentNode,
+  isAbstractType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+
+/** Where a field was selected: part of GraphQLResolveInfo. */
+export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'schema'>;
+
+/** How much of an answer something is. */
+export interface Size {
+  /** Scalars, objects and entries of lists. */
+  readonly values: number;
+  /** Of JSON; a character that is escaped counts as one. */
+  readonly characters: number;
+}
+
+/** How often a field is selected in an object, under whichever names. */
+interface FieldUse {
+  readonly count: number;
+  /** The characters of all its response names, with their punctuation. */
+  readonly names: number;
+  /** What is selected in the objects of the field, under all its names together. */
+  readonly inside: Uses | undefined;
+}
+
+type Uses = ReadonlyMap<string, FieldUse>;
+
+/** Quotation marks, colon, comma. */
+const PUNCTUATION = 4;
+/** A number, `true`, `false`, `null`, or the name of a type. */
+const LITERAL = 14;
+/** `"YYYY-MM-DDTHH:MM:SS.ffffffZ",` */
+const TIMESTAMP = 30;
+
+/** Fields whose property has another name, since REST has that. */
+const PROPERTIES: Readonly<Record<string, string>> = { naptrFlags: 'flags', minimumTtl: 'minimum-ttl' };
+
+/** A node belongs to one document, which may be executed many times: what it selects never changes. */
+const usesOfNode = new WeakMap<FieldNode, Map<GraphQLObjectType, Uses>>();
+
+/**
+ * The size of objects in the answer, under all names that the field's selection gives their fields. It takes
+ * as long as reading them once, however often the selection repeats a field. What `@skip` or `@include` leaves
+ * out counts as selected.
+ *
+ * @param typeOf The name of an object's type.
+ */
+export function sizeOfObjects<Value extends object>(
+  objects: readonly Value[],
+  typeOf: (object: Value) => string,
+  selecting: Selecting,
+): Size {
+  const size = { values: 0, characters: 0 };
+  for (const object of objects) {
+    const type = selecting.schema.getType(typeOf(object));
+    size.values += 1;
+    if (isObjectType(type)) addObject(size, object, usesFor(type, selecting));
+  }
+  return size;
+}
+
+function usesFor(type: GraphQLObjectType, { fieldNodes, fragments, schema }: Selecting): Uses {
+  const [node] = fieldNodes;
+  const known = node && usesOfNode.get(node);
+  const found = known?.get(type);
+  if (found !== undefined) return found;
+  const sets = fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  const uses = usesIn(sets, type, { fragments, schema });
+  if (known !== undefined) known.set(type, uses);
+  else if (node !== undefined) usesOfNode.set(node, new Map([[type, uses]]));
+  return uses;
+}
+
+type Document = Pick<Selecting, 'fragments' | 'schema'>;
+
+function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, document: Document): Uses {
+  const uses = new Map<string, FieldUse>();
+  for (const [name, nodes] of fieldsByName(sets, type, document)) {
+    const field = nodes[0]?.name.value ?? name;
+    const inner = getNamedType(type.getFields()[field]?.type);
+    const innerSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    const inside = isObjectType(inner) ? usesIn(innerSets, inner, document) : undefined;
+    const use = { count: 1, names: name.length + PUNCTUATION, inside };
+    uses.set(field, together(uses.get(field), use));
+  }
+  return uses;
+}
+
+/** The fields of a selection by their names in the response (GraphQL, section 6.3.2). */
+function fieldsByName(
+  sets: readonly SelectionSetNode[],
+  type: GraphQLObjectType,
+  { fragments, schema }: Document,
+): ReadonlyMap<string, readonly FieldNode[]> {
+  const fields = new Map<string, FieldNode[]>();
+  const visited = new Set<SelectionSetNode>();
+  const visit = (set: SelectionSetNode | undefined): void => {
+    // A fragment that is spread many times adds its fields once.
+    if (set === undefined || visited.has(set)) return;
+    visited.add(set);
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) add(fields, selection);
+      else visit(setFor(type, selection, { fragments, schema }));
+    }
+  };
+  for (const set of sets) visit(set);
+  return fields;
+}
+
+function add(fields: Map<string, FieldNode[]>, field: FieldNode): void {
+  const name = (field.alias ?? field.name).value;
+  const same = fields.get(name);
+  if (same === undefined) fields.set(name, [field]);
+  else same.push(field);
+}
+
+/** What a fragment selects of objects of a type; undefined where it is for other types. */
+function setFor(
+  type: GraphQLObjectType,
+  selection: FragmentSpreadNode | InlineFragmentNode,
+  { fragments, schema }: Document,
+): SelectionSetNode | undefined {
+  const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection;
+  const condition = fragment?.typeCondition?.name.value;
+  if (condition === undefined || condition === type.name) return fragment?.selectionSet;
+  const general = schema.getType(condition);
+  return isAbstractType(general) && schema.isSubType(general, type) ? fragment?.selectionSet : undefined;
+}
+
+function together(one: FieldUse | undefined, other: FieldUse): FieldUse {
+  if (one === undefined) return other;
+  const inside = new Map(one.inside ?? []);
+  for (const [field, use] of other.inside ?? []) inside.set(field, together(inside.get(field), use));
+  return { count: one.count + other.count, names: one.names + other.names, inside };
+}
+
+type Sum = { -readonly [Key in keyof Size]: Size[Key] };
+
+function addObject(sum: Sum, object: object, uses: Uses): void {
+  for (const [field, use] of uses) {
+    const value: unknown = Reflect.get(object, PROPERTIES[field] ?? field);
+    sum.characters += use.names;
+    if (Array.isArray(value)) addList(sum, value, use);
+    else addLeaf(sum, value, use.count);
+  }
+}
+
+function addList(sum: Sum, entries: readonly unknown[], { count, inside = NOTHING }: FieldUse): void {
+  sum.values += count;
+  for (const entry of entries) {
+    if (typeof entry !== 'object' || entry === null) {
+      addLeaf(sum, entry, count);
+      continue;
+    }
+    sum.values += count;
+    addObject(sum, entry, inside);
+  }
+}
+
+const NOTHING: Uses = new Map();
+
+function addLeaf(sum: Sum, value: unknown, count: number): void {
+  sum.values += count;
+  sum.characters += count * charactersOf(value);
+}
+
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + PUNCTUATION;
+  return typeof value === 'bigint' ? TIMESTAMP : LITERAL;
+}

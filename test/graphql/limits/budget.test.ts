@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
+import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
+import { startTestService, type TestService } from '../../support/service.js';
+
+/** As many requests as it takes until a document is compiled, and some more. */
+const UNTIL_COMPILED = 36;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ role: 'api' });
+  const { pool } = service.database;
+  await insertDomain(pool, { name: 'ordinary.example' });
+  await insertDnsRecords(
+    pool,
+    'ordinary.example',
+    Array.from({ length: 10 }, (_, at) => ({ type: 'A', rdata: { ip: `192.0.2.${at}` } })),
+  );
+  await insertHeaderChanges(
+    pool,
+    'ordinary.example',
+    Array.from({ length: 48 }, (_, at) => ({
+      name: `header-${at >> 2}`,
+      observedAt: BigInt(at % 4),
+      value: `value ${at}`,
+    })),
+  );
+  await insertDomain(pool, { name: 'heavy.example' });
+  await pool.query(
+    `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+     SELECT 'heavy.example', 0, 'A', n, 'heavy.example', 'IN', json_build_object('ip', '192.0.2.1')
+       FROM generate_series(1, 2000) AS n`,
+  );
+  await insertDomain(pool, { name: 'texts.example' });
+  await pool.query(
+    `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+     SELECT 'texts.example', 0, 'TXT', n, 'texts.example', 'IN',
+            json_build_object('txt', '', 'entries', (SELECT json_agg(''::text) FROM generate_series(1, 65000)))
+       FROM generate_series(1, 16) AS n`,
+  );
+  // As the recorder counts them.
+  await pool.query(
+    `UPDATE domain SET history_octets = (SELECT coalesce(sum(200 + length(rdata::text)), 0)
+                                           FROM dns_record WHERE domain = name)`,
+  );
+}, 60_000);
+afterAll(() => service.stop());
+
+interface Answer {
+  readonly data?: Record<string, unknown>;
+  readonly errors?: { message: string; extensions: { code: string } }[];
+  readonly extensions?: { cost: number };
+}
+
+async function ask(query: string, { url } = service) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  const answer: Answer = JSON.parse(await response.text());
+  const left = Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1]);
+  return { status: response.status, answer, left };
+}
+
+function repeated(domain: string, count: number, field: string): string {
+  const fields = Array.from({ length: count }, (_, at) => `a${at}: ${field}`);
+  return `{ domain(name: "${domain}") { ${fields.join(' ')} } }`;
+}
+
+describe('what a question costs in the rate limit follows from what it reads', () => {
+  test('an ordinary domain costs 1, with every field of every type', async () => {
+    const before = await ask(domainAliases(1, 'name'));
+    const { answer, left } = await ask(`{ domain(name: "ordinary.example") { ${EVERY_FIELD} } }`);
+    expect(answer.errors).toBeUndefined();
+    expect(answer.extensions?.cost).toBe(1);
+    expect(left).toBe(before.left - 1);
+  });
+
+  test('a list costs as often as it is selected, by its length', async () => {
+    const before = await ask(domainAliases(1, 'name'));
+    const { answer, left } = await ask(repeated('heavy.example', 20, 'dnsRecords { __typename }'));
+    expect(answer.errors).toBeUndefined();
+    // 2,000 records and their names twenty times, in units of 1,000.
+    expect(answer.extensions?.cost).toBe(80);
+    expect(left).toBe(before.left - 80);
+  });
+
+  test('and as often as it comes', async () => {
+    const query = repeated('ordinary.example', 100, 'dnsRecords { __typename }');
+    const costs = new Set<number | undefined>();
+    for (let time = 0; time < UNTIL_COMPILED; time += 1)
+      costs.add((await ask(query)).answer.extensions?.cost);
+    // 10 records and their names a hundred times.
+    expect([...costs]).toEqual([2]);
+  });
+
+  test('REST alike: a large domain costs its size, in units of 32 kB', async () => {
+    const { left } = await ask(domainAliases(1, 'name'));
+    const response = await fetch(`${service.url}/api/v1/domain/heavy.example`);
+    expect(await response.json()).toMatchObject({ dnsRecords: { length: 2000 } });
+    const octets = 2000 * (200 + '{"ip" : "192.0.2.1"}'.length);
+    expect(response.headers.get('ratelimit')).toContain(`r=${left - Math.ceil(octets / 32_768)};`);
+  });
+});
+
+describe('with a limit below the price of a large domain', () => {
+  let poor: TestService;
+  beforeAll(async () => {
+    const rateLimits = { anonymous: 10, token: 10 };
+    poor = await startTestService({ role: 'api', database: service.database, rateLimits });
+  });
+  afterAll(() => poor.stop());
+
+  test('it is answered to who has something left, and nothing is after that', async () => {
+    const query = repeated('heavy.example', 50, 'dnsRecords { __typename }');
+    const first = await ask(query, poor);
+    expect(first.answer.errors).toBeUndefined();
+    expect(first.answer.extensions?.cost).toBe(200);
+    expect(first.left).toBe(0);
+    const second = await ask(query, poor);
+    expect(second.answer.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+    const rest = await fetch(`${poor.url}/api/v1/domain/heavy.example`);
+    expect(rest.status).toBe(429);
+  });
+});
+
+test('entries of TXT records count by their number: 499 lists of 16 times 65,000 are rejected', async () => {
+  const query = repeated('texts.example', 499, 'dnsRecords { ... on TxtRecord { entries } }');
+  for (let time = 0; time < 3; time += 1) {
+    const { status, answer } = await ask(query);
+    expect(status).toBe(400);
+    expect(answer).toEqual({
+      errors: [
+        {
+          message:
+            'The answer would have more than 1000000 values: ask for fewer domains, types, names or fields in one request.',
+          extensions: { code: 'QUERY_TOO_COMPLEX' },
+        },
+      ],
+    });
+  }
+});
+
+test('a large history is the same in slices and in one piece, in REST and GraphQL', async () => {
+  const rest = await fetch(`${service.url}/api/v1/domain/heavy.example`);
+  const text = await rest.text();
+  expect(text).toBe(JSON.stringify(JSON.parse(text)));
+  const query =
+    '{ domain(name: "heavy.example") { dnsRecords { ... on DnsRecordEntry { host } ... on ARecord { ip } } } }';
+  const { answer } = await ask(query);
+  const record = { host: 'heavy.example', ip: '192.0.2.1' };
+  expect(answer.data).toEqual({ domain: { dnsRecords: Array(2000).fill(record) } });
+});
+
+test('the alias __proto__ is answered every time as the first time', async () => {
+  const query = '{ __proto__: domain(name: "ordinary.example") { __proto__: name } }';
+  const texts = new Set<string>();
+  for (let time = 0; time < UNTIL_COMPILED; time += 1) {
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    texts.add(await response.text());
+  }
+  expect([...texts]).toHaveLength(1);
+  expect([...texts][0]).toContain('"__proto__":{"__proto__":"ordinary.example"}');
+});
