@@ -1,11 +1,12 @@
-import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
+import { type ExecutionResult, execute as executeUncompiled, type GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
+import { LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
-import { LargeHistoryError } from '../model/errors.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { RequestBudget } from '../resolvers/request-budget.js';
+import type { Variables } from './limits/cost.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 import { executeInSlices } from './slices.js';
@@ -37,14 +38,11 @@ export interface GraphqlDoor {
    *
    * @param context Of contextFor().
    */
-  run(
-    operation: StoredOperation,
-    variables: Readonly<Record<string, unknown>>,
-    context: RequestContext,
-  ): Promise<ExecutionResult>;
+  run(operation: StoredOperation, variables: Variables, context: RequestContext): Promise<ExecutionResult>;
 
   /**
-   * Runs an operation of this program's own, in the same way. Its answer is not limited.
+   * Runs an operation of this program's own, in the same way. Its answer is not limited; that of a large history is
+   * an error (largeHistoryIn).
    *
    * @param viewer Who asks, and whose budget of requests it takes from.
    * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
@@ -52,11 +50,26 @@ export interface GraphqlDoor {
    */
   execute(
     operation: StoredOperation,
-    variables: Readonly<Record<string, unknown>>,
+    variables: Variables,
     viewer: Viewer,
     recipient?: Recipient,
     counted?: boolean,
   ): Promise<ExecutionResult>;
+
+  /**
+   * Runs the same operation for a large history. Each result has a part of its lists, in their order.
+   *
+   * @param large What largeHistoryIn() has found in the result.
+   * @returns no result where nothing is recorded of the domain any more.
+   * @throws RateLimitedError or BusyError before the first result.
+   */
+  executeInParts(
+    operation: StoredOperation,
+    variables: Variables,
+    viewer: Viewer,
+    recipient: Recipient | undefined,
+    large: LargeHistoryError,
+  ): AsyncGenerator<ExecutionResult>;
 }
 
 /** What the door stands on: the loaders of the process, and how often each kind of viewer may ask. */
@@ -81,20 +94,42 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
     });
     return { viewer, loaders, recipient, budget, inSlices: true };
   };
-  const run: GraphqlDoor['run'] = async ({ compiled, document }, variableValues, context) => {
-    const result = await compiled(undefined, { ...context, inSlices: false }, variableValues);
-    if (!result.errors?.some(({ originalError }) => originalError instanceof LargeHistoryError))
-      return result;
-    const contextValue = { ...context, counted: true };
-    return execute({ schema: slicedSchema, document, contextValue, variableValues });
-  };
+  const execute = ({ compiled }: StoredOperation, variables: Variables, context: RequestContext) =>
+    Promise.resolve(compiled(undefined, context, variables));
   return {
     schema,
     slicedSchema,
     contextFor,
     prepare: (source) => prepareOperation(schema, source),
-    run,
-    execute: (operation, variables, viewer, recipient, counted = false) =>
-      run(operation, variables, { ...contextFor(viewer, recipient, false), counted }),
+    async run(operation, variableValues, context) {
+      const result = await execute(operation, variableValues, { ...context, inSlices: false });
+      if (largeHistoryIn(result) === undefined) return result;
+      const contextValue = { ...context, counted: true };
+      const { document } = operation;
+      return executeUncompiled({ schema: slicedSchema, document, contextValue, variableValues });
+    },
+    execute: (operation, variables, viewer, recipient, counted = false) => {
+      const context = contextFor(viewer, recipient, false);
+      return execute(operation, variables, { ...context, counted, inSlices: false });
+    },
+    async *executeInParts(operation, variables, viewer, recipient, { key, octets }) {
+      const context = { ...contextFor(viewer, recipient, false), counted: true };
+      context.budget.granted();
+      await context.budget.read(octets);
+      const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);
+      if (pages === null) return;
+      for await (const part of partsOfHistory(pages)) {
+        yield await execute(operation, variables, { ...context, part });
+      }
+    },
   };
+}
+
+/** A history that is too large for one execution. */
+export type LargeHistory = LargeHistoryError;
+
+/** What kept a compiled operation from its data. */
+export function largeHistoryIn({ errors }: ExecutionResult): LargeHistory | undefined {
+  const found = errors?.find(({ originalError }) => originalError instanceof LargeHistoryError);
+  return found?.originalError instanceof LargeHistoryError ? found.originalError : undefined;
 }

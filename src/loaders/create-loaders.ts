@@ -4,12 +4,14 @@ import { AnswerMemory } from './answer-memory.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
+  type HistoryPages,
   LargeHistory,
   loadDomainHistories,
-  loadLargeHistory,
+  readHistoryPages,
+  wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { type PageSize, Pages } from './pages.js';
+import { Pages } from './pages.js';
 import { Turns } from './turns.js';
 
 /** What the resolvers read from. */
@@ -19,6 +21,8 @@ export interface Loaders {
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
+    /** What `onLarge` of load() was called for: the history as pages, once there is room for so many octets. */
+    readPages(key: DomainHistoryKey, octets: number): Promise<HistoryPages | null>;
   };
 }
 
@@ -85,10 +89,10 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
   );
-  const loadLarge = (key: DomainHistoryKey) => {
-    const load = (read: () => Promise<PageSize>) => aroundBatch('domainHistory', 1, read);
-    const pages = new Pages((read) => turns.single(key, () => load(read)));
-    return loadLargeHistory(prisma, key, pages);
+  const readPages: Loaders['domainHistory']['readPages'] = async (key, octets) => {
+    if (key.recipient !== undefined) await memory.take(octets, key.recipient);
+    const pages = new Pages((read) => turns.single(key, () => aroundBatch('domainHistory', 1, read)));
+    return readHistoryPages(prisma, key, pages);
   };
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
@@ -106,9 +110,10 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         const found = await histories.load(key);
         if (!(found instanceof LargeHistory)) return found;
         await key.onLarge?.(found.octets);
-        if (key.recipient !== undefined) await memory.take(found.octets, key.recipient);
-        return loadLarge(key);
+        const pages = await readPages(key, found.octets);
+        return pages && wholeHistory(pages);
       },
+      readPages,
     },
   };
 }

@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn, splitInstants } from './columns.js';
-import type { Pages } from './pages.js';
+import type { Page, Pages } from './pages.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -40,33 +40,34 @@ export const DNS_ENTRIES_SQL = `
            WHERE dns_record.domain = domain.name
            ORDER BY first_seen, type, position) AS entry`;
 
-/** Reads a domain's DNS records page by page, in their order. */
-export async function readDnsEntries(
-  prisma: PrismaClient,
-  domain: string,
-  pages: Pages,
-): Promise<DnsEntry[]> {
-  const entries: DnsEntry[] = [];
-  let position = -1;
-  await pages.readAll(async (limit) => {
-    const { firstSeen, type } = entries.at(-1) ?? BEFORE_ALL;
-    const [page] = await prisma.$queryRaw<readonly { columns: string | null; position: number | null }[]>`
-      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, (array_agg(position))[count(*)] AS position
+/** Reads a domain's DNS records in pages, for parseDnsEntries. */
+export async function readDnsPages(prisma: PrismaClient, domain: string, pages: Pages): Promise<string[]> {
+  let last: DnsPageEnd = BEFORE_ALL;
+  return pages.readAll(async (limit) => {
+    const [page] = await prisma.$queryRaw<readonly (DnsPageEnd & Page)[]>`
+      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, count(*)::int AS rows,
+             (array_agg(first_seen))[count(*)] AS "firstSeen", (array_agg(type))[count(*)] AS type,
+             (array_agg(position))[count(*)] AS position
         FROM (SELECT type, class, host, first_seen, removed, rdata, position
                 FROM dns_record
-               WHERE domain = ${domain} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})
+               WHERE domain = ${domain}
+                 AND (first_seen, type, position) > (${last.firstSeen}, ${last.type}, ${last.position})
                ORDER BY first_seen, type, position
                LIMIT ${limit}) AS entry`;
-    const read = parseDnsEntries(page?.columns ?? null);
-    for (const entry of read) entries.push(entry);
-    position = page?.position ?? -1;
-    return { rows: read.length, characters: page?.columns?.length ?? 0 };
+    last = page ?? last;
+    return page;
   });
-  return entries;
+}
+
+/** The key of a page's last row. */
+interface DnsPageEnd {
+  readonly firstSeen: Instant;
+  readonly type: string;
+  readonly position: number;
 }
 
 /** The least `bigint` of PostgreSQL. */
-const BEFORE_ALL = { firstSeen: -(2n ** 63n), type: '' };
+const BEFORE_ALL: DnsPageEnd = { firstSeen: -(2n ** 63n), type: '', position: 0 };
 
 type Columns = readonly [
   types: string,

@@ -1,12 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import type { PrismaClient } from '../database/generated/client.js';
 import { BusyError } from '../model/errors.js';
-import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsEntries } from './dns-entries.js';
+import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, loadDomainRows, parseDomainRow } from './domain-row.js';
 import {
   HEADER_ENTRIES_SQL,
   type HeaderEntry,
   parseHeaderEntries,
-  readHeaderEntries,
+  parseHeaderPages,
+  readHeaderPages,
 } from './header-entries.js';
 import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
 import type { Pages } from './pages.js';
@@ -40,6 +42,19 @@ export class LargeHistory {
 
   /** @param octets About those of an answer with all of it. */
   constructor(octets: number) {
+    this.octets = octets;
+  }
+}
+
+/** A history that is too large for an execution: no client is told of it, since another execution follows. */
+export class LargeHistoryError extends Error {
+  override readonly name = 'LargeHistoryError';
+  readonly key: DomainHistoryKey;
+  readonly octets: number;
+
+  constructor(key: DomainHistoryKey, octets: number) {
+    super('The history is too large to be loaded at once.');
+    this.key = key;
     this.octets = octets;
   }
 }
@@ -109,28 +124,74 @@ export async function loadDomainHistories(
 /** How often a history is read again that changed meanwhile. */
 const MOST_READINGS = 4;
 
+/** A large history as it was read: its lists are parsed page by page, which takes long for all of them. */
+export interface HistoryPages {
+  /** Without records and headers. */
+  readonly domain: DomainHistory;
+  /** Null: not asked for. */
+  readonly dnsPages: readonly string[] | null;
+  readonly headerPages: readonly string[] | null;
+}
+
 /**
- * Loads the history of one domain, of any size, page by page.
+ * Reads the history of one domain, of any size, page by page.
  *
  * @returns null where nothing is recorded of the domain.
  * @throws BusyError where it changed while it was read, each time.
  */
-export async function loadLargeHistory(
+export async function readHistoryPages(
   prisma: PrismaClient,
   key: DomainHistoryKey,
   pages: Pages,
-): Promise<DomainHistory | null> {
+): Promise<HistoryPages | null> {
   const small = { ...key, dnsRecords: false, httpHeaders: false };
   const { name } = key;
   for (let reading = 0; reading < MOST_READINGS; reading += 1) {
-    const [before] = await loadDomainHistories(prisma, [small]);
-    if (before === null || before === undefined || before instanceof LargeHistory) return null;
-    const dnsRecords = key.dnsRecords ? await readDnsEntries(prisma, name, pages) : null;
-    const httpHeaders = key.httpHeaders ? await readHeaderEntries(prisma, name, pages) : null;
+    const [domain] = await loadDomainHistories(prisma, [small]);
+    if (domain === null || domain === undefined || domain instanceof LargeHistory) return null;
+    const dnsPages = key.dnsRecords ? await readDnsPages(prisma, name, pages) : null;
+    const headerPages = key.httpHeaders ? await readHeaderPages(prisma, name, pages) : null;
     const [after] = await loadDomainRows(prisma, [small]);
-    if (after?.version === before.version) return { ...before, dnsRecords, httpHeaders };
+    if (after?.version === domain.version) return { domain, dnsPages, headerPages };
   }
   throw new BusyError(1);
+}
+
+/**
+ * A large history in parts, each of which has some of its records or of its headers, in their order. Between two
+ * of them the process does what else there is to do.
+ */
+export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<DomainHistory> {
+  const { domain } = pages;
+  const dnsRecords = pages.dnsPages && [];
+  const headers = pages.headerPages && parseHeaderPages(pages.headerPages);
+  const nothing = { ...domain, dnsRecords, httpHeaders: headers && [] };
+  yield nothing;
+  for (const page of pages.dnsPages ?? []) {
+    await setImmediate();
+    yield { ...nothing, dnsRecords: parseDnsEntries(page) };
+  }
+  for (let at = 0; at < (headers?.length ?? 0); at += HEADERS_OF_PART) {
+    await setImmediate();
+    yield { ...nothing, httpHeaders: headers?.slice(at, at + HEADERS_OF_PART) ?? [] };
+  }
+}
+
+const HEADERS_OF_PART = 10;
+
+/** A large history in one piece. */
+export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> {
+  const dnsRecords: DnsEntry[] = [];
+  const httpHeaders: HeaderEntry[] = [];
+  for await (const part of partsOfHistory(pages)) {
+    for (const entry of part.dnsRecords ?? []) dnsRecords.push(entry);
+    for (const entry of part.httpHeaders ?? []) httpHeaders.push(entry);
+  }
+  return {
+    ...pages.domain,
+    dnsRecords: pages.dnsPages && dnsRecords,
+    httpHeaders: pages.headerPages && httpHeaders,
+  };
 }
 
 type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;

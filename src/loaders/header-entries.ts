@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn } from './columns.js';
-import type { Pages } from './pages.js';
+import type { Page, Pages } from './pages.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -46,31 +46,37 @@ export function parseHeaderEntries(text: string | null): readonly HeaderEntry[] 
   return text === null ? [] : headersOf(parseColumns(text));
 }
 
-/** Reads a domain's headers page by page. */
-export async function readHeaderEntries(
-  prisma: PrismaClient,
-  domain: string,
-  pages: Pages,
-): Promise<readonly HeaderEntry[]> {
-  const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
-  let observedAt = 0n;
-  await pages.readAll(async (limit) => {
-    const name = all.names.at(-1) ?? '';
-    const [page] = await prisma.$queryRaw<readonly { columns: string | null; observedAt: bigint | null }[]>`
-      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, (array_agg(observed_at))[count(*)] AS "observedAt"
+/** Reads a domain's header changes in pages, for parseHeaderPages. */
+export async function readHeaderPages(prisma: PrismaClient, domain: string, pages: Pages): Promise<string[]> {
+  let last: HeaderPageEnd = { name: '', observedAt: 0n };
+  return pages.readAll(async (limit) => {
+    const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
+      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, count(*)::int AS rows,
+             (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
         FROM (SELECT name, observed_at, present, value
                 FROM header_change
-               WHERE domain = ${domain} AND (name, observed_at) > (${name}, ${observedAt})
+               WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt})
                ORDER BY name, observed_at
                LIMIT ${limit}) AS change`;
-    if (page?.columns == null) return { rows: 0, characters: 0 };
-    const { names, dates, values } = parseColumns(page.columns);
-    for (const each of names) all.names.push(each);
-    for (const each of dates) all.dates.push(each);
-    for (const each of values) all.values.push(each);
-    observedAt = page.observedAt ?? 0n;
-    return { rows: values.length, characters: page.columns.length };
+    last = page ?? last;
+    return page;
   });
+}
+
+/** The key of a page's last row. */
+interface HeaderPageEnd {
+  readonly name: string;
+  readonly observedAt: Instant;
+}
+
+/** A domain's headers by name, from pages: what was observed of one may stand in several. */
+export function parseHeaderPages(pages: readonly string[]): readonly HeaderEntry[] {
+  const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
+  for (const { names, dates, values } of pages.map(parseColumns)) {
+    for (const name of names) all.names.push(name);
+    for (const date of dates) all.dates.push(date);
+    for (const value of values) all.values.push(value);
+  }
   return headersOf(all);
 }
 

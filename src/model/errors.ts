@@ -90,11 +90,6 @@ export class BusyError extends PublicError {
   }
 }
 
-/** A history that is too large for this execution: no client is told of it, since another one follows. */
-export class LargeHistoryError extends Error {
-  override readonly name = 'LargeHistoryError';
-}
-
 /** The identity provider does not give the keys by which a token could be verified. */
 export class ProviderUnavailableError extends PublicError {
   /** Whole seconds, at least 1, until asking it again makes sense. */

@@ -6,7 +6,7 @@ const VALUES_OF_UNIT = 1_000;
 const OCTETS_OF_UNIT = 32_768;
 
 /** What one request may have in its answer. */
-const MOST_VALUES = 1_000_000;
+const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
 /** In characters: what needs no room, as histories up to that size. */
 const SMALL_ANSWER = 65_536;

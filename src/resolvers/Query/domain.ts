@@ -1,20 +1,21 @@
+import { LargeHistoryError } from '../../loaders/domain-history.js';
 import { parseDomainName } from '../../model/domain-name.js';
-import { LargeHistoryError } from '../../model/errors.js';
 import { neededParts } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
 
 export const domain: NonNullable<QueryResolvers['domain']> = (
   _query,
   { name },
-  { loaders, recipient, budget, inSlices },
+  { loaders, recipient, budget, inSlices, part },
   info,
-) =>
-  loaders.domainHistory.load({
-    ...neededParts(info),
-    name: parseDomainName(name),
-    recipient,
+) => {
+  if (part !== undefined) return part;
+  const key = { ...neededParts(info), name: parseDomainName(name), recipient };
+  return loaders.domainHistory.load({
+    ...key,
     onLarge: async (octets) => {
-      if (!inSlices) throw new LargeHistoryError();
+      if (!inSlices) throw new LargeHistoryError(key, octets);
       await budget.read(octets);
     },
   });
+};

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { ExecutionResult } from 'graphql';
 import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
-import type { GraphqlDoor } from '../../graphql/execute.js';
+import { type GraphqlDoor, type LargeHistory, largeHistoryIn } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
 import { InvalidDomainError, PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-fields.js';
+import { BodyInParts } from './body-in-parts.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import { requireGetOrHead } from './problem.js';
@@ -127,40 +129,87 @@ function readStoredOperation(file: string): string {
 
 async function answer(door: GraphqlDoor, exchange: Exchange): Promise<void> {
   const { route, request, response } = exchange;
-  const { validation, stored, body } = route;
+  const { validation } = route;
   const conditional = validation !== null && mayBeUnmodified(request.headers, validation.tag);
   if (conditional) {
     const state = await find(door, exchange, validation.stored);
     if (sendIfUnmodified(exchange, validatorsOf(state, validation.tag))) return;
   }
-  const found = await find(door, exchange, stored, conditional);
-  const text = JSON.stringify(body.present(found));
+  const { found, octets } = await findBody(door, exchange, conditional);
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
+    'content-length': octets.reduce((sum, { length }) => sum + length, 0),
     ...(validation && validationFields(exchange, validatorsOf(found, validation.tag))),
   });
-  response.end(text);
+  for (const part of octets) response.write(part);
+  response.end();
+}
+
+/** What an operation has found, and the body that it makes. */
+interface FoundBody {
+  readonly found: object;
+  readonly octets: readonly Buffer[];
+}
+
+async function findBody(door: GraphqlDoor, exchange: Exchange, counted: boolean): Promise<FoundBody> {
+  const { route, variables } = exchange;
+  const result = await execute(door, exchange, route.stored, counted);
+  const large = largeHistoryIn(result);
+  if (large !== undefined) return findInParts(door, exchange, large);
+  const found = foundIn(result, route, variables);
+  return { found, octets: [Buffer.from(JSON.stringify(route.body.present(found)))] };
+}
+
+async function findInParts(
+  door: GraphqlDoor,
+  { route, variables, viewer, response }: Exchange,
+  large: LargeHistory,
+): Promise<FoundBody> {
+  const parts = new BodyInParts();
+  let first: object | undefined;
+  try {
+    for await (const result of door.executeInParts(route.stored, variables, viewer, response, large)) {
+      const found = foundIn(result, route, variables);
+      first ??= found;
+      parts.add(route.body.present(found));
+    }
+  } finally {
+    setRateFields(response, viewer.rates);
+  }
+  if (first === undefined) throw nothingFound(route, variables);
+  return { found: first, octets: parts.octets() };
 }
 
 /**
  * Runs an operation, and tells what the viewer has left of its budget.
  *
  * @param counted Whether the request has been counted against the rate limit.
- * @returns what the operation's one field is.
  */
-async function find(
+async function execute(
   door: GraphqlDoor,
-  { route, variables, viewer, response }: Exchange,
+  { variables, viewer, response }: Exchange,
   operation: StoredOperation,
-  counted = false,
-): Promise<object> {
-  const { data, errors } = await door.execute(operation, variables, viewer, response, counted);
+  counted: boolean,
+): Promise<ExecutionResult> {
+  const result = await door.execute(operation, variables, viewer, response, counted);
   if (!counted) setRateFields(response, viewer.rates);
+  return result;
+}
+
+async function find(door: GraphqlDoor, exchange: Exchange, operation: StoredOperation): Promise<object> {
+  return foundIn(await execute(door, exchange, operation, false), exchange.route, exchange.variables);
+}
+
+/** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
+function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const [found] = Object.values(data ?? {});
   if (typeof found === 'object' && found !== null) return found;
-  throw route.missing?.error(variables) ?? new Error(`${route.operationId} has found nothing.`);
+  throw nothingFound(route, variables);
+}
+
+function nothingFound({ missing, operationId }: Route, variables: Variables): Error {
+  return missing?.error(variables) ?? new Error(`${operationId} has found nothing.`);
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */

@@ -178,7 +178,7 @@ describe('an answer that would be too long is refused, whatever its query costs'
           errors: [
             {
               message:
-                'The answer would have more than 1000000 values: ask for fewer domains, types, names or fields in one request.',
+                'The answer would have more than 250000 values: ask for fewer domains, types, names or fields in one request.',
               extensions: { code: 'QUERY_TOO_COMPLEX' },
             },
           ],
