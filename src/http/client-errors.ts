@@ -128,6 +128,34 @@ function textOf({ status, body, fields: further = [] }: Refusal, requestId: stri
   return `${fields.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
 }
 
+/**
+ * Rejects a request with so many header fields that Node.js has dropped some: what they say must not count as
+ * left out.
+ *
+ * @param most How many a request may have.
+ */
+export function rejectTooManyFields(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  most: number,
+  { log, onRefused = () => {} }: RefusalFollowers,
+): void {
+  const detail = `The request has more than ${most.toLocaleString('en')} header fields.`;
+  const { status, body } = refusal('HEADERS_TOO_LARGE', detail);
+  const requestId = requestIdOf(headers);
+  log.info({ requestId, status, reason: 'TOO_MANY_HEADER_FIELDS' }, 'request refused');
+  onRefused(status);
+  response.writeHead(status, {
+    ...DEFAULT_FIELDS,
+    vary: VARY,
+    connection: 'close',
+    [REQUEST_ID_FIELD]: requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
 /** Reads on while the client does, since a connection closed on unread data loses what was said last. */
 function sayFarewell(socket: Duplex, text: string): void {
   const timer = setTimeout(() => socket.destroy(), FAREWELL);

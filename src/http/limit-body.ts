@@ -14,7 +14,8 @@ const LONGEST_FAREWELL = 20_000;
 
 /**
  * Refuses a body of more than 512 kB with PAYLOAD_TOO_LARGE, and ends the connection after that. A body whose
- * length is not announced, and that nobody would read, is read to its end before anything is answered.
+ * length is not announced, and that nobody would read, is read to its end before anything is answered, unless
+ * the client waits to be asked for it (RFC 9110, section 10.1.1).
  *
  * @param isRead Whether who answers a request reads its body, and bounds it.
  */
@@ -22,8 +23,8 @@ export function limitBodies(isRead: (request: Request) => boolean): Handler {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     if (length !== undefined && Number(length) > MOST_BYTES) refuse(request, response, next);
-    else if (coding !== undefined && !isRead(request)) readUnread(request, response, next);
-    else next();
+    else if (coding === undefined || isRead(request) || waitsForContinue(request)) next();
+    else readUnread(request, response, next);
   };
 }
 
@@ -40,6 +41,11 @@ function readUnread(request: Request, response: Response, next: NextFunction): v
   request.on('data', count).once('end', end);
 }
 
+/** Whether the body is sent only when a 100 Continue has come, or after some time. */
+function waitsForContinue({ headers }: Request): boolean {
+  return headers.expect?.toLowerCase() === '100-continue';
+}
+
 function refuse(request: Request, response: Response, next: NextFunction): void {
   const began = performance.now();
   const wait = () => {
@@ -51,7 +57,7 @@ function refuse(request: Request, response: Response, next: NextFunction): void 
     response.setHeader('connection', 'close');
     next(new PublicError('PAYLOAD_TOO_LARGE', 'The body of the request is larger than 512 kB.'));
   };
-  const timer = setTimeout(answer, FAREWELL);
+  const timer = setTimeout(answer, waitsForContinue(request) ? 0 : FAREWELL);
   response.once('close', () => clearTimeout(timer));
-  request.on('data', wait).once('end', answer);
+  if (!waitsForContinue(request)) request.on('data', wait).once('end', answer);
 }

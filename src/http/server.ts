@@ -1,9 +1,16 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
-import { answerClientErrors } from './client-errors.js';
+import { answerClientErrors, rejectTooManyFields } from './client-errors.js';
 import { followConnections } from './connections.js';
 import { drainable } from './drain.js';
 import { readTarget } from './request-head.js';
@@ -41,6 +48,9 @@ export interface HttpServer {
 
 const LAST_REQUESTS = 10_000;
 
+/** How many header fields a request may have. */
+const MAX_HEADER_FIELDS = 2_000;
+
 /**
  * Listens, and answers what comes by `listener`.
  *
@@ -53,21 +63,39 @@ export async function startHttpServer(
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
   const answer: RequestListener = (request, response) => {
     readTarget(request);
-    listener(request, response);
+    // A name and a value each.
+    if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
+    else rejectTooManyFields(request, response, MAX_HEADER_FIELDS, options);
   };
   const server = createServer(optionsOf(timeLimits));
+  // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
+  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   const connections = followConnections(server);
   const drain = drainable(server, connections);
   server.on('request', answer);
   server.setTimeout(timeLimits.silence);
   // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
   server.on('checkExpectation', answer);
+  server.on('checkContinue', (request, response) => {
+    continueWhenRead(request, response);
+    answer(request, response);
+  });
   answerClientErrors(server, connections, options);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
   return { port: portOf(server), close: () => drain(lastRequests) };
+}
+
+/**
+ * Sends 100 Continue when somebody begins to read the body, and not before (RFC 9110, section 10.1.1): the
+ * client of a request that is rejected by its header section then keeps its body.
+ */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  request.once('resume', () => {
+    if (!response.headersSent) response.writeContinue();
+  });
 }
 
 function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
