@@ -26,7 +26,7 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFol
     const path = pathOf(request);
     const kind = kinds.of(path);
     const span = tracing?.startRequest(
-      request.headers,
+      traceFieldsOf(request, redact),
       spanNameOf(request, kind),
       attributesOf(request, redact(path), redact(request.requestId), kind),
     );
@@ -92,6 +92,15 @@ function statusOf({ req, headersSent, socket, statusCode }: Response, sending: S
 function isPage(response: Response): boolean {
   const type = response.getHeader('content-type');
   return typeof type === 'string' && type.startsWith('text/html');
+}
+
+/** The fields of W3C Trace Context. What a client has written into tracestate goes on to whom traces are sent to. */
+function traceFieldsOf({ headers }: Request, redact: (text: string) => string): Record<string, string> {
+  const { traceparent, tracestate } = headers;
+  return {
+    ...(typeof traceparent === 'string' ? { traceparent } : {}),
+    ...(typeof tracestate === 'string' ? { tracestate: redact(tracestate) } : {}),
+  };
 }
 
 /** OpenTelemetry's semantic conventions for HTTP, name of a server's span. */
