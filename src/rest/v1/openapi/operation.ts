@@ -57,7 +57,8 @@ function dayOf(date: Date): string {
 
 function parametersOf(route: Route): readonly object[] {
   const found = Object.keys(foundExamples(route));
-  const names = new Set([...found, SAMPLE_DOMAIN, UNKNOWN_DOMAIN, INVALID_DOMAIN]);
+  // The page of the document tries the first one.
+  const names = new Set([SAMPLE_DOMAIN, ...found, UNKNOWN_DOMAIN, INVALID_DOMAIN]);
   const domain = {
     name: 'domain',
     in: 'path',
