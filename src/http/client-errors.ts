@@ -5,160 +5,180 @@ import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connections } from './connections.js';
-import { DEFAULT_FIELDS, VARY } from './default-fields.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
-import { markRefused } from './refused-responses.js';
+import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
-/** Who is told of what is refused here. */
-export interface RefusalFollowers {
+/** Who is told of what is rejected here. */
+export interface RejectionObserver {
   readonly log: Logger;
-  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
-  readonly onRefused?: ((status: number) => void) | undefined;
+  /** Takes the status of what was rejected before it was a request; absent: nobody counts. */
+  readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** How long, in milliseconds, a client may take to read why it was refused. */
-const FAREWELL = 2_000;
+/** What a client was told by the socket itself, in place of a response. */
+export interface SocketRejection {
+  readonly status: number;
+  /** Node.js' code of what was wrong with the request. */
+  readonly reason: string | undefined;
+}
 
-interface Refusal {
+/** The rejections that were sent in place of a response: the response itself never will be. */
+export const socketRejections: WeakMap<ServerResponse, SocketRejection> = new WeakMap();
+
+/** How long, in milliseconds, a rejected client may take to read why. */
+const LINGER_MS = 2_000;
+
+interface Rejection {
   readonly status: number;
   readonly body: string;
-  readonly fields?: readonly string[];
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 /**
- * Answers what is not HTTP enough to become a request, or to be one to its end, in the shape that all other
- * refusals have; Accept is not looked at. Whole requests that came before it on the same connection are
- * answered first (RFC 9112, section 9.3.2), and none has two answers. What is refused amid the body of a
- * request is refused under the id of that, and whoever follows it tells of it.
+ * Answers what is not valid HTTP, with the body that all other errors have; Accept is not looked at. Complete
+ * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
+ * answered twice. An error within the body of a request is answered under the id of that request.
  */
-export function answerClientErrors(
+export function handleClientErrors(
   server: Server,
   connections: Connections,
-  { log, onRefused = () => {} }: RefusalFollowers,
+  observer: RejectionObserver,
 ): void {
-  const refused = new WeakSet<Duplex>();
-  const unansweredOf = (socket: Duplex) => [...(connections.get(socket)?.unanswered ?? [])];
-  const refuse = (code: string | undefined, socket: Duplex) => {
-    const unanswered = unansweredOf(socket);
-    const midway = unanswered.some(({ headersSent }) => headersSent);
-    if (!socket.writable || midway || isAnswered(connections.get(socket)?.latest)) {
-      socket.destroy();
-      return;
-    }
-    const refusal = refusalOf(code);
-    const { status } = refusal;
-    const [response] = unanswered;
-    const followed = response?.getHeader(REQUEST_ID_FIELD);
-    if (response !== undefined && typeof followed === 'string') {
-      markRefused(response, { status, reason: code });
-      sayFarewell(socket, textOf(refusal, followed, response.req.method));
-      return;
-    }
-    const requestId = response === undefined ? randomUUID() : requestIdOf(response.req.headers);
-    log.info({ requestId, status, reason: code }, 'request refused');
-    onRefused(status);
-    sayFarewell(socket, textOf(refusal, requestId, response?.req.method));
+  const failed = new WeakSet<Duplex>();
+  const pendingOn = (socket: Duplex) => [...(connections.get(socket)?.pending ?? [])];
+  const reject = (code: string | undefined, socket: Duplex) => {
+    const pending = pendingOn(socket);
+    const isBegun = pending.some(({ headersSent }) => headersSent);
+    if (!socket.writable || isBegun || isAnswered(connections.get(socket)?.latest)) socket.destroy();
+    else rejectOn(socket, rejectionOf(code), code, pending[0], observer);
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
-    if (refused.has(socket)) return;
-    refused.add(socket);
+    if (failed.has(socket)) return;
+    failed.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
-    else afterAnswers(unansweredOf(socket), () => refuse(code, socket));
+    else afterResponses(pendingOn(socket), () => reject(code, socket));
   });
-  // Node.js would close the connection without a word.
-  server.on('connect', (request: IncomingMessage, socket) => {
-    // Node.js has taken its own listener away: without one, a client that resets would end the process.
+  // Node.js would close the connection without a response.
+  server.on('connect', ({ headers }: IncomingMessage, socket) => {
+    // Node.js has removed its own listener: without one, a client that resets would end the process.
     socket.on('error', () => socket.destroy());
-    const requestId = requestIdOf(request.headers);
-    afterAnswers(unansweredOf(socket), () => {
-      log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
-      onRefused(NO_PROXY.status);
-      sayFarewell(socket, textOf(NO_PROXY, requestId));
+    afterResponses(pendingOn(socket), () => {
+      const requestId = logRejection(observer, NO_PROXY.status, 'CONNECT', headers);
+      endWith(socket, textOf(NO_PROXY, requestId));
     });
   });
 }
 
-/** Whether the rest of a request's body is what the error is about, and the request has its answer already. */
-function isAnswered(latest: ServerResponse | undefined): boolean {
-  return latest?.writableFinished === true && !latest.req.complete;
-}
-
-/** Responses go in their requests' order. A request that is not whole is what the error is about. */
-function afterAnswers(unanswered: readonly ServerResponse[], then: () => void): void {
-  const last = unanswered.findLast(({ req }) => req.complete);
-  if (last === undefined) then();
-  else last.once('close', then);
-}
-
-function refusalOf(code: string | undefined): Refusal {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return refusal('HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refusal('PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, body: '' };
-    default:
-      return refusal('INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
+/** @param response To the request within whose body the error is; undefined: it is in none. */
+function rejectOn(
+  socket: Duplex,
+  rejection: Rejection,
+  reason: string | undefined,
+  response: ServerResponse | undefined,
+  observer: RejectionObserver,
+): void {
+  const { status } = rejection;
+  const loggedId = response?.getHeader(REQUEST_ID_FIELD);
+  const method = response?.req.method;
+  if (response !== undefined && typeof loggedId === 'string') {
+    socketRejections.set(response, { status, reason });
+    endWith(socket, textOf(rejection, loggedId, method));
+  } else {
+    endWith(socket, textOf(rejection, logRejection(observer, status, reason, response?.req.headers), method));
   }
-}
-
-const NO_PROXY: Refusal = {
-  ...refusal('METHOD_NOT_ALLOWED', 'This is no proxy: use GET, HEAD or POST.'),
-  fields: ['allow: GET, HEAD, POST'],
-};
-
-function refusal(code: ErrorCode, detail: string): Refusal {
-  const { body } = problemOf(new PublicError(code, detail), () => {});
-  return { status: body.status, body: JSON.stringify(body) };
-}
-
-/** @param method The request's, where it is known: a response to HEAD has no body (RFC 9110, section 9.3.2). */
-function textOf({ status, body, fields: further = [] }: Refusal, requestId: string, method?: string): string {
-  const fields = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'connection: close',
-    `${REQUEST_ID_FIELD}: ${requestId}`,
-    ...Object.entries({ ...DEFAULT_FIELDS, vary: VARY }).map(([name, value]) => `${name}: ${value}`),
-    ...further,
-    ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
-    `content-length: ${Buffer.byteLength(body)}`,
-  ];
-  return `${fields.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
 }
 
 /**
  * Rejects a request with so many header fields that Node.js has dropped some: what they say must not count as
  * left out.
  *
- * @param most How many a request may have.
+ * @param limit How many a request may have.
  */
 export function rejectTooManyFields(
   { headers }: IncomingMessage,
   response: ServerResponse,
-  most: number,
-  { log, onRefused = () => {} }: RefusalFollowers,
+  limit: number,
+  observer: RejectionObserver,
 ): void {
-  const detail = `The request has more than ${most.toLocaleString('en')} header fields.`;
-  const { status, body } = refusal('HEADERS_TOO_LARGE', detail);
-  const requestId = requestIdOf(headers);
-  log.info({ requestId, status, reason: 'TOO_MANY_HEADER_FIELDS' }, 'request refused');
-  onRefused(status);
-  response.writeHead(status, {
-    ...DEFAULT_FIELDS,
-    vary: VARY,
-    connection: 'close',
-    [REQUEST_ID_FIELD]: requestId,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-  });
-  response.end(body);
+  const detail = `The request has more than ${limit.toLocaleString('en')} header fields.`;
+  const rejection = problem('HEADERS_TOO_LARGE', detail);
+  const requestId = logRejection(observer, rejection.status, 'TOO_MANY_HEADER_FIELDS', headers);
+  response.writeHead(rejection.status, fieldsOf(rejection, requestId));
+  response.end(rejection.body);
 }
 
-/** Reads on while the client does, since a connection closed on unread data loses what was said last. */
-function sayFarewell(socket: Duplex, text: string): void {
-  const timer = setTimeout(() => socket.destroy(), FAREWELL);
+/** Tells of a rejection that no other line of the log is about, and gives the id under which it does. */
+function logRejection(
+  { log, onRejected }: RejectionObserver,
+  status: number,
+  reason: string | undefined,
+  headers?: IncomingMessage['headers'],
+): string {
+  const requestId = headers === undefined ? randomUUID() : requestIdOf(headers);
+  log.info({ requestId, status, reason }, 'request rejected');
+  onRejected?.(status);
+  return requestId;
+}
+
+/** Whether the error is in the rest of a request that has been answered. */
+function isAnswered(latest: ServerResponse | undefined): boolean {
+  return latest?.writableFinished === true && !latest.req.complete;
+}
+
+/** Responses go in their requests' order. A request that is not complete is what the error is about. */
+function afterResponses(pending: readonly ServerResponse[], then: () => void): void {
+  const last = pending.findLast(({ req }) => req.complete);
+  if (last === undefined) then();
+  else last.once('close', then);
+}
+
+function rejectionOf(code: string | undefined): Rejection {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return problem('HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return problem('PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, body: '' };
+    default:
+      return problem('INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
+  }
+}
+
+const NO_PROXY: Rejection = {
+  ...problem('METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
+  fields: { allow: 'GET, HEAD, POST' },
+};
+
+function problem(code: ErrorCode, detail: string): Rejection {
+  const { body } = problemOf(new PublicError(code, detail), () => {});
+  return { status: body.status, body: JSON.stringify(body) };
+}
+
+function fieldsOf({ body, fields = {} }: Rejection, requestId: string): Record<string, string> {
+  return {
+    connection: 'close',
+    [REQUEST_ID_FIELD]: requestId,
+    ...DEFAULT_FIELDS,
+    vary: VARY,
+    ...fields,
+    ...(body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
+    'content-length': String(Buffer.byteLength(body)),
+  };
+}
+
+/** @param method The request's, where it is known: a response to HEAD has no body (RFC 9110, section 9.3.2). */
+function textOf(rejection: Rejection, requestId: string, method?: string): string {
+  const { status, body } = rejection;
+  const fields = Object.entries(fieldsOf(rejection, requestId)).map(([name, value]) => `${name}: ${value}`);
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
+}
+
+/** Reads on while the client sends, since a connection closed on unread data loses the response. */
+function endWith(socket: Duplex, text: string): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('end', () => socket.destroy());
   socket.once('close', () => clearTimeout(timer));
   socket.end(text);

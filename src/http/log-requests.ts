@@ -2,7 +2,7 @@ import type { Handler, Request, Response } from 'express';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
-import { socketRefusalOf } from './refused-responses.js';
+import { socketRejections } from './client-errors.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 
 /** What is told of requests, and to whom. */
@@ -75,9 +75,9 @@ interface Outcome {
 
 function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> {
   if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
-  const refusal = socketRefusalOf(response);
-  if (refusal === undefined) return { status: statusOf(response, sending), complete: false };
-  return { ...refusal, complete: response.req.socket.writableFinished };
+  const rejection = socketRejections.get(response);
+  if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
+  return { ...rejection, complete: response.req.socket.writableFinished };
 }
 
 /**

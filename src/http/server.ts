@@ -9,20 +9,14 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
-import type { Logger } from '../telemetry/logging.js';
-import { answerClientErrors, rejectTooManyFields } from './client-errors.js';
-import { followConnections } from './connections.js';
-import { drainable } from './drain.js';
-import { readTarget } from './request-head.js';
+import { handleClientErrors, type RejectionObserver, rejectTooManyFields } from './client-errors.js';
+import { trackConnections } from './connections.js';
 import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
 /** Where to listen. Port 0 takes a free one. */
-export interface ListenOptions {
+export interface ListenOptions extends RejectionObserver {
   readonly host: string;
   readonly port: number;
-  readonly log: Logger;
-  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
-  readonly onRefused?: ((status: number) => void) | undefined;
   /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests under way may take once the server is closing; 10,000 if absent. */
@@ -61,31 +55,46 @@ export async function startHttpServer(
   options: ListenOptions,
 ): Promise<HttpServer> {
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
-  const answer: RequestListener = (request, response) => {
+  const server = createServer(optionsOf(timeLimits));
+  // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
+  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
+  server.setTimeout(timeLimits.silence);
+  const { connections, close } = trackConnections(server);
+  server.on('request', (request, response) => {
     readTarget(request);
     // A name and a value each.
     if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
     else rejectTooManyFields(request, response, MAX_HEADER_FIELDS, options);
-  };
-  const server = createServer(optionsOf(timeLimits));
-  // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
-  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
-  const connections = followConnections(server);
-  const drain = drainable(server, connections);
-  server.on('request', answer);
-  server.setTimeout(timeLimits.silence);
-  // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
-  server.on('checkExpectation', answer);
+  });
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response);
-    answer(request, response);
+    server.emit('request', request, response);
   });
-  answerClientErrors(server, connections, options);
+  // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  handleClientErrors(server, connections, options);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
-  return { port: portOf(server), close: () => drain(lastRequests) };
+  return { port: portOf(server), close: () => close(lastRequests) };
+}
+
+/**
+ * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is routed: the path. A
+ * fragment has no place in a target, and clients leave it out: it is ignored. A router remembers the first form
+ * that it sees, so this comes before.
+ */
+function readTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  if (url.startsWith('/')) {
+    const fragment = url.indexOf('#');
+    if (fragment !== -1) request.url = url.slice(0, fragment);
+    return;
+  }
+  if (!URL.canParse(url)) return;
+  const { pathname, search } = new URL(url);
+  request.url = pathname + search;
 }
 
 /**
@@ -104,7 +113,7 @@ function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOpt
     requestTimeout: request,
     keepAliveTimeout: idle,
     connectionsCheckingInterval: checkEvery,
-    // Whoever answers refuses it, in the shape that all refusals have.
+    // beginResponses() rejects what has none, with the body that all errors have.
     requireHostHeader: false,
   };
 }

@@ -2,7 +2,7 @@ import type { Handler } from 'express';
 import { type AnonymousAccess, isOpen } from '../rest/v1/anonymous-access.js';
 import { requireReading } from '../rest/v1/require-reading.js';
 import { ROUTES } from '../rest/v1/routes.js';
-import { pagePolicy } from './content-security-policy.js';
+import { pagePolicy } from './response-fields.js';
 
 /** What the start page tells of. */
 export interface StartPageOptions {
