@@ -1,10 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { Connections } from './connections.js';
+import type { Connection, Connections } from './connections.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
 import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
@@ -15,24 +20,20 @@ export interface RejectionObserver {
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** What a client was told by the socket itself, in place of a response. */
-export interface SocketRejection {
+/** What a client is told by the socket itself, where there will be no response. */
+export interface Rejection {
   readonly status: number;
-  /** Node.js' code of what was wrong with the request. */
+  /** For the log: Node.js' code of what is wrong with the request. */
   readonly reason: string | undefined;
-}
-
-/** The rejections that were sent in place of a response: the response itself never will be. */
-export const socketRejections: WeakMap<ServerResponse, SocketRejection> = new WeakMap();
-
-/** How long, in milliseconds, a rejected client may take to read why. */
-const LINGER_MS = 2_000;
-
-interface Rejection {
-  readonly status: number;
   readonly body: string;
   readonly fields?: Readonly<Record<string, string>>;
 }
+
+/** The rejections that were sent in place of a response: the response itself never will be. */
+export const socketRejections: WeakMap<ServerResponse, Rejection> = new WeakMap();
+
+/** How long, in milliseconds, a rejected client may take to read why. */
+const LINGER_MS = 2_000;
 
 /**
  * Answers what is not valid HTTP, with the body that all other errors have; Accept is not looked at. Complete
@@ -45,47 +46,48 @@ export function handleClientErrors(
   observer: RejectionObserver,
 ): void {
   const failed = new WeakSet<Duplex>();
-  const pendingOn = (socket: Duplex) => [...(connections.get(socket)?.pending ?? [])];
-  const reject = (code: string | undefined, socket: Duplex) => {
-    const pending = pendingOn(socket);
-    const isBegun = pending.some(({ headersSent }) => headersSent);
-    if (!socket.writable || isBegun || isAnswered(connections.get(socket)?.latest)) socket.destroy();
-    else rejectOn(socket, rejectionOf(code), code, pending[0], observer);
+  const reject = (socket: Duplex, rejection: Rejection, headers?: IncomingHttpHeaders) => {
+    const connection = connections.get(socket);
+    const last = [...(connection?.pending ?? [])].findLast(({ req }) => req.complete);
+    // Responses go in their requests' order. A request that is not complete is what the error is about.
+    if (last === undefined) rejectOn(socket, connection, rejection, observer, headers);
+    else last.once('close', () => rejectOn(socket, connection, rejection, observer, headers));
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
     if (failed.has(socket)) return;
     failed.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
-    else afterResponses(pendingOn(socket), () => reject(code, socket));
+    else reject(socket, rejectionOf(code));
   });
   // Node.js would close the connection without a response.
   server.on('connect', ({ headers }: IncomingMessage, socket) => {
     // Node.js has removed its own listener: without one, a client that resets would end the process.
     socket.on('error', () => socket.destroy());
-    afterResponses(pendingOn(socket), () => {
-      const requestId = logRejection(observer, NO_PROXY.status, 'CONNECT', headers);
-      endWith(socket, textOf(NO_PROXY, requestId));
-    });
+    reject(socket, NO_PROXY, headers);
   });
 }
 
-/** @param response To the request within whose body the error is; undefined: it is in none. */
+/** @param headers Of a request that has no response; absent: there is none. */
 function rejectOn(
   socket: Duplex,
+  connection: Connection | undefined,
   rejection: Rejection,
-  reason: string | undefined,
-  response: ServerResponse | undefined,
   observer: RejectionObserver,
+  headers?: IncomingHttpHeaders,
 ): void {
-  const { status } = rejection;
+  const [response] = connection?.pending ?? [];
+  if (!socket.writable || response?.headersSent === true || isAnswered(connection?.latest)) {
+    socket.destroy();
+    return;
+  }
   const loggedId = response?.getHeader(REQUEST_ID_FIELD);
-  const method = response?.req.method;
   if (response !== undefined && typeof loggedId === 'string') {
-    socketRejections.set(response, { status, reason });
-    endWith(socket, textOf(rejection, loggedId, method));
+    socketRejections.set(response, rejection);
+    endWith(socket, textOf(rejection, loggedId, response.req.method));
   } else {
-    endWith(socket, textOf(rejection, logRejection(observer, status, reason, response?.req.headers), method));
+    const requestId = logRejection(observer, rejection, headers ?? response?.req.headers);
+    endWith(socket, textOf(rejection, requestId, response?.req.method));
   }
 }
 
@@ -102,20 +104,18 @@ export function rejectTooManyFields(
   observer: RejectionObserver,
 ): void {
   const detail = `The request has more than ${limit.toLocaleString('en')} header fields.`;
-  const rejection = problem('HEADERS_TOO_LARGE', detail);
-  const requestId = logRejection(observer, rejection.status, 'TOO_MANY_HEADER_FIELDS', headers);
-  response.writeHead(rejection.status, fieldsOf(rejection, requestId));
+  const rejection = problem('TOO_MANY_HEADER_FIELDS', 'HEADERS_TOO_LARGE', detail);
+  response.writeHead(rejection.status, fieldsOf(rejection, logRejection(observer, rejection, headers)));
   response.end(rejection.body);
 }
 
-/** Tells of a rejection that no other line of the log is about, and gives the id under which it does. */
+/** Logs a rejection that no other line of the log is about, and gives the id under which it does. */
 function logRejection(
   { log, onRejected }: RejectionObserver,
-  status: number,
-  reason: string | undefined,
-  headers?: IncomingMessage['headers'],
+  { status, reason }: Rejection,
+  headers: IncomingHttpHeaders = {},
 ): string {
-  const requestId = headers === undefined ? randomUUID() : requestIdOf(headers);
+  const requestId = requestIdOf(headers);
   log.info({ requestId, status, reason }, 'request rejected');
   onRejected?.(status);
   return requestId;
@@ -126,34 +126,27 @@ function isAnswered(latest: ServerResponse | undefined): boolean {
   return latest?.writableFinished === true && !latest.req.complete;
 }
 
-/** Responses go in their requests' order. A request that is not complete is what the error is about. */
-function afterResponses(pending: readonly ServerResponse[], then: () => void): void {
-  const last = pending.findLast(({ req }) => req.complete);
-  if (last === undefined) then();
-  else last.once('close', then);
-}
-
 function rejectionOf(code: string | undefined): Rejection {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return problem('HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
+      return problem(code, 'HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return problem('PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
+      return problem(code, 'PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, body: '' };
+      return { status: 408, reason: code, body: '' };
     default:
-      return problem('INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
+      return problem(code, 'INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
   }
 }
 
 const NO_PROXY: Rejection = {
-  ...problem('METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
+  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
   fields: { allow: 'GET, HEAD, POST' },
 };
 
-function problem(code: ErrorCode, detail: string): Rejection {
+function problem(reason: string | undefined, code: ErrorCode, detail: string): Rejection {
   const { body } = problemOf(new PublicError(code, detail), () => {});
-  return { status: body.status, body: JSON.stringify(body) };
+  return { status: body.status, reason, body: JSON.stringify(body) };
 }
 
 function fieldsOf({ body, fields = {} }: Rejection, requestId: string): Record<string, string> {

@@ -77,7 +77,8 @@ function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> 
   if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
   const rejection = socketRejections.get(response);
   if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
-  return { ...rejection, complete: response.req.socket.writableFinished };
+  const { status, reason } = rejection;
+  return { status, reason, complete: response.req.socket.writableFinished };
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { OperationError } from '../model/errors.js';
 import { handleClientErrors, type RejectionObserver, rejectTooManyFields } from './client-errors.js';
 import { trackConnections } from './connections.js';
@@ -135,11 +134,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
 
 function portOf(server: Server): number {
   const address = server.address();
-  return isAddressInfo(address) ? address.port : 0;
-}
-
-function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null;
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** The address of a server's root, without a slash at the end, that a client on this machine can open. */
