@@ -62,7 +62,7 @@ export function parseRedisUrl(name: string, value: string): string {
   const isAddress = known && url?.hostname !== '' && /^\/?\d{0,4}$/.test(url?.pathname ?? '');
   if (isAddress && isDecodable(url?.username) && isDecodable(url?.password)) return value;
   throw new UsageError(
-    `${name} is no address of a Redis (it is not shown, since it may hold a password): ` +
+    `${name} is not a valid Redis URL (it is not shown, since it may hold a password): ` +
       'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
       'rediss://… for TLS, or leave it unset to count in each process.',
   );

@@ -16,7 +16,6 @@ import { limitBodies } from './limit-body.js';
 import { logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
-import { startPage } from './start-page.js';
 
 /** What the HTTP side is made of. */
 export interface AppOptions {
@@ -67,7 +66,6 @@ export function createApp(options: AppOptions): Express {
   app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
-  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));
   app.use(notFound);
   app.use(handleErrors(log, (path) => path === graphqlPath));
   return app;

@@ -6,7 +6,7 @@ import { socketRejections } from './client-errors.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 
 /** What is told of requests, and to whom. */
-export interface RequestFollowers {
+export interface RequestObservers {
   readonly log: Logger;
   readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;
@@ -20,7 +20,7 @@ export interface RequestFollowers {
  * Logs, counts and traces each request when its response is over. The log has one line: no query, since
  * that may hold what a client wants to know, and no header, since one holds its token.
  */
-export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFollowers): Handler {
+export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObservers): Handler {
   return (request, response, next) => {
     const began = performance.now();
     const path = pathOf(request);

@@ -122,11 +122,11 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${port === 65_535 ? 4000 : port + 1}.`;
     case 'EACCES':
-      return `Port ${port} needs more rights than this user has: set ${names.port} to one above 1023, such as ${names.port}=4000.`;
+      return `Port ${port} needs privileges that this user does not have: set ${names.port} to one above 1023, such as ${names.port}=4000.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${names.host} is ${JSON.stringify(host)}, which is no address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
+      return `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }
