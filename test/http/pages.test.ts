@@ -30,6 +30,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 const LINKSET_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
 const DOCUMENTS = [
+  ['/', HTML_TYPE],
   ['/api/v1/openapi.json', JSON_TYPE],
   ['/api/v1/docs', HTML_TYPE],
   ['/graphiql', HTML_TYPE],
