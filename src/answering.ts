@@ -73,9 +73,9 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     if (!operating.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
-  const onRefused = (status: number) => metrics.refused(NOWHERE, status);
+  const onRejected = (status: number) => metrics.refused(NOWHERE, status);
   const listening = startHttpServer(listener, {
-    ...{ host, port, log, onRefused, timeLimits },
+    ...{ host, port, log, onRejected, timeLimits },
     lastRequests: shutdownTimeout,
   });
   const server = await listening.catch(async (error: unknown) => {

@@ -59,9 +59,20 @@ function parseClaim(name: string, value: string): string {
 export function parseRedisUrl(name: string, value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const known = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
-  if (known && url?.hostname !== '' && /^\/?\d{0,4}$/.test(url?.pathname ?? '')) return value;
+  const isAddress = known && url?.hostname !== '' && /^\/?\d{0,4}$/.test(url?.pathname ?? '');
+  if (isAddress && isDecodable(url?.username) && isDecodable(url?.password)) return value;
   throw new UsageError(
-    `${name} is no address of a Redis (it is not shown, since it may hold a password): ` +
-      'write redis://user:password@host:6379, or rediss://… for TLS, or leave it unset to count in each process.',
+    `${name} is not a valid Redis URL (it is not shown, since it may hold a password): ` +
+      'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
+      'rediss://… for TLS, or leave it unset to count in each process.',
   );
+}
+
+function isDecodable(text = ''): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

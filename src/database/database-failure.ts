@@ -35,7 +35,7 @@ const FAILURE_MESSAGES = [
   /^Query read timeout/m,
   /^Client (?:was closed|has encountered a connection error) and is not queryable/m,
   /^Cannot use a pool after calling end/m,
-  /^The embedded database has ended/m,
+  /^The embedded database (?:has ended|cannot be reached)/m,
   /connect ENOENT/,
 ];
 

@@ -7,17 +7,15 @@ import type { Logger } from '../telemetry/logging.js';
 import { runForRequest } from '../telemetry/request-id.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
-import { authenticateRequests } from './authenticate-requests.js';
+import { authenticateRequests, warnOfForwarding } from './authenticate-requests.js';
 import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
+import { handleErrors, notFound } from './handle-errors.js';
 import { identifyRequests } from './identify-requests.js';
-import { answerErrors, refuseUnknownPaths } from './last-resort.js';
 import { limitBodies } from './limit-body.js';
 import { logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
-import { startPage } from './start-page.js';
-import { warnOfForwarding } from './warn-of-forwarding.js';
 
 /** What the HTTP side is made of. */
 export interface AppOptions {
@@ -68,9 +66,8 @@ export function createApp(options: AppOptions): Express {
   app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);
-  app.all(basePath === '' ? '/' : [basePath, `${basePath}/`], startPage(options));
-  app.use(refuseUnknownPaths);
-  app.use(answerErrors(log, (path) => path === graphqlPath));
+  app.use(notFound);
+  app.use(handleErrors(log, (path) => path === graphqlPath));
   return app;
 }
 

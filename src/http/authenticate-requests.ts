@@ -7,10 +7,10 @@ import { setRateFields } from '../rates/rate-fields.js';
 import type { Logger } from '../telemetry/logging.js';
 
 /**
- * Decides who asks, before anything else is looked at: a credential that is not valid goes no further.
- * Its client is told one thing for every reason; the log has the reason under the request's id.
+ * Sets the request's viewer, and rejects a credential that is not valid before anything else is looked at. The
+ * client is told the same for every reason; the log has the reason under the request's id.
  *
- * @param failures As `authenticate` counts them, for what a client is told that has failed too often.
+ * @param failures As `authenticate` counts them, for the RateLimit fields of a client that has failed too often.
  */
 export function authenticateRequests(authenticate: Authenticate, log: Logger, failures?: Penalties): Handler {
   return async (request, response, next) => {
@@ -23,6 +23,22 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger, fa
         log.info({ requestId: request.requestId, reason: error.reason }, 'token refused');
       }
       throw error;
+    }
+    next();
+  };
+}
+
+const UNTRUSTED_PROXY =
+  'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy share one ' +
+  'rate limit. If a proxy of yours sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one; otherwise nothing is to be done';
+
+/** Logs once that there may be a proxy of which TRUST_PROXY does not say. To be used where no proxy is trusted. */
+export function warnOfForwarding(log: Logger): Handler {
+  let warned = false;
+  return (request, _response, next) => {
+    if (!warned && request.headers['x-forwarded-for'] !== undefined) {
+      warned = true;
+      log.warn(UNTRUSTED_PROXY);
     }
     next();
   };

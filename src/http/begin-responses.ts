@@ -1,25 +1,83 @@
-import type { Handler, Response } from 'express';
-import { compressResponse } from './compress-response.js';
-import { defaultFields } from './default-fields.js';
-import { asksForMethods, requireSingleFields } from './request-head.js';
+import compression from 'compression';
+import type { Handler, Request, Response } from 'express';
+import { PublicError } from '../model/errors.js';
+import { defaultFields } from './response-fields.js';
+
+/** Bodies of fewer octets go into one packet anyway. */
+const COMPRESSION_THRESHOLD = 1_024;
+
+const compress = compression({
+  threshold: COMPRESSION_THRESHOLD,
+  filter(request, response) {
+    const isCompressible = compression.filter(request, response);
+    if (isCompressible && request.method === 'HEAD') omitLength(response);
+    return isCompressible;
+  },
+});
+
+/** The length of a compressed body is not known, and HEAD may tell no other (RFC 9110, section 8.6). */
+function omitLength(response: Response): void {
+  const isCompressed = response.hasHeader('content-encoding');
+  const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
+  if (!isCompressed && !isSmall) response.removeHeader('content-length');
+}
 
 /**
- * What is done for every request alike: the fields of its answer, its content coding, and the refusal of
- * what is no proper request. It is one stage, since a stage costs more than each of these.
+ * What is done for every request alike: the header fields of its response, its content coding, and the rejection
+ * of what is not a valid request. It is one stage, since a stage costs more than each of these.
  *
- * @param variesByOrigin Whether the answer is another for another site's page.
+ * @param variesByOrigin Whether the response is another for another site's page.
  */
 export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }): Handler {
   const setFields = defaultFields(variesByOrigin);
   return (request, response, next) => {
     setFields(response);
-    compressResponse(request, response);
     requireSingleFields(request);
-    if (asksForMethods(request)) sendMethods(response);
+    if (request.method === 'OPTIONS' && request.url === '*') sendMethods(response);
+    else if (acceptsCompression(request)) compress(request, response, next);
     else next();
   };
 }
 
+function acceptsCompression(request: Request): boolean {
+  if (request.headers['accept-encoding'] === undefined) return false;
+  const coding = request.acceptsEncodings('br', 'gzip', 'deflate', 'identity');
+  return coding !== false && coding !== 'identity';
+}
+
+/**
+ * Rejects a request that does not say once which host it is for (RFC 9112, section 3.2), or says twice who asks:
+ * Authorization is no list, so it may come once only (RFC 9110, section 5.3).
+ *
+ * @throws PublicError INVALID_PARAMETER.
+ */
+function requireSingleFields({ rawHeaders, httpVersion }: Request): void {
+  // Node.js keeps the first of several fields only.
+  const hosts = countFields(rawHeaders, 'host');
+  if (hosts !== 1 && (hosts !== 0 || httpVersion !== '1.0')) {
+    throw new PublicError(
+      'INVALID_PARAMETER',
+      'The request must have one header field Host (RFC 9112, section 3.2).',
+    );
+  }
+  if (countFields(rawHeaders, 'authorization') > 1) {
+    throw new PublicError(
+      'INVALID_PARAMETER',
+      'The request must not have more than one header field Authorization (RFC 9110, section 5.3).',
+    );
+  }
+}
+
+function countFields(rawHeaders: readonly string[], wanted: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === wanted.length && name.toLowerCase() === wanted) count += 1;
+  }
+  return count;
+}
+
+/** What the server as a whole can do (RFC 9110, section 9.3.7). */
 function sendMethods(response: Response): void {
   response.writeHead(204, { allow: 'GET, HEAD, POST' });
   response.end();

@@ -1,136 +1,177 @@
-import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { Connections } from './connections.js';
-import { DEFAULT_FIELDS, VARY } from './default-fields.js';
+import type { Connection, Connections } from './connections.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
-import { markRefused } from './refused-responses.js';
+import { DEFAULT_FIELDS, VARY } from './response-fields.js';
 
-/** Who is told of what is refused here. */
-export interface RefusalFollowers {
+/** Who is told of what is rejected here. */
+export interface RejectionObserver {
   readonly log: Logger;
-  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
-  readonly onRefused?: ((status: number) => void) | undefined;
+  /** Takes the status of what was rejected before it was a request; absent: nobody counts. */
+  readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** How long, in milliseconds, a client may take to read why it was refused. */
-const FAREWELL = 2_000;
-
-interface Refusal {
+/** What a client is told by the socket itself, where there will be no response. */
+export interface Rejection {
   readonly status: number;
+  /** For the log: Node.js' code of what is wrong with the request. */
+  readonly reason: string | undefined;
   readonly body: string;
-  readonly fields?: readonly string[];
+  readonly fields?: Readonly<Record<string, string>>;
 }
+
+/** The rejections that were sent in place of a response: the response itself never will be. */
+export const socketRejections: WeakMap<ServerResponse, Rejection> = new WeakMap();
+
+/** How long, in milliseconds, a rejected client may take to read why. */
+const LINGER_MS = 2_000;
 
 /**
- * Answers what is not HTTP enough to become a request, or to be one to its end, in the shape that all other
- * refusals have; Accept is not looked at. Whole requests that came before it on the same connection are
- * answered first (RFC 9112, section 9.3.2), and none has two answers. What is refused amid the body of a
- * request is refused under the id of that, and whoever follows it tells of it.
+ * Answers what is not valid HTTP, with the body that all other errors have; Accept is not looked at. Complete
+ * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
+ * answered twice. An error within the body of a request is answered under the id of that request.
  */
-export function answerClientErrors(
+export function handleClientErrors(
   server: Server,
   connections: Connections,
-  { log, onRefused = () => {} }: RefusalFollowers,
+  observer: RejectionObserver,
 ): void {
-  const refused = new WeakSet<Duplex>();
-  const unansweredOf = (socket: Duplex) => [...(connections.get(socket)?.unanswered ?? [])];
-  const refuse = (code: string | undefined, socket: Duplex) => {
-    const unanswered = unansweredOf(socket);
-    const midway = unanswered.some(({ headersSent }) => headersSent);
-    if (!socket.writable || midway || isAnswered(connections.get(socket)?.latest)) {
-      socket.destroy();
-      return;
-    }
-    const refusal = refusalOf(code);
-    const { status } = refusal;
-    const [response] = unanswered;
-    const followed = response?.getHeader(REQUEST_ID_FIELD);
-    if (response !== undefined && typeof followed === 'string') {
-      markRefused(response, { status, reason: code });
-      sayFarewell(socket, textOf(refusal, followed, response.req.method));
-      return;
-    }
-    const requestId = response === undefined ? randomUUID() : requestIdOf(response.req.headers);
-    log.info({ requestId, status, reason: code }, 'request refused');
-    onRefused(status);
-    sayFarewell(socket, textOf(refusal, requestId, response?.req.method));
+  const failed = new WeakSet<Duplex>();
+  const reject = (socket: Duplex, rejection: Rejection, headers?: IncomingHttpHeaders) => {
+    const connection = connections.get(socket);
+    const last = [...(connection?.pending ?? [])].findLast(({ req }) => req.complete);
+    // Responses go in their requests' order. A request that is not complete is what the error is about.
+    if (last === undefined) rejectOn(socket, connection, rejection, observer, headers);
+    else last.once('close', () => rejectOn(socket, connection, rejection, observer, headers));
   };
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     // What comes after the first error on a connection is the rest of the same.
-    if (refused.has(socket)) return;
-    refused.add(socket);
+    if (failed.has(socket)) return;
+    failed.add(socket);
     if (code === 'ECONNRESET') socket.destroy();
-    else afterAnswers(unansweredOf(socket), () => refuse(code, socket));
+    else reject(socket, rejectionOf(code));
   });
-  // Node.js would close the connection without a word.
-  server.on('connect', (request: IncomingMessage, socket) => {
-    // Node.js has taken its own listener away: without one, a client that resets would end the process.
+  // Node.js would close the connection without a response.
+  server.on('connect', ({ headers }: IncomingMessage, socket) => {
+    // Node.js has removed its own listener: without one, a client that resets would end the process.
     socket.on('error', () => socket.destroy());
-    const requestId = requestIdOf(request.headers);
-    afterAnswers(unansweredOf(socket), () => {
-      log.info({ requestId, method: request.method, status: NO_PROXY.status }, 'request refused');
-      onRefused(NO_PROXY.status);
-      sayFarewell(socket, textOf(NO_PROXY, requestId));
-    });
+    reject(socket, NO_PROXY, headers);
   });
 }
 
-/** Whether the rest of a request's body is what the error is about, and the request has its answer already. */
+/** @param headers Of a request that has no response; absent: there is none. */
+function rejectOn(
+  socket: Duplex,
+  connection: Connection | undefined,
+  rejection: Rejection,
+  observer: RejectionObserver,
+  headers?: IncomingHttpHeaders,
+): void {
+  const [response] = connection?.pending ?? [];
+  if (!socket.writable || response?.headersSent === true || isAnswered(connection?.latest)) {
+    socket.destroy();
+    return;
+  }
+  const loggedId = response?.getHeader(REQUEST_ID_FIELD);
+  if (response !== undefined && typeof loggedId === 'string') {
+    socketRejections.set(response, rejection);
+    endWith(socket, textOf(rejection, loggedId, response.req.method));
+  } else {
+    const requestId = logRejection(observer, rejection, headers ?? response?.req.headers);
+    endWith(socket, textOf(rejection, requestId, response?.req.method));
+  }
+}
+
+/**
+ * Rejects a request with so many header fields that Node.js has dropped some: what they say must not count as
+ * left out.
+ *
+ * @param limit How many a request may have.
+ */
+export function rejectTooManyFields(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  limit: number,
+  observer: RejectionObserver,
+): void {
+  const detail = `The request has more than ${limit.toLocaleString('en')} header fields.`;
+  const rejection = problem('TOO_MANY_HEADER_FIELDS', 'HEADERS_TOO_LARGE', detail);
+  response.writeHead(rejection.status, fieldsOf(rejection, logRejection(observer, rejection, headers)));
+  response.end(rejection.body);
+}
+
+/** Logs a rejection that no other line of the log is about, and gives the id under which it does. */
+function logRejection(
+  { log, onRejected }: RejectionObserver,
+  { status, reason }: Rejection,
+  headers: IncomingHttpHeaders = {},
+): string {
+  const requestId = requestIdOf(headers);
+  log.info({ requestId, status, reason }, 'request rejected');
+  onRejected?.(status);
+  return requestId;
+}
+
+/** Whether the error is in the rest of a request that has been answered. */
 function isAnswered(latest: ServerResponse | undefined): boolean {
   return latest?.writableFinished === true && !latest.req.complete;
 }
 
-/** Responses go in their requests' order. A request that is not whole is what the error is about. */
-function afterAnswers(unanswered: readonly ServerResponse[], then: () => void): void {
-  const last = unanswered.findLast(({ req }) => req.complete);
-  if (last === undefined) then();
-  else last.once('close', then);
-}
-
-function refusalOf(code: string | undefined): Refusal {
+function rejectionOf(code: string | undefined): Rejection {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return refusal('HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
+      return problem(code, 'HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refusal('PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
+      return problem(code, 'PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, body: '' };
+      return { status: 408, reason: code, body: '' };
     default:
-      return refusal('INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
+      return problem(code, 'INVALID_PARAMETER', 'The request is not valid HTTP (RFC 9112).');
   }
 }
 
-const NO_PROXY: Refusal = {
-  ...refusal('METHOD_NOT_ALLOWED', 'This is no proxy: use GET, HEAD or POST.'),
-  fields: ['allow: GET, HEAD, POST'],
+const NO_PROXY: Rejection = {
+  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
+  fields: { allow: 'GET, HEAD, POST' },
 };
 
-function refusal(code: ErrorCode, detail: string): Refusal {
+function problem(reason: string | undefined, code: ErrorCode, detail: string): Rejection {
   const { body } = problemOf(new PublicError(code, detail), () => {});
-  return { status: body.status, body: JSON.stringify(body) };
+  return { status: body.status, reason, body: JSON.stringify(body) };
+}
+
+function fieldsOf({ body, fields = {} }: Rejection, requestId: string): Record<string, string> {
+  return {
+    connection: 'close',
+    [REQUEST_ID_FIELD]: requestId,
+    ...DEFAULT_FIELDS,
+    vary: VARY,
+    ...fields,
+    ...(body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' }),
+    'content-length': String(Buffer.byteLength(body)),
+  };
 }
 
 /** @param method The request's, where it is known: a response to HEAD has no body (RFC 9110, section 9.3.2). */
-function textOf({ status, body, fields: further = [] }: Refusal, requestId: string, method?: string): string {
-  const fields = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'connection: close',
-    `${REQUEST_ID_FIELD}: ${requestId}`,
-    ...Object.entries({ ...DEFAULT_FIELDS, vary: VARY }).map(([name, value]) => `${name}: ${value}`),
-    ...further,
-    ...(body === '' ? [] : ['content-type: application/json; charset=utf-8']),
-    `content-length: ${Buffer.byteLength(body)}`,
-  ];
-  return `${fields.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
+function textOf(rejection: Rejection, requestId: string, method?: string): string {
+  const { status, body } = rejection;
+  const fields = Object.entries(fieldsOf(rejection, requestId)).map(([name, value]) => `${name}: ${value}`);
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...fields];
+  return `${lines.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`;
 }
 
-/** Reads on while the client does, since a connection closed on unread data loses what was said last. */
-function sayFarewell(socket: Duplex, text: string): void {
-  const timer = setTimeout(() => socket.destroy(), FAREWELL);
+/** Reads on while the client sends, since a connection closed on unread data loses the response. */
+function endWith(socket: Duplex, text: string): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('end', () => socket.destroy());
   socket.once('close', () => clearTimeout(timer));
   socket.end(text);

@@ -1,60 +1,113 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** What a connection is at. */
+/** An open connection. */
 export interface Connection {
-  readonly socket: Socket;
-  /** The responses that are not over, in their requests' order. */
-  readonly unanswered: ReadonlySet<ServerResponse>;
-  /** That to the latest request, over or not; undefined before the first. */
+  /** The responses that are not closed, in their requests' order. */
+  readonly pending: ReadonlySet<ServerResponse>;
+  /** That to the latest request, closed or not; undefined before the first. */
   readonly latest: ServerResponse | undefined;
 }
 
-/** The connections that are open now, by their sockets. */
+/** The open connections, by their sockets. */
 export type Connections = ReadonlyMap<Duplex, Connection>;
 
-interface FollowedConnection extends Connection {
-  readonly unanswered: Set<ServerResponse>;
+interface TrackedConnection extends Connection {
+  readonly socket: Socket;
+  readonly pending: Set<ServerResponse>;
   latest: ServerResponse | undefined;
+  /** How many octets had been received when the latest response was closed. */
+  received: number;
 }
 
+/** What trackConnections() gives. */
+export interface ConnectionTracker {
+  readonly connections: Connections;
+  /**
+   * Closes the server without cutting a request off: connections without a request are closed at once, each of
+   * the others after its last response, which says so (`Connection: close`, RFC 9112, section 9.6).
+   *
+   * @param limit After how many milliseconds what is left is cut off.
+   */
+  close(limit: number): Promise<void>;
+}
+
+/** How often, in milliseconds, idle connections of a closing server are looked for. */
+const SWEEP_EVERY = 50;
+/** How long, in milliseconds, the rest of a header section may take to arrive at a closing server. */
+const LAST_HEADERS = 1_000;
+
 /**
- * Follows what each connection of a server is at, and sees to it that every response is closed with its
- * connection. To be called before anything answers or looks at what is followed.
+ * Tracks the connections of a server and the responses on them, and closes every response with its connection.
+ * To be called before anything else listens to its requests.
  */
-export function followConnections(server: Server): Connections {
-  const connections = new Map<Duplex, FollowedConnection>();
+export function trackConnections(server: Server): ConnectionTracker {
+  const connections = new Map<Duplex, TrackedConnection>();
   server.on('connection', (socket: Socket) => {
-    const unanswered = new Set<ServerResponse>();
-    connections.set(socket, { socket, unanswered, latest: undefined });
+    const pending = new Set<ServerResponse>();
+    connections.set(socket, { socket, pending, latest: undefined, received: 0 });
     socket.once('close', () => {
       connections.delete(socket);
-      closeQueued(unanswered);
+      closeQueued(pending);
     });
   });
-  const follow = ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(socket);
     if (connection === undefined) return;
-    connection.unanswered.add(response);
+    connection.pending.add(response);
     connection.latest = response;
-    response.once('close', () => connection.unanswered.delete(response));
-  };
-  server.on('request', follow);
-  server.on('checkExpectation', follow);
-  return connections;
+    response.once('close', () => {
+      connection.pending.delete(response);
+      connection.received = socket.bytesRead;
+    });
+  });
+  return { connections, close: (limit) => closeGracefully(server, connections, limit) };
 }
 
 /**
- * Closes the responses that have waited for others. Of several requests that are sent at once on one
- * connection, Node.js gives the socket to the first response, and up to version 22 never tells the others,
- * which wait in its queue, that the client has gone.
+ * Closes the responses that wait for others. Of several requests that are pipelined on one connection, Node.js
+ * gives the socket to the first response, and up to version 22 never tells the others that the client has gone.
  */
-function closeQueued(unanswered: ReadonlySet<ServerResponse>): void {
-  const unsent = [...unanswered].filter((response) => response.socket === null);
-  for (const response of unsent) response.destroy();
+function closeQueued(pending: ReadonlySet<ServerResponse>): void {
+  const queued = [...pending].filter((response) => response.socket === null);
+  for (const response of queued) response.destroy();
   // Node.js 24 closes them itself, before this comes.
   setImmediate(() => {
-    for (const response of unsent) if (unanswered.has(response)) response.emit('close');
+    for (const response of queued) if (pending.has(response)) response.emit('close');
   });
+}
+
+async function closeGracefully(
+  server: Server,
+  connections: ReadonlyMap<Duplex, TrackedConnection>,
+  limit: number,
+): Promise<void> {
+  const closed = once(server, 'close');
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    announceClose(response, [...(connections.get(socket)?.pending ?? [])].at(-1));
+  });
+  for (const { pending } of connections.values()) announceClose([...pending].at(-1));
+  const closeUnless = (isBusy: (connection: TrackedConnection) => boolean) => {
+    for (const each of connections.values())
+      if (each.pending.size === 0 && !isBusy(each)) each.socket.destroy();
+  };
+  // The close() of http.Server would also cut responses off that were handed over and have not left yet.
+  TcpServer.prototype.close.call(server);
+  const closeIdle = () => closeUnless(({ socket, received }) => socket.bytesRead > received);
+  closeIdle();
+  const timers = [
+    setInterval(closeIdle, SWEEP_EVERY),
+    setTimeout(() => closeUnless(() => false), LAST_HEADERS),
+    setTimeout(() => server.closeAllConnections(), limit),
+  ];
+  await closed;
+  for (const timer of timers) clearTimeout(timer);
+}
+
+/** Of the responses to pipelined requests, only the last may close the connection. */
+function announceClose(response: ServerResponse | undefined, before?: ServerResponse): void {
+  if (before?.headersSent === false) before.removeHeader('connection');
+  if (response?.headersSent === false) response.setHeader('connection', 'close');
 }

@@ -1,61 +1,41 @@
-import type { Handler, NextFunction, Request, Response } from 'express';
+import cors, { type CorsRequest } from 'cors';
+import type { Handler } from 'express';
 
 /** What a page of another site may read of an answer, besides its body and the fields of no interest. */
-const EXPOSED = [
-  ...['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'],
-  'X-Request-Id',
-].join(', ');
+const EXPOSED = ['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'];
 
-const METHODS = 'GET, HEAD, POST';
-
-/** The asterisk stands for every field but Authorization (Fetch, section 3.3.3). */
-const REQUEST_FIELDS = 'Authorization, *';
-
-/** For how many seconds a browser may remember what it was permitted: the most that any takes. */
-const PERMISSION_AGE = '7200';
+const OPTIONS = {
+  methods: 'GET, HEAD, POST',
+  // The asterisk stands for every field but Authorization (Fetch, section 3.3.3).
+  allowedHeaders: 'Authorization, *',
+  exposedHeaders: [...EXPOSED, 'X-Request-Id'].join(', '),
+  // In seconds: the most that any browser takes.
+  maxAge: 7200,
+};
 
 /**
- * Lets pages of other sites read answers (Fetch, section 3.3), and answers what their browsers ask before.
+ * Lets pages of other sites read answers, and answers their browsers' preflights (Fetch, section 3.3).
  * Credentials that a browser adds by itself are never asked for: a page sends its token itself.
  *
  * @param origins All, or those that may. Others are answered as if there were no such thing.
  */
 export function allowOrigins(origins: '*' | readonly string[]): Handler {
-  return origins === '*' ? allowAll : allowListed(new Set(origins));
-}
-
-/** The same to everybody, whether a page asks or not: a cache gives one's answer to the other (Fetch, section 3.3.6). */
-const allowAll: Handler = (request, response, next) => {
-  allow(request, response, '*', next);
-};
-
-function allowListed(allowed: ReadonlySet<string>): Handler {
+  const allow = cors({
+    ...OPTIONS,
+    // For all, the answer is the same whether a page asks or not, so that caches may share it (section 3.3.6).
+    origin:
+      origins === '*'
+        ? '*'
+        : (origin, callback) => callback(null, origin !== undefined && origins.includes(origin) && origin),
+  });
   return (request, response, next) => {
-    const { origin } = request.headers;
-    if (origin === undefined || !allowed.has(origin)) next();
-    else allow(request, response, origin, next);
+    // For cors(), every OPTIONS is a preflight.
+    if (request.method !== 'OPTIONS' || isPreflight(request)) allow(request, response, next);
+    else next();
   };
 }
 
-function allow(request: Request, response: Response, origin: string, next: NextFunction): void {
-  response.setHeader('access-control-allow-origin', origin);
-  if (isPreflight(request)) answerPreflight(response);
-  else {
-    response.setHeader('access-control-expose-headers', EXPOSED);
-    next();
-  }
-}
-
 /** Fetch, section 3.3.2: both fields make it one. */
-function isPreflight({ method, headers }: Request): boolean {
-  if (method !== 'OPTIONS' || headers.origin === undefined) return false;
-  return headers['access-control-request-method'] !== undefined;
-}
-
-function answerPreflight(response: Response): void {
-  response.statusCode = 204;
-  response.setHeader('access-control-allow-methods', METHODS);
-  response.setHeader('access-control-allow-headers', REQUEST_FIELDS);
-  response.setHeader('access-control-max-age', PERMISSION_AGE);
-  response.end();
+function isPreflight({ headers }: CorsRequest): boolean {
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }

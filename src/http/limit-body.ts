@@ -2,48 +2,54 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Handler, NextFunction, Request, Response } from 'express';
 import { PublicError } from '../model/errors.js';
 
-/** In bytes; what GraphQL reads at most is the same. */
-const MOST_BYTES = 512 * 1024;
+/** GraphQL's own limit is the same. */
+const MAX_BYTES = 512 * 1024;
 
 /**
- * For how long, in milliseconds, what is refused is still read after its last byte, and in all: a connection
- * that is closed on unread data loses the answer. In all it is less than a whole request may take.
+ * For how long, in milliseconds, a rejected body is still read after its last octet, and in all: a connection
+ * that is closed on unread data loses the response. In all it is less than a whole request may take.
  */
-const FAREWELL = 1_000;
-const LONGEST_FAREWELL = 20_000;
+const LINGER_MS = 1_000;
+const MAX_LINGER_MS = 20_000;
 
 /**
- * Refuses a body of more than 512 kB with PAYLOAD_TOO_LARGE, and ends the connection after that. A body whose
- * length is not announced, and that nobody would read, is read to its end before anything is answered.
+ * Rejects a body of more than 512 kB with PAYLOAD_TOO_LARGE, and closes the connection. A body without a
+ * Content-Length that no handler would read is read to its end before the response, unless the client waits for
+ * a 100 Continue (RFC 9110, section 10.1.1).
  *
- * @param isRead Whether who answers a request reads its body, and bounds it.
+ * @param isRead Whether the handler of a request reads its body, and limits it.
  */
 export function limitBodies(isRead: (request: Request) => boolean): Handler {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-    if (length !== undefined && Number(length) > MOST_BYTES) refuse(request, response, next);
-    else if (coding !== undefined && !isRead(request)) readUnread(request, response, next);
-    else next();
+    if (length !== undefined && Number(length) > MAX_BYTES) reject(request, response, next);
+    else if (coding === undefined || isRead(request) || waitsForContinue(request)) next();
+    else readUnread(request, response, next);
   };
 }
 
 function readUnread(request: Request, response: Response, next: NextFunction): void {
   let bytes = 0;
-  // What goes on belongs to the request's trace, and not to the event of the socket.
+  // The rest of the request belongs to its trace, and not to the event of the socket.
   const end = AsyncResource.bind(() => next());
   const count = (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= MOST_BYTES) return;
+    if (bytes <= MAX_BYTES) return;
     request.off('data', count).off('end', end);
-    refuse(request, response, next);
+    reject(request, response, next);
   };
   request.on('data', count).once('end', end);
 }
 
-function refuse(request: Request, response: Response, next: NextFunction): void {
+/** Whether the client sends the body only after a 100 Continue, or after some time. */
+function waitsForContinue({ headers }: Request): boolean {
+  return headers.expect?.toLowerCase() === '100-continue';
+}
+
+function reject(request: Request, response: Response, next: NextFunction): void {
   const began = performance.now();
   const wait = () => {
-    if (performance.now() - began < LONGEST_FAREWELL) timer.refresh();
+    if (performance.now() - began < MAX_LINGER_MS) timer.refresh();
   };
   const answer = () => {
     clearTimeout(timer);
@@ -51,7 +57,7 @@ function refuse(request: Request, response: Response, next: NextFunction): void 
     response.setHeader('connection', 'close');
     next(new PublicError('PAYLOAD_TOO_LARGE', 'The body of the request is larger than 512 kB.'));
   };
-  const timer = setTimeout(answer, FAREWELL);
+  const timer = setTimeout(answer, waitsForContinue(request) ? 0 : LINGER_MS);
   response.once('close', () => clearTimeout(timer));
-  request.on('data', wait).once('end', answer);
+  if (!waitsForContinue(request)) request.on('data', wait).once('end', answer);
 }

@@ -2,11 +2,11 @@ import type { Handler, Request, Response } from 'express';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
-import { socketRefusalOf } from './refused-responses.js';
+import { socketRejections } from './client-errors.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 
 /** What is told of requests, and to whom. */
-export interface RequestFollowers {
+export interface RequestObservers {
   readonly log: Logger;
   readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;
@@ -20,13 +20,13 @@ export interface RequestFollowers {
  * Logs, counts and traces each request when its response is over. The log has one line: no query, since
  * that may hold what a client wants to know, and no header, since one holds its token.
  */
-export function logRequests({ log, kinds, metrics, tracing, redact }: RequestFollowers): Handler {
+export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObservers): Handler {
   return (request, response, next) => {
     const began = performance.now();
     const path = pathOf(request);
     const kind = kinds.of(path);
     const span = tracing?.startRequest(
-      request.headers,
+      traceFieldsOf(request, redact),
       spanNameOf(request, kind),
       attributesOf(request, redact(path), redact(request.requestId), kind),
     );
@@ -75,9 +75,10 @@ interface Outcome {
 
 function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> {
   if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
-  const refusal = socketRefusalOf(response);
-  if (refusal === undefined) return { status: statusOf(response, sending), complete: false };
-  return { ...refusal, complete: response.req.socket.writableFinished };
+  const rejection = socketRejections.get(response);
+  if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
+  const { status, reason } = rejection;
+  return { status, reason, complete: response.req.socket.writableFinished };
 }
 
 /**
@@ -92,6 +93,15 @@ function statusOf({ req, headersSent, socket, statusCode }: Response, sending: S
 function isPage(response: Response): boolean {
   const type = response.getHeader('content-type');
   return typeof type === 'string' && type.startsWith('text/html');
+}
+
+/** The fields of W3C Trace Context. What a client has written into tracestate goes on to whom traces are sent to. */
+function traceFieldsOf({ headers }: Request, redact: (text: string) => string): Record<string, string> {
+  const { traceparent, tracestate } = headers;
+  return {
+    ...(typeof traceparent === 'string' ? { traceparent } : {}),
+    ...(typeof tracestate === 'string' ? { tracestate: redact(tracestate) } : {}),
+  };
 }
 
 /** OpenTelemetry's semantic conventions for HTTP, name of a server's span. */

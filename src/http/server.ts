@@ -1,21 +1,21 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { OperationError } from '../model/errors.js';
-import type { Logger } from '../telemetry/logging.js';
-import { answerClientErrors } from './client-errors.js';
-import { followConnections } from './connections.js';
-import { drainable } from './drain.js';
-import { readTarget } from './request-head.js';
+import { handleClientErrors, type RejectionObserver, rejectTooManyFields } from './client-errors.js';
+import { trackConnections } from './connections.js';
 import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
 /** Where to listen. Port 0 takes a free one. */
-export interface ListenOptions {
+export interface ListenOptions extends RejectionObserver {
   readonly host: string;
   readonly port: number;
-  readonly log: Logger;
-  /** Takes the status of what was refused without becoming a request; absent: nobody counts. */
-  readonly onRefused?: ((status: number) => void) | undefined;
   /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests under way may take once the server is closing; 10,000 if absent. */
@@ -41,6 +41,9 @@ export interface HttpServer {
 
 const LAST_REQUESTS = 10_000;
 
+/** How many header fields a request may have. */
+const MAX_HEADER_FIELDS = 2_000;
+
 /**
  * Listens, and answers what comes by `listener`.
  *
@@ -51,23 +54,56 @@ export async function startHttpServer(
   options: ListenOptions,
 ): Promise<HttpServer> {
   const { host, port, timeLimits = TIME_LIMITS, lastRequests = LAST_REQUESTS } = options;
-  const answer: RequestListener = (request, response) => {
-    readTarget(request);
-    listener(request, response);
-  };
   const server = createServer(optionsOf(timeLimits));
-  const connections = followConnections(server);
-  const drain = drainable(server, connections);
-  server.on('request', answer);
+  // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
+  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  // An expectation that is not known may be passed over (RFC 9110, section 10.1.1).
-  server.on('checkExpectation', answer);
-  answerClientErrors(server, connections, options);
+  const { connections, close } = trackConnections(server);
+  server.on('request', (request, response) => {
+    readTarget(request);
+    // A name and a value each.
+    if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
+    else rejectTooManyFields(request, response, MAX_HEADER_FIELDS, options);
+  });
+  server.on('checkContinue', (request, response) => {
+    continueWhenRead(request, response);
+    server.emit('request', request, response);
+  });
+  // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  handleClientErrors(server, connections, options);
   server.listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
-  return { port: portOf(server), close: () => drain(lastRequests) };
+  return { port: portOf(server), close: () => close(lastRequests) };
+}
+
+/**
+ * Brings every form of a request's target (RFC 9112, section 3.2) into the one that is routed: the path. A
+ * fragment has no place in a target, and clients leave it out: it is ignored. A router remembers the first form
+ * that it sees, so this comes before.
+ */
+function readTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  if (url.startsWith('/')) {
+    const fragment = url.indexOf('#');
+    if (fragment !== -1) request.url = url.slice(0, fragment);
+    return;
+  }
+  if (!URL.canParse(url)) return;
+  const { pathname, search } = new URL(url);
+  request.url = pathname + search;
+}
+
+/**
+ * Sends 100 Continue when somebody begins to read the body, and not before (RFC 9110, section 10.1.1): the
+ * client of a request that is rejected by its header section then keeps its body.
+ */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  request.once('resume', () => {
+    if (!response.headersSent) response.writeContinue();
+  });
 }
 
 function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOptions {
@@ -76,7 +112,7 @@ function optionsOf({ header, request, idle, checkEvery }: TimeLimits): ServerOpt
     requestTimeout: request,
     keepAliveTimeout: idle,
     connectionsCheckingInterval: checkEvery,
-    // Whoever answers refuses it, in the shape that all refusals have.
+    // beginResponses() rejects what has none, with the body that all errors have.
     requireHostHeader: false,
   };
 }
@@ -86,11 +122,11 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${port === 65_535 ? 4000 : port + 1}.`;
     case 'EACCES':
-      return `Port ${port} needs more rights than this user has: set ${names.port} to one above 1023, such as ${names.port}=4000.`;
+      return `Port ${port} needs privileges that this user does not have: set ${names.port} to one above 1023, such as ${names.port}=4000.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${names.host} is ${JSON.stringify(host)}, which is no address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
+      return `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
     default:
       return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
   }
@@ -98,11 +134,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, names
 
 function portOf(server: Server): number {
   const address = server.address();
-  return isAddressInfo(address) ? address.port : 0;
-}
-
-function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null;
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** The address of a server's root, without a slash at the end, that a client on this machine can open. */

@@ -52,7 +52,7 @@ export function openTelemetry(log: Logger): Tracing {
 
 const propagator = new W3CTraceContextPropagator();
 const HEADERS = {
-  get: (headers: Headers, name: string) => [headers[name] ?? []].flat()[0],
+  get: (headers: Headers, name: string) => headers[name],
   keys: (headers: Headers) => Object.keys(headers),
 };
 type Headers = Parameters<Tracing['startRequest']>[0];

@@ -18,7 +18,7 @@ export type WorkKind = 'internal' | 'client';
 export interface Tracing {
   /** Begins a request's span, under that of the client where its headers name one. */
   startRequest(
-    headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+    headers: Readonly<Record<string, string>>,
     name: string,
     attributes: SpanAttributes,
   ): RequestSpan;

@@ -70,13 +70,13 @@ describe('a Redis', () => {
     },
   );
 
-  test.each(['redis.example:6379', 'http://:s3cret@redis.example', 'redis://', 'redis://:s3cret@h/name'])(
-    'is not at %s, and the complaint does not show it, but how to write it',
-    (url) => {
-      const complaint = complaintOf({ REDIS_URL: url });
-      expect(complaint).toContain('REDIS_URL is no address of a Redis');
-      expect(complaint).not.toContain('s3cret');
-      expect(redactSecrets(complaint)).toContain('write redis://user:password@host:6379, ');
-    },
-  );
+  test.each([
+    ...['redis.example:6379', 'http://:s3cret@redis.example', 'redis://', 'redis://:s3cret@h/name'],
+    ...['redis://:s3cret%zz@h', 'redis://s3cret%ff:p@h'],
+  ])('is not at %s, and the complaint does not show it, but how to write it', (url) => {
+    const complaint = complaintOf({ REDIS_URL: url });
+    expect(complaint).toContain('REDIS_URL is not a valid Redis URL');
+    expect(complaint).not.toContain('s3cret');
+    expect(redactSecrets(complaint)).toContain('write redis://user:password@host:6379, ');
+  });
 });

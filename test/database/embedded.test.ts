@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
@@ -46,6 +47,12 @@ async function ownerOrThrow(): Promise<number> {
 async function ownerGone(): Promise<void> {
   const owner = await ownerOf(dataDirectory);
   if (owner !== null) await ended(owner);
+}
+
+/** The folders for temporary files that lead to folders of sockets whose path is too long. */
+async function shortPaths(): Promise<string[]> {
+  const names = await readdir(tmpdir());
+  return names.filter((name) => /^dms-\w{6}$/.test(name)).map((name) => join(tmpdir(), name));
 }
 
 async function claims(): Promise<string[]> {
@@ -164,6 +171,17 @@ describe('the embedded database comes back', () => {
     expect(await claims()).not.toContain('owner.1');
   });
 
+  test('when its socket is removed: it is started again, and found by every process', async () => {
+    const database = await open();
+    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    const owner = await ownerOrThrow();
+    await rm(join(dataDirectory, 'run', '.s.PGSQL.5432'));
+    await ended(owner);
+    expect(await count(database, 'note')).toBe(1n);
+    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
+    expect(await (await startUser()).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
+  });
+
   test('when a statement breaks the engine', async () => {
     const database = await open();
     await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
@@ -273,6 +291,29 @@ describe('the data folder', () => {
     expect(await second.query('SELECT number FROM note')).toEqual([{ number: 1 }]);
     await second.close();
     await first.close();
+    await removeDataDirectory(deep);
+  });
+
+  test('may lose the short path to its sockets to whoever cleans the folder for temporary files', async () => {
+    const deep = join(dataDirectory, 'long-name-'.repeat(12));
+    await mkdir(deep, { mode: 0o700 });
+    await copyTemplate(deep);
+    const before = await shortPaths();
+    const database = await open({ dataDirectory: deep, poolSize: 2 });
+    const made = (await shortPaths()).filter((path) => !before.includes(path));
+    expect(made.length).toBeGreaterThanOrEqual(2);
+    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
+    const remove = () => Promise.all(made.map((path) => rm(path, { recursive: true, force: true })));
+    const newConnections = () => Promise.all([count(database, 'note'), count(database, 'note')]);
+    await remove();
+    expect(await newConnections()).toEqual([1n, 1n]);
+
+    await remove();
+    const owner = await ownerOf(deep);
+    if (owner === null) throw new Error('No process has the database open.');
+    await killAtOnce(owner);
+    expect(await newConnections()).toEqual([1n, 1n]);
+    await database.close();
     await removeDataDirectory(deep);
   });
 

@@ -113,7 +113,7 @@ describe('a failure inside GraphQL', () => {
 
 describe('a response', () => {
   test('does not say what it is made with, and has no validator that nothing checks', async () => {
-    for (const path of ['/', '/nothing', '/api/v1/domain/unknown.example']) {
+    for (const path of ['/graphql', '/nothing', '/api/v1/domain/unknown.example']) {
       const { headers } = await fetch(service.url + path);
       expect(headers.get('x-powered-by')).toBeNull();
       expect(headers.get('etag')).toBeNull();

@@ -33,11 +33,15 @@ const total = (door: string, operation: string, status: number) =>
 
 const linesOf = (id: string | undefined) => service.logged.filter(({ requestId }) => requestId === id);
 
-describe('what is refused before its head has come', () => {
+describe('what is rejected before its header section is complete', () => {
   test.each([
     ['what is no HTTP', 400, 'GARBAGE\r\n\r\n'],
     ['header fields that are too large', 431, `GET ${PATH} HTTP/1.1\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`],
-    ['a head that does not come to its end', 408, `GET ${PATH} HTTP/1.1\r\nhost: a\r\nx-request-id: a\r\n`],
+    [
+      'a header section that does not come to its end',
+      408,
+      `GET ${PATH} HTTP/1.1\r\nhost: a\r\nx-request-id: a\r\n`,
+    ],
     ['a connection that says nothing', 408, ''],
     ['CONNECT', 405, 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n'],
   ])(
@@ -49,7 +53,7 @@ describe('what is refused before its head has come', () => {
       const response = await ask(octets);
       const id = response.fields.get('x-request-id');
       expect([response.status, id]).toEqual([status, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-      expect(linesOf(id)).toEqual([expect.objectContaining({ status, msg: 'request refused' })]);
+      expect(linesOf(id)).toEqual([expect.objectContaining({ status, msg: 'request rejected' })]);
       expect(await total('none', 'unknown', status)).toBe(before + 1);
       expect(await counted(durations), 'how long it took is not known').toBe(timed);
       expect(await counted('dms_http_requests_in_flight')).toBe(0);
@@ -57,7 +61,7 @@ describe('what is refused before its head has come', () => {
   );
 });
 
-describe('what is refused amid its body', () => {
+describe('what is rejected within its body', () => {
   const CHUNKED = 'host: a\r\ntransfer-encoding: chunked\r\n';
   const BROKEN = '\r\nzz\r\n';
   const JSON_TYPE = 'content-type: application/json\r\n';
@@ -112,18 +116,18 @@ describe('what is refused amid its body', () => {
     await vi.waitFor(() => expect(linesOf(id)).toMatchObject([{ status: 400, msg: 'request' }]));
   });
 
-  test('is refused without a body where HEAD has asked (RFC 9110, section 9.3.2)', async () => {
+  test('is rejected without a body where HEAD has asked (RFC 9110, section 9.3.2)', async () => {
     const socket = connect(service.port, '127.0.0.1');
     const received = text(socket);
     socket.write(`HEAD ${PATH} HTTP/1.1\r\n${CHUNKED}${BROKEN}`);
     expect(await received).toMatch(/^HTTP\/1\.1 400 (?:.+\r\n)+\r\n$/);
   });
 
-  test('at a probe, which has no line of its own in the log, is one of the refusals', async () => {
+  test('at a probe, which has no line of its own in the log, is one of the rejections', async () => {
     const before = await total('none', 'unknown', 400);
     const response = await ask(`GET /readyz HTTP/1.1\r\nx-request-id: probe\r\n${CHUNKED}${BROKEN}`);
     expect([response.status, response.fields.get('x-request-id')]).toEqual([400, 'probe']);
-    expect(linesOf('probe')).toEqual([expect.objectContaining({ status: 400, msg: 'request refused' })]);
+    expect(linesOf('probe')).toEqual([expect.objectContaining({ status: 400, msg: 'request rejected' })]);
     expect(await total('none', 'unknown', 400)).toBe(before + 1);
   });
 });

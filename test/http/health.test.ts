@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { DEFAULT_FIELDS } from '../../src/http/default-fields.js';
 import { createHealth } from '../../src/http/health.js';
+import { DEFAULT_FIELDS } from '../../src/http/response-fields.js';
 import { startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';

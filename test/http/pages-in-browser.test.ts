@@ -34,11 +34,30 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
     expect(await operations.allInnerTexts()).toEqual(ROUTES.map(({ name }) => expect.stringContaining(name)));
     await operations.first().click();
     await page.getByRole('button', { name: 'Try it out' }).click();
-    await page.getByPlaceholder('domain').fill('example.com');
+    expect(await page.getByPlaceholder('domain').inputValue(), 'a name of the samples').toBe('example.com');
     await page.getByRole('button', { name: 'Execute' }).click();
     await page.locator('.live-responses-table').getByText('"lastUpdate"').waitFor();
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
+    await page.close();
+  });
+
+  test('the documentation shows a lock where a token is needed: closed until there is one', async () => {
+    const { page } = await openPage(browser, `${service.url}/api/v1/docs`);
+    const locks = page.locator('.opblock .authorization__btn');
+    const labels = () => locks.evaluateAll((all) => all.map((lock) => lock.getAttribute('aria-label')));
+    await locks.first().waitFor();
+    const { length } = ROUTES.filter(({ scope }) => scope !== null);
+    expect(await labels()).toEqual(Array(length).fill('authorization button locked'));
+    await page.locator('.btn.authorize.locked').click();
+    await page.getByLabel('auth-bearer-value').fill(await service.createToken());
+    await page.getByRole('button', { name: 'Apply credentials' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    expect(await labels()).toEqual(Array(length).fill('authorization button unlocked'));
+    await page.locator('.opblock-summary').nth(1).click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.live-responses-table').getByText('"lastUpdate"').waitFor();
     await page.close();
   });
 

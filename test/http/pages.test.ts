@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import express from 'express';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerErrors } from '../../src/http/last-resort.js';
+import { handleErrors } from '../../src/http/handle-errors.js';
 import { assetHandlers } from '../../src/http/pages/asset-files.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -30,6 +30,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 const LINKSET_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
 const DOCUMENTS = [
+  ['/', HTML_TYPE],
   ['/api/v1/openapi.json', JSON_TYPE],
   ['/api/v1/docs', HTML_TYPE],
   ['/graphiql', HTML_TYPE],
@@ -160,7 +161,7 @@ describe('what the pages load', () => {
     const folder = await mkdtemp(join(tmpdir(), 'dms-test-assets-'));
     const app = express();
     for (const [path, handler] of assetHandlers('/assets', folder)) app.use(path, handler);
-    app.use(answerErrors(createLogger({ level: 'silent' }), () => false));
+    app.use(handleErrors(createLogger({ level: 'silent' }), () => false));
     const path = '/assets/swagger-ui/swagger-ui.css';
     const missing = await request(app).get(path).set('accept-encoding', 'gzip');
     expect([missing.status, missing.body.code]).toEqual([500, 'INTERNAL']);

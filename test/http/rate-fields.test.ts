@@ -52,19 +52,24 @@ function query(text: string, headers: Record<string, string> = {}): RequestInit 
 
 describe('RateLimit-Policy and RateLimit tell the state after the request', () => {
   test('in REST: of an answer, of one that nothing is recorded of, of a bad name, and of a refusal', async () => {
-    await withService({ rateLimits: { anonymous: 3, token: 9 } }, async (service) => {
-      const policy = '"anonymous";q=3;w=60';
+    await withService({ rateLimits: { anonymous: 4, token: 9 } }, async (service) => {
+      const policy = '"anonymous";q=4;w=60';
       expect(await told(service, DOMAIN)).toMatchObject({
         status: 200,
         policy,
-        field: '"anonymous";r=2;t=t',
+        field: '"anonymous";r=3;t=t',
       });
       expect(await told(service, '/api/v1/domain/example.net')).toMatchObject({
         status: 404,
         policy,
-        field: '"anonymous";r=1;t=t',
+        field: '"anonymous";r=2;t=t',
       });
       expect(await told(service, '/api/v1/domain/a..b')).toMatchObject({
+        status: 400,
+        policy,
+        field: '"anonymous";r=1;t=t',
+      });
+      expect(await told(service, '/api/v1/domain/%zz')).toMatchObject({
         status: 400,
         policy,
         field: '"anonymous";r=0;t=t',

@@ -138,6 +138,81 @@ describe('Host (RFC 9112, section 3.2)', () => {
   });
 });
 
+describe('more than 2,000 header fields, of which Node.js drops those beyond, are rejected', () => {
+  const FIELDS = 'a:\r\n'.repeat(2_000);
+  const LAST = [
+    ['nothing that matters', 'a: b'],
+    ['an invalid token', 'authorization: Bearer unknown'],
+    ['a second Host', 'host: b'],
+    ['an address of the client', 'x-forwarded-for: 192.0.2.1'],
+  ] as const;
+
+  test.each(LAST)('with %s behind them', async (_what, field) => {
+    for (const path of [PATH, '/graphql', '/nothing', '/livez', '/metrics']) {
+      const rejected = await ask(
+        `GET ${path} HTTP/1.1\r\nhost: a\r\nx-request-id: f-1\r\n${FIELDS}${field}\r\n\r\n`,
+      );
+      expect(rejected.status).toBe(431);
+      expect(rejected.fields.get('connection')).toBe('close');
+      expect(JSON.parse(rejected.body)).toMatchObject({
+        code: 'HEADERS_TOO_LARGE',
+        detail: 'The request has more than 2,000 header fields.',
+      });
+    }
+    expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'f-1', status: 431 }));
+  });
+
+  test('and the last of 2,000 is read', async () => {
+    const most = 'a:\r\n'.repeat(1_997);
+    const request = (field: string) =>
+      `GET ${PATH} HTTP/1.1\r\nhost: a\r\n${most}connection: close\r\n${field}\r\n\r\n`;
+    expect((await ask(request('a: b'))).status).toBe(200);
+    expect((await ask(request('authorization: Bearer unknown'))).status).toBe(401);
+    expect((await ask(request('host: b'))).status).toBe(400);
+  });
+});
+
+describe('100 Continue (RFC 9110, section 10.1.1)', () => {
+  const EXPECT = 'expect: 100-continue\r\nhost: a\r\n';
+  const BAD_TOKEN = 'authorization: Bearer unknown\r\n';
+  const JSON_TYPE = 'content-type: application/json\r\n';
+  const CHUNKED = 'transfer-encoding: chunked\r\n';
+
+  test.each([
+    ['a token is not valid', 401, `POST /graphql HTTP/1.1\r\n${JSON_TYPE}${BAD_TOKEN}content-length: 9\r\n`],
+    [
+      'the body is announced as too large',
+      413,
+      `POST /graphql HTTP/1.1\r\n${JSON_TYPE}content-length: 700000\r\n`,
+    ],
+    [
+      'its media type is not supported',
+      415,
+      `POST /graphql HTTP/1.1\r\ncontent-type: a/b\r\ncontent-length: 9\r\n`,
+    ],
+    ['the method is not allowed', 405, `PUT ${PATH} HTTP/1.1\r\n${CHUNKED}`],
+    ['there is nothing at the path', 404, `POST /nothing HTTP/1.1\r\n${CHUNKED}`],
+    ['there are two of Host', 400, `POST /graphql HTTP/1.1\r\n${JSON_TYPE}host: b\r\ncontent-length: 9\r\n`],
+    ['there are too many header fields', 431, `GET ${PATH} HTTP/1.1\r\n${'a:\r\n'.repeat(2_000)}`],
+  ])('is not sent where %s: the answer is %i at once', async (_what, status, start) => {
+    const answer = await send(`${start}${EXPECT}\r\n`);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+  });
+
+  test('is sent when the body is read, and then the answer', async () => {
+    const body = '{"query":"{ __typename }"}';
+    const fields = `${JSON_TYPE}content-length: ${body.length}\r\n${EXPECT}`;
+    const socket = connect(service.port, '127.0.0.1');
+    socket.write(`POST /graphql HTTP/1.1\r\n${fields}\r\n`);
+    const [continued] = await once(socket, 'data');
+    expect(String(continued)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(body);
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+});
+
 describe('a method', () => {
   test.each(['TRACE', 'POST', 'PUT', 'DELETE', 'PROPFIND'])(
     '%s is refused by REST with what is allowed',

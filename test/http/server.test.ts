@@ -135,7 +135,7 @@ describe('an address that cannot be had is an OperationError of one line that na
   test('for a host that is not this machine', async () => {
     await expect(startHttpServer(() => {}, { host: '192.0.2.1', port: 0, log })).rejects.toThrow(
       new OperationError(
-        'HOST is "192.0.2.1", which is no address of this machine: set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+        'HOST is "192.0.2.1", which is not an address of this machine: set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.',
       ),
     );
   });

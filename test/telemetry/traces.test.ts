@@ -72,7 +72,11 @@ describe('a serving process', () => {
   test('sends no secret of the settings, wherever a client has written it', async () => {
     const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
     serving = await serve({ ...environment, OTEL_EXPORTER_OTLP_HEADERS, ROLE: 'api' });
-    const headers = { 'x-request-id': 'my-open-sesame' };
+    const headers = {
+      'x-request-id': 'my-open-sesame',
+      traceparent: `00-${TRACE}-${PARENT}-01`,
+      tracestate: `mine=open-sesame,yours=dms_${'t'.repeat(43)},other=stays`,
+    };
     await (await fetch(`${serving.url}/api/v1/domain/open-sesame`, { headers })).text();
     await serving.close();
     expect(collector.spans.find(({ kind }) => kind === 2)?.attributes).toMatchObject({
@@ -80,6 +84,8 @@ describe('a serving process', () => {
       'dms.request.id': 'my-[redacted]',
     });
     expect(collector.text()).not.toContain('open-sesame');
+    expect(collector.text()).not.toContain('tttt');
+    expect(collector.text()).toContain('mine=[redacted],yours=dms_[redacted],other=stays');
   });
 
   test('names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {

@@ -85,7 +85,8 @@ async function cleanUp(runDirectory: string, socketDirectory: string, generation
   }
 }
 
-function sameFile(path: string): () => boolean {
+/** A function that tells whether there still is the file at `path` that is there now. */
+export function sameFile(path: string): () => boolean {
   const claimed = statSync(path, { bigint: true });
   return () => {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });

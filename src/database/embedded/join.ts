@@ -12,6 +12,8 @@ import { type SocketDirectory, shortSocketDirectory } from './short-path.js';
 const GRACE = 3000;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
 const LONGEST_WAIT = 20_000;
+/** In milliseconds: how often a new connection looks whether its way to the database is back. */
+const LOOK_AGAIN = 100;
 /** Milliseconds between the first two and between the last attempts at starting it again. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5000;
@@ -118,7 +120,7 @@ class Membership implements EmbeddedMembership {
       throw new Error(`The embedded database has ended and did not start again in time${reason}`);
     });
     try {
-      await Promise.race([this.#connectable(), late]);
+      await Promise.race([this.#connectable(limit.signal), late]);
     } finally {
       late.catch(() => {});
       limit.abort();
@@ -131,11 +133,12 @@ class Membership implements EmbeddedMembership {
     this.#sockets.remove();
   }
 
-  async #connectable(): Promise<void> {
+  async #connectable(signal: AbortSignal): Promise<void> {
     const socket = join(this.host, `.s.PGSQL.${this.port}`);
+    this.#sockets.ensure();
     while (this.#presence === null || !(await answers(socket))) {
-      // Its process has ended, and this one may be about to notice.
-      await this.#presence?.ended;
+      // Its process has ended, or is about to since its socket is gone.
+      await pause(LOOK_AGAIN, undefined, { signal });
       await this.#rejoining;
     }
   }
@@ -155,6 +158,7 @@ class Membership implements EmbeddedMembership {
     for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
       this.#closing.signal.throwIfAborted();
       try {
+        this.#sockets.ensure();
         // A data folder that has gone is no reason to go on with an empty database.
         const place = { ...this.#place, making: 'none' } as const;
         const { presence } = await enterOrStart(place, this.#closing.signal);

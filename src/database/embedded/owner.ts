@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
-import { type Claim, claimOwnership } from './claim.js';
+import { type Claim, claimOwnership, sameFile } from './claim.js';
 import { type Making, readyDataFolder } from './data-folder.js';
 import { Engine } from './engine.js';
 import { readyLine } from './presence.js';
@@ -15,8 +15,8 @@ import { Users } from './users.js';
 const MOST_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
-/** How often, in milliseconds, the owner looks whether the data folder is still the one it has claimed. */
-const CLAIM_CHECK = 1000;
+/** How often, in milliseconds, the owner looks whether its claim and its socket are still there. */
+const CHECK_EVERY = 1000;
 
 export interface OwnerOptions {
   /** Absolute path. */
@@ -52,7 +52,7 @@ export class Owner {
     const sockets = await shortSocketDirectory(runDirectory);
     const claim = await this.#claim(runDirectory, sockets.path);
     if (claim === null) await report({ state: 'not needed' });
-    else await this.#serve(claim, join(sockets.path, WIRE_SOCKET));
+    else await this.#serve(claim, runDirectory, sockets.path);
     sockets.remove();
   }
 
@@ -72,18 +72,20 @@ export class Owner {
     }
   }
 
-  async #serve(claim: Claim, socketPath: string): Promise<void> {
+  async #serve(claim: Claim, runDirectory: string, socketDirectory: string): Promise<void> {
     const { dataDirectory, graceMilliseconds, making, report, abandon } = this.#options;
-    setInterval(() => this.#requireClaim(claim), CLAIM_CHECK);
+    setInterval(() => this.#requireClaim(claim), CHECK_EVERY);
     const { folder, created } = await readyDataFolder(dataDirectory, making, (empty) => this.#make(empty));
     const engine = await Engine.open(folder, abandon);
-    const server = await this.#listen(engine, socketPath);
+    const server = await this.#listen(engine, join(socketDirectory, WIRE_SOCKET));
+    const watch = this.#requireFile(join(runDirectory, WIRE_SOCKET));
     this.#users.announce(readyLine(process.pid));
     await report({ state: 'ready', created });
 
     await this.#users.allLeft(graceMilliseconds);
     this.#users.fallSilent();
     this.#requireClaim(claim);
+    clearInterval(watch);
     await server.stop();
     await engine.close();
   }
@@ -98,6 +100,14 @@ export class Owner {
     const server = new PGLiteSocketServer({ db: engine, path, maxConnections: MOST_CONNECTIONS });
     await server.start();
     return server;
+  }
+
+  /** Nobody can connect to a socket whose file is gone: the users start another process, which listens anew. */
+  #requireFile(path: string): NodeJS.Timeout {
+    const isThere = sameFile(path);
+    return setInterval(() => {
+      if (!isThere()) this.#options.abandon(`${path} was moved or deleted.`);
+    }, CHECK_EVERY);
   }
 
   /** PGlite opens files by their path: in a folder that was replaced it would write into another's. */

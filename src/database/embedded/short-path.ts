@@ -1,4 +1,4 @@
-import { rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,13 @@ const LONGEST_NAME = 'owner-0123456789abcdef';
 /** A folder of sockets under a path that is short enough to bind and to connect to. */
 export interface SocketDirectory {
   readonly path: string;
+  /**
+   * Makes the short path again where it is gone: folders for temporary files are cleaned.
+   *
+   * @throws Error where it cannot be made, or is another user's by now; its message is one of those that
+   *   isDatabaseFailure() knows.
+   */
+  ensure(): void;
   /** Takes the short path away; the folder itself stays. */
   remove(): void;
 }
@@ -23,7 +30,7 @@ export interface SocketDirectory {
  * @throws OperationError where no folder for temporary files is short enough or can be written.
  */
 export async function shortSocketDirectory(directory: string): Promise<SocketDirectory> {
-  if (fits(directory)) return { path: directory, remove: () => {} };
+  if (fits(directory)) return { path: directory, ensure: () => {}, remove: () => {} };
   for (const temporary of [tmpdir(), '/tmp']) {
     if (!fits(join(temporary, 'dms-XXXXXX', 'run'))) continue;
     const made = await linkTo(directory, temporary);
@@ -48,10 +55,10 @@ async function linkTo(directory: string, temporary: string): Promise<SocketDirec
     await rmdir(holder);
     return null;
   }
-  return removable(path, holder);
+  return linked(directory, path, holder);
 }
 
-function removable(path: string, holder: string): SocketDirectory {
+function linked(directory: string, path: string, holder: string): SocketDirectory {
   const remove = () => {
     process.off('exit', remove);
     try {
@@ -62,5 +69,19 @@ function removable(path: string, holder: string): SocketDirectory {
     }
   };
   process.on('exit', remove);
-  return { path, remove };
+  const ensure = () => {
+    try {
+      restore(directory, path, holder);
+    } catch (cause) {
+      throw new Error(`The embedded database cannot be reached by ${path}.`, { cause });
+    }
+  };
+  return { path, ensure, remove };
+}
+
+function restore(directory: string, path: string, holder: string): void {
+  const found = lstatSync(holder, { throwIfNoEntry: false });
+  if (found === undefined) mkdirSync(holder, { mode: 0o700 });
+  else if (found.uid !== process.getuid?.()) throw new Error(`${holder} belongs to another user.`);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) symlinkSync(directory, path);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PolicySources, pagePolicy } from '../content-security-policy.js';
+import { type PolicySources, pagePolicy } from '../response-fields.js';
 import type { FixedAnswer } from './fixed-answer.js';
 
 /** What a page is made of. */

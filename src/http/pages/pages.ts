@@ -1,27 +1,18 @@
 import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
-import { type AnonymousAccess, ROUTES } from '../../rest/v1/routes.js';
+import { ROUTES } from '../../rest/v1/routes.js';
 import { API_CATALOG_PATH, apiCatalog } from './api-catalog.js';
 import { assetHandlers } from './asset-files.js';
 import { docsPage } from './docs-page.js';
 import { fixedAnswer } from './fixed-answer.js';
 import { graphiqlPage } from './graphiql-page.js';
+import { type DocumentedService, startPage } from './start-page.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/** What the documents tell of. */
-export interface DocumentedService {
-  /** '' or like `/dms`; of characters that need no escaping. */
-  readonly basePath: string;
-  /** What a client without a token may do. */
-  readonly access: AnonymousAccess;
-  /** Whether GraphQL answers any query, so that GraphiQL is of use. */
-  readonly anyQuery: boolean;
-}
-
-/** Answers the paths of the documents: what describes the APIs, for people and for programs. */
+/** Answers the paths of the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
   const handlers = pagesByPath(service);
   return (request, response, next) => {
@@ -30,12 +21,16 @@ export function answerPages(service: DocumentedService): Handler {
   };
 }
 
-function pagesByPath({ basePath, access, anyQuery }: DocumentedService): ReadonlyMap<string, Handler> {
+function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
+  const { basePath, access, anyQuery } = service;
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
   const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
+  const start = fixedAnswer(startPage(service));
   const catalog = fixedAnswer(apiCatalog(basePath, anyQuery));
   const handlers = new Map<string, Handler>([
+    [`${basePath}/`, start],
+    [basePath, start],
     [
       `${basePath}/api/v1/openapi.json`,
       fixedAnswer({ mediaType: 'application/json; charset=utf-8', body: openApi }),

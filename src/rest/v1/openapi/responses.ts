@@ -82,7 +82,10 @@ const ERRORS: Readonly<Record<number, ErrorResponse>> = {
     description: 'The budget of requests is used up.',
     fields: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   },
-  431: { description: 'The header fields of the request, with its path, are larger than 16 KiB.' },
+  431: {
+    description:
+      'The header fields of the request, with its path, are larger than 16 KiB, or more than 2,000.',
+  },
   500: {
     description: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
   },

@@ -4,18 +4,18 @@ import { PublicError } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 
-/** No other path is answered. */
-export const refuseUnknownPaths: Handler = () => {
+/** For every path that nothing else has answered. */
+export const notFound: Handler = () => {
   throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
 };
 
 /**
- * Answers whatever was thrown on the way, in the shape that the path's clients understand. What a client
- * is not told goes to the log under the request's id.
+ * Sends an error for whatever was thrown before, in the format of the path's API. What a client is not told is
+ * logged under the request's id.
  *
  * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
  */
-export function answerErrors(log: Logger, isGraphql: (path: string) => boolean): ErrorRequestHandler {
+export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request, response, _next) => {
     const { requestId } = request;

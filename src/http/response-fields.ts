@@ -1,0 +1,56 @@
+import type { Response } from 'express';
+
+/** The sources of each directive (CSP Level 3, section 6); none: nothing may be loaded by it. */
+export type PolicySources = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The value of Content-Security-Policy for a page that loads what `sources` names and nothing else: no
+ * other site may frame it, and it sends no form.
+ *
+ * @param sources Such as `{ 'script-src': ["'self'"], 'connect-src': ["'self'"] }`. They must hold no input.
+ */
+export function pagePolicy(sources: PolicySources = {}): string {
+  const directives = { ...NOTHING, 'base-uri': [], 'form-action': [], ...sources };
+  return policyOf(directives);
+}
+
+const NOTHING: PolicySources = { 'default-src': [], 'frame-ancestors': [] };
+
+function policyOf(directives: PolicySources): string {
+  return Object.entries(directives)
+    .map(([name, sources]) => `${name} ${sources.length === 0 ? "'none'" : sources.join(' ')}`)
+    .join('; ');
+}
+
+/** For what is no page: a browser that shows it as one loads nothing. */
+const DATA_POLICY = policyOf(NOTHING);
+
+/**
+ * The header fields of every response. Who makes the response may replace each: a page its policy, one
+ * that may be cached its Cache-Control.
+ *
+ * There is no Strict-Transport-Security: the server speaks plain HTTP, and only what speaks TLS before it
+ * knows whether all of its host does.
+ */
+export const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': DATA_POLICY,
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** What selects a response besides its URL (RFC 9110, section 12.5.5). */
+export const VARY = 'Accept-Encoding, Authorization';
+
+/**
+ * Makes the function that sets the header fields of every response.
+ *
+ * @param variesByOrigin Whether the response is another for another site's page.
+ */
+export function defaultFields(variesByOrigin: boolean): (response: Response) => void {
+  const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
+  return (response) => {
+    for (const [name, value] of fields) response.setHeader(name, value);
+  };
+}
