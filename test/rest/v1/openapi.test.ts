@@ -192,6 +192,7 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
     const database = await openTestDatabase();
     const cutOff = await startTestService({
       database,
+      role: 'api',
       anonymousScopes: new Set(['dns:read', 'details:read', 'headers:read']),
     });
     await database.close();
