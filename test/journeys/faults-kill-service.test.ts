@@ -5,17 +5,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bodies, replayLines } from '../replay/replay.js';
 import { ownerOf } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { killAtOnce } from '../support/processes.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { type ChangingSites, startChangingSites } from './changing-sites.js';
 import { runDms, startDms } from './dms-command.js';
-import { answersOf, differences, serve } from './serving.js';
+import { answersOf, differences, serveLocally } from './serving.js';
 
-/** `npm test` kills a few times; bench/kill-service.js sets more. */
-const KILLS = Number(process.env['SERVICE_KILLS'] ?? 3);
+/** bench/kill-service.js sets more. */
+const KILLS = Number(process.env['SERVICE_KILLS'] ?? repeats(3, 1));
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 /** In milliseconds: the latest moment after the start of serving. */
-const LATEST = 4000;
+const LATEST = repeats(4000, 2000);
 const SECOND = 1000;
 
 const WATCHED = Array.from({ length: 40 }, (_, number) => `w${number}.example`);
@@ -163,7 +164,7 @@ test(
 
     expect(await runDms(['import', '-'], environment, linesAsInput())).toMatchObject({ code: 0 });
     expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
-    const serving = await serve({ ...home.environment, ROLE: 'api' });
+    const serving = await serveLocally({ ...home.environment, ROLE: 'api' });
     try {
       const expected = bodies(replayLines(lines));
       expect(differences(expected, await answersOf(serving.url, expected.keys()))).toEqual([]);

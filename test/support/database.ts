@@ -85,7 +85,8 @@ async function takeBack(lent: LentDatabase): Promise<void> {
 
 async function isReset(keeper: Database, schema: string): Promise<boolean> {
   if ((await schemaOf(keeper)) !== schema) return false;
-  await emptyTestDatabase(keeper);
+  // As new: deleted rows would still take room, and time to pass over.
+  await keeper.pool.query(`TRUNCATE ${(await tablesOf(keeper.pool)).join(', ')}`);
   return true;
 }
 
@@ -105,17 +106,18 @@ async function schemaOf({ pool }: Database): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
-/** Deletes all rows. */
+/** Deletes all rows. Of the few that a test has made, that takes a tenth of the time of TRUNCATE. */
 export async function emptyTestDatabase({ pool }: Database): Promise<void> {
+  const tables = await tablesOf(pool);
+  await pool.query(tables.map((name) => `DELETE FROM ${name}`).join('; '));
+}
+
+async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT quote_ident(tablename) AS name FROM pg_tables
      WHERE schemaname = current_schema() AND tablename <> 'schema_migration'`,
   );
-  if (rows.length === 0) return;
-  const holding = rows.map(({ name }) => `SELECT '${name}' AS name WHERE EXISTS (SELECT FROM ${name})`);
-  const filled = await pool.query<{ name: string }>(holding.join(' UNION ALL '));
-  // To truncate an empty table takes as long as to truncate a full one.
-  if (filled.rows.length > 0) await pool.query(`TRUNCATE ${filled.rows.map(({ name }) => name).join(', ')}`);
+  return rows.map(({ name }) => name);
 }
 
 /**

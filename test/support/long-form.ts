@@ -1,7 +1,7 @@
-/**
- * How often a test repeats itself: `npm test` runs a short form of what takes minutes, `npm run test:journeys`
- * the long one.
- */
+/** Whether this is `npm run test:journeys`, and not `npm test`, which has a short form of what takes minutes. */
+export const IS_LONG = process.env['JOURNEYS'] === 'long';
+
+/** How often a test does something, or with how much: in its long form, and in its short one. */
 export function repeats(long: number, short: number): number {
-  return process.env['JOURNEYS'] === 'long' ? long : short;
+  return IS_LONG ? long : short;
 }
