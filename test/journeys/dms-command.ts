@@ -81,7 +81,10 @@ export function startLocalDms(
   environment: Readonly<Record<string, string>>,
   input: Readable = Readable.from([]),
 ): LocalDms {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  // Octets, as a pipe has them.
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  // A command that stops early closes its input.
+  pipeline(input, stdin).catch(() => {});
   const said = [textOf(stdout), textOf(stderr)].map((parts) => () => parts.join(''));
   let stop = () => {};
   const stopRequested = new Promise<void>((resolve) => {
@@ -89,7 +92,7 @@ export function startLocalDms(
   });
   let code = 0;
   const ended = runCommand(args, {
-    ...{ stdin: input, stdout, stderr },
+    ...{ stdin, stdout, stderr },
     settings: () => readSettings({ ...ownEnvironment(), ...SETTINGS, ...environment }),
     setExitCode: (failure) => {
       code = failure;
