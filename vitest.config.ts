@@ -20,7 +20,7 @@ export default defineConfig({
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
     globalSetup: 'test/support/global-setup.ts',
-    // Each test file with a database has a process of some 450 MB beside it.
+    // Each has a database in a process of some 450 MB beside it.
     maxWorkers: 2,
     // Against a test that hangs, not one that is slow: machines are shared.
     testTimeout: 120_000,
