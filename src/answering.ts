@@ -153,14 +153,16 @@ function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
 }
 
 function doorOf(
-  { settings: { rateLimits, answerMemory }, database, operating: { registry, tracing } }: AnsweringParts,
+  { settings, database, operating: { registry, tracing }, timeLimits }: AnsweringParts,
   limiters: Limiters,
   refusals: RefusalMetrics,
 ): GraphqlDoor {
+  const { rateLimits, answerMemory } = settings;
   const loaders = createLoaders(database.prisma, {
     statementsAtOnce: database.answersAtOnce,
     milliseconds: database.answerMilliseconds,
     answerMemory,
+    reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
   return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });

@@ -22,6 +22,8 @@ export interface JwtVerifierOptions {
   readonly audience: string;
   /** The wall clock: `exp` and `nbf` are by it. */
   readonly now: () => Instant;
+  /** How many valid tokens are remembered at most; 10,000 if absent. */
+  readonly mostKnown?: number;
   /**
    * Told once of each key of the provider's that no signature can be verified with, such as an RSA key of
    * 1024 bits.
@@ -64,7 +66,7 @@ export function isJwt(text: string): boolean {
  * verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<RefusedToken> {
-  const known = new BoundedCache<string, KnownToken>(MOST_TOKENS_KNOWN);
+  const known = new BoundedCache<string, KnownToken>(options.mostKnown ?? MOST_TOKENS_KNOWN);
   const tellOfKey = once(options);
   return {
     knows: (text) => known.has(keyOf(text)),

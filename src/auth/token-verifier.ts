@@ -39,9 +39,14 @@ interface KnownToken {
  * looked for again each time, so that a token works as soon as it is made.
  *
  * @param now The wall clock: expiry and last use are by it.
+ * @param mostKnown How many valid tokens are remembered at most.
  */
-export function createTokenVerifier(prisma: PrismaClient, now: () => Instant): TokenVerifier {
-  const known = new BoundedCache<string, KnownToken>(MOST_TOKENS_KNOWN);
+export function createTokenVerifier(
+  prisma: PrismaClient,
+  now: () => Instant,
+  mostKnown = MOST_TOKENS_KNOWN,
+): TokenVerifier {
+  const known = new BoundedCache<string, KnownToken>(mostKnown);
   const asking = new Map<string, Promise<KnownToken | null>>();
 
   /** Requests that come while the database is asked about their token wait for the same answer. */

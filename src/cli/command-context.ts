@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { Pool } from 'pg';
 import type { Settings } from '../config/settings.js';
 import { type Database, openDatabase } from '../database/client.js';
@@ -9,11 +10,11 @@ import { type ProgressStream, showProgress } from './progress.js';
 
 /** What the process gives to its commands. */
 export interface Process {
-  readonly stdin: NodeJS.ReadStream;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. */
-  readonly stdout: NodeJS.WriteStream;
+  readonly stdout: Writable;
   /** For everything else. */
-  readonly stderr: NodeJS.WriteStream;
+  readonly stderr: Writable & ProgressStream;
   /** Reads and checks the settings. @throws UsageError for a bad one. */
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */

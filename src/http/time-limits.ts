@@ -8,6 +8,8 @@ export interface TimeLimits {
   readonly idle: number;
   /** Without a byte in either direction. */
   readonly silence: number;
+  /** To read a large answer while others wait for the memory that it takes. */
+  readonly reading: number;
   /** How often the first two are checked. */
   readonly checkEvery: number;
 }
@@ -21,5 +23,6 @@ export const TIME_LIMITS: TimeLimits = {
   request: 30_000,
   idle: 65_000,
   silence: 60_000,
+  reading: 20_000,
   checkEvery: 1_000,
 };

@@ -34,6 +34,8 @@ export interface LoadingOptions {
   readonly milliseconds?: number | undefined;
   /** How many octets of large histories may be in answers at once; 64 MB if absent. */
   readonly answerMemory?: number | undefined;
+  /** How long, in milliseconds, a client may take to read a large answer while others wait; 20,000 if absent. */
+  readonly reading?: number | undefined;
   /** Tells of each batch; nobody is told if absent. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -84,7 +86,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     octets: options.answerMemory ?? ANSWER_MEMORY,
     mostWaiting: MOST_WAITING,
     milliseconds: ROOM_LIMIT,
-    reading: READING_LIMIT,
+    reading: options.reading ?? READING_LIMIT,
   });
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),

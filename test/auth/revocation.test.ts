@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
@@ -18,10 +18,10 @@ afterAll(async () => {
 });
 
 test('a token that one process makes works in others at once, and within five seconds of its revocation nowhere', async () => {
-  const made = await runDms(
+  const made = await startDms(
     ['token', 'create', '--name', 'probe', '--scope', 'dns:read'],
     database.environment,
-  );
+  ).result;
   const token = made.stdout.trim();
   const statuses = () =>
     Promise.all(
@@ -32,7 +32,7 @@ test('a token that one process makes works in others at once, and within five se
     );
   expect(await statuses()).toEqual([200, 200]);
   expect(await statuses()).toEqual([200, 200]);
-  const revoked = await runDms(['token', 'revoke', 'probe'], database.environment);
+  const revoked = await startDms(['token', 'revoke', 'probe'], database.environment).result;
   expect([revoked.code, revoked.stdout]).toEqual([0, 'revoked probe\n']);
   await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), {
     timeout: 5_000,

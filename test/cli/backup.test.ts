@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { changingDomains, randomNumbers } from '../journeys/changing-domains.js';
 import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js';
-import { answersOf, differences, serve } from '../journeys/serving.js';
+import { answersOf, differences, serveLocally } from '../journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { TEST_SERVER } from '../support/database.js';
 import { copyTemplate } from '../support/template.js';
@@ -64,7 +64,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   test('made while the service runs, and restored elsewhere, gives every answer byte for byte, and its tokens', async () => {
     const file = join(folder, 'served.tar');
     await dms(['token', 'create', '--name', 'kept']);
-    const serving = await serve({ DATA_DIR: dataDirectory });
+    const serving = await serveLocally({ DATA_DIR: dataDirectory });
     const [made, expected] = await Promise.all([dms(['backup', file]), answersOf(serving.url, DOMAINS)]);
     await serving.close();
     expect(made).toMatchObject({
@@ -75,7 +75,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     expect(await restore(file)).toMatchObject({ code: 0, left: ['postgresql-18'] });
     expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
     expect((await dms(['token', 'list'], emptyDirectory)).stdout).toContain('kept');
-    const restored = await serve({ DATA_DIR: emptyDirectory });
+    const restored = await serveLocally({ DATA_DIR: emptyDirectory });
     const found = await answersOf(restored.url, DOMAINS);
     await restored.close();
     expect(differences(expected, found)).toEqual([]);

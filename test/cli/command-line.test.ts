@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { runDms, startDms } from '../journeys/dms-command.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
@@ -58,6 +58,21 @@ describe('--help', () => {
 
   test('is answered whatever the settings are', async () => {
     expect((await dms(['serve', '--help'], { PORT: 'http' })).code).toBe(0);
+  });
+});
+
+test.each([
+  ['what was asked for is told', ['--help'], 0, 'stdout'],
+  ['the use is wrong', ['servr'], 2, 'stderr'],
+  ['it fails', ['export'], 1, 'stderr'],
+] as const)('the process exits with the code where %s: dms %j', async (_when, args, code, stream) => {
+  const { result } = startDms(args, { DATA_DIR: join(folder, 'never-made') });
+  const empty = stream === 'stdout' ? { stderr: '' } : { stdout: '' };
+  expect(await result).toMatchObject({
+    code,
+    signal: null,
+    ...empty,
+    [stream]: expect.stringMatching(/\n$/),
   });
 });
 

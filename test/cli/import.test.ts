@@ -123,7 +123,7 @@ describe('dms import', () => {
   test('--strict ends the command although standard input stays open', async () => {
     const input = new PassThrough();
     input.write(`broken\n${SECOND}\n`);
-    expect((await runDms(['import', '-', '--strict'], database.environment, input)).code).toBe(1);
+    expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
   });
 
   test('lines out of order are stale, the closing line says what --sort does, and --sort records them all', async () => {
@@ -369,7 +369,7 @@ describe('dms import that is asked to stop', () => {
     await command.result;
     expect(await sortFolders()).toHaveLength(1);
     const next = Readable.from([`${FIRST}\n`]);
-    expect((await runDms(['import', '-', '--sort'], environment, next)).code).toBe(0);
+    expect((await startDms(['import', '-', '--sort'], environment, next).result).code).toBe(0);
     expect(await sortFolders()).toEqual([]);
   });
 });

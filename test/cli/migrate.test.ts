@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runDms, startDms } from '../journeys/dms-command.js';
+import { runDms, startLocalDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 
@@ -53,9 +54,9 @@ describe('a database whose rows have to be rewritten', () => {
   });
 
   test('dms serve says so before it listens', async () => {
-    const command = startDms(['serve'], { PORT: '0', ...database.environment });
-    await new Promise((resolve) => command.child.stdout?.once('data', resolve));
-    command.child.kill('SIGTERM');
-    expect((await command.result).stderr.split('\n').slice(0, 2)).toEqual(SHOWN);
+    const { stdout, stop, result } = startLocalDms(['serve'], { PORT: '0', ...database.environment });
+    await once(stdout, 'data');
+    stop();
+    expect((await result).stderr.split('\n').slice(0, 2)).toEqual(SHOWN);
   });
 });

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type DmsCommand, runDms, startDms, startNpm } from '../journeys/dms-command.js';
+import { type CommandResult, runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
@@ -20,10 +21,10 @@ afterEach(async () => {
 });
 
 /** Settles with what was said so far once it says that it is ready; fails if it ends instead. */
-async function ready({ child, result }: DmsCommand): Promise<string> {
+async function ready(stdout: Readable | null, result: Promise<CommandResult>): Promise<string> {
   const said = new Promise<string>((resolve) => {
     let text = '';
-    child.stdout?.on('data', (part: string) => {
+    stdout?.on('data', (part: string) => {
       text += part;
       if (text.includes('Stop with Ctrl-C.')) resolve(text);
     });
@@ -34,16 +35,31 @@ async function ready({ child, result }: DmsCommand): Promise<string> {
   return Promise.race([said, ended]);
 }
 
+/** Serves in the process of the test. */
 async function serve(environment: Record<string, string>) {
+  const { stdout, result, stop } = startLocalDms(['serve'], { PORT: '0', ...environment });
+  const end = () => {
+    stop();
+    return result;
+  };
+  cleanUp.push(end);
+  return { ...read(await ready(stdout, result)), end };
+}
+
+/** Serves in a process of its own. */
+async function startServing(environment: Record<string, string>) {
   const command = startDms(['serve'], { PORT: '0', ...environment });
   cleanUp.push(async () => {
     command.child.kill('SIGKILL');
     await command.result;
   });
-  const said = await ready(command);
+  return { ...command, ...read(await ready(command.child.stdout, command.result)) };
+}
+
+function read(said: string) {
   const curl = /^Try: +curl (\S+)$/m.exec(said)?.[1];
   const url = /^Serving at (\S+)\/$/m.exec(said)?.[1] ?? '';
-  return { ...command, said, curl, url };
+  return { said, curl, url };
 }
 
 async function sampleDomains(): Promise<Set<string>> {
@@ -73,6 +89,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
 
   test('says where the database is', async () => {
     const dataDirectory = await freshDirectory();
+    await copyTemplate(dataDirectory);
     const { said } = await serve({ DATA_DIR: dataDirectory });
     expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
   });
@@ -100,14 +117,15 @@ describe('dms serve on a new embedded database', SLOW, () => {
     const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
     expect(await readdir(dataDirectory)).not.toContain('unfilled');
-    again.child.kill('SIGTERM');
-    await again.result;
+    await again.end();
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('finds no samples wanted in a database that another command has made', async () => {
+  test('finds no samples wanted in a database that dms migrate has made, which says what it has done', async () => {
     const dataDirectory = await freshDirectory();
-    await runDms(['migrate'], { DATA_DIR: dataDirectory });
+    const { code, stdout, stderr } = await runDms(['migrate'], { DATA_DIR: dataDirectory });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^(applied \S+\n)+$/);
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
@@ -146,7 +164,7 @@ describe('dms serve', SLOW, () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('ends with exit code 0 on %s', async (signal) => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
-    const { child, result, url } = await serve(database.environment);
+    const { child, result, url } = await startServing(database.environment);
     expect((await fetch(`${url}/`)).status).toBe(200);
     child.kill(signal);
     expect(await result).toMatchObject({ code: 0, signal: null });
@@ -172,10 +190,10 @@ describe('dms serve', SLOW, () => {
     const folder = await freshDirectory();
     const PERSISTED_ONLY = join(folder, 'operations.json');
     await writeFile(PERSISTED_ONLY, '{"a":"{ nonsense }"}');
-    const { code, stdout, stderr } = await runDms(['serve'], {
+    const { code, stdout, stderr } = await startDms(['serve'], {
       ...database.environment,
       ...{ PORT: '0', PERSISTED_ONLY, REDIS_URL: 'redis://127.0.0.1:1' },
-    });
+    }).result;
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       /\ndms: PERSISTED_ONLY: the operation a of the file cannot be answered: [^\n]+\n$/,
@@ -206,7 +224,7 @@ describe('dms serve, asked to end', SLOW, () => {
     cleanUp.push(() => database.close());
     await insertDomain(database.pool, { name: 'example.com' });
     const settings = { ROLE: 'api', METRICS_PORT: '0' };
-    const { child, result, url, said } = await serve({ ...database.environment, ...settings });
+    const { child, result, url, said } = await startServing({ ...database.environment, ...settings });
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
@@ -228,7 +246,7 @@ describe('dms serve, asked to end', SLOW, () => {
   test('cuts off a request that never ends when SHUTDOWN_TIMEOUT is over, and exits 0', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
-    const { child, result, url } = await serve({
+    const { child, result, url } = await startServing({
       ...database.environment,
       ROLE: 'api',
       SHUTDOWN_TIMEOUT: '500ms',
@@ -243,7 +261,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
-    const { child, result, url, said } = await serve({ ...database.environment, ...settings });
+    const { child, result, url, said } = await startServing({ ...database.environment, ...settings });
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
@@ -263,7 +281,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
-    const { child, result, url } = await serve({ ...database.environment, ...settings });
+    const { child, result, url } = await startServing({ ...database.environment, ...settings });
     const request = await beginRequest(url);
     const asking = setInterval(() => child.kill('SIGTERM'), 100);
     cleanUp.push(async () => clearInterval(asking));
@@ -275,7 +293,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
-    const { child, result, url } = await serve({ ...database.environment, ...settings });
+    const { child, result, url } = await startServing({ ...database.environment, ...settings });
     const request = await beginRequest(url);
     child.kill('SIGINT');
     child.kill('SIGTERM');
@@ -290,11 +308,15 @@ describe('dms serve, asked to end', SLOW, () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m', METRICS_PORT: '0' };
-    const { child, url, said } = await serve({ ...database.environment, ...settings });
+    const { url, said, end } = await serve({ ...database.environment, ...settings });
     const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '';
     expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
-    await beginRequest(url);
-    child.kill('SIGTERM');
+    const request = await beginRequest(url);
+    cleanUp.push(async () => {
+      request.finish();
+      await request.ended;
+    });
+    void end();
     await untilRefused(url);
     const ready = await fetch(`${metricsUrl}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
@@ -309,8 +331,8 @@ test.each(['SIGTERM', 'SIGINT'] as const)('npm start passes %s on to the service
   const database = await openTestDatabase();
   cleanUp.push(() => database.close());
   const npm = startNpm({ ...database.environment, PORT: '0', ROLE: 'api' });
-  const said = await ready(npm);
-  const url = /^Serving at (\S+)\/$/m.exec(said)?.[1] ?? '';
+  const said = await ready(npm.child.stdout, npm.result);
+  const { url } = read(said);
   npm.child.kill(signal);
   expect((await npm.result).stderr).toContain('Stopping: requests under way are answered first.');
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
@@ -345,7 +367,11 @@ describe('the log of dms serve', SLOW, () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     // So that errors are logged: what a GraphQL query with secrets meets.
-    const { child, result, url } = await serve({ ...database.environment, LOG_LEVEL: 'debug', ROLE: 'api' });
+    const { child, result, url } = await startServing({
+      ...database.environment,
+      LOG_LEVEL: 'debug',
+      ROLE: 'api',
+    });
     await database.pool.query('ALTER TABLE domain RENAME TO gone');
     const secret = `dms_${'s3cret-'.repeat(7).slice(0, 43)}`;
     const get = (path: string, headers = {}) => fetch(url + path, { headers });
@@ -418,20 +444,6 @@ async function untilInFlight(said: string, wanted: number): Promise<void> {
     /^dms_http_requests_in_flight (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
   await expect.poll(inFlight, { timeout: 30_000 }).toBe(String(wanted));
 }
-
-describe('dms migrate', SLOW, () => {
-  test('says what it has done, and that there is nothing left to do', async () => {
-    const environment = { DATA_DIR: await freshDirectory() };
-    const first = await runDms(['migrate'], environment);
-    expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.stdout).toMatch(/^(applied \S+\n)+$/);
-    expect(await runDms(['migrate'], environment)).toMatchObject({
-      code: 0,
-      stdout: 'The database is up to date.\n',
-      stderr: '',
-    });
-  });
-});
 
 function portOf(address: AddressInfo | string | null): number {
   if (address === null || typeof address === 'string') throw new Error('It does not listen.');

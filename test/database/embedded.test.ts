@@ -8,6 +8,7 @@ import { shortSocketDirectory } from '../../src/database/embedded/short-path.js'
 import { inTransaction } from '../../src/database/transaction.js';
 import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
 import { DatabaseUser } from '../support/database-user.js';
+import { repeats } from '../support/long-form.js';
 import { ended, isRunning, killAtOnce } from '../support/processes.js';
 import { copyTemplate } from '../support/template.js';
 
@@ -139,7 +140,7 @@ describe('the embedded database comes back', () => {
     const user = await startUser();
     await database.pool.query('CREATE TABLE note (number integer)');
     let committed = 0n;
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < repeats(3, 2); round += 1) {
       const inserts = Array.from({ length: 200 }, () =>
         database.pool.query('INSERT INTO note VALUES (1)').then(
           () => 1n,
@@ -210,6 +211,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
   });
 
   test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
+    const ROUNDS = repeats(60, 20);
     const long = 'x'.repeat(200_000);
     const ask = (client: number, number: number) => {
       const text = number % 10 === 0 ? long : '';
@@ -219,7 +221,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
       };
     };
     const work = async (client: number) => {
-      for (let number = 0; number < 60; number += 1) {
+      for (let number = 0; number < ROUNDS; number += 1) {
         const query = ask(client, number);
         const expected = { client, number, length: query.values[1]?.toString().length };
         if (client % 3 === 0) {
@@ -235,7 +237,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
       }
     };
     await Promise.all(Array.from({ length: 16 }, (_, client) => work(client)));
-    expect(await count(database, 'note')).toBe(360n);
+    expect(await count(database, 'note')).toBe(6n * BigInt(ROUNDS));
   });
 
   test('a client killed within a transaction leaves no lock and nothing of what it wrote', async () => {
@@ -402,6 +404,7 @@ describe('a new database that is to be filled', () => {
   });
 
   test('is one that was made so: no other is, whoever opens it', async () => {
+    await copyTemplate(dataDirectory);
     expect((await open()).unfilled).toBe(false);
     expect((await open({ making: 'unfilled' })).unfilled).toBe(false);
   });

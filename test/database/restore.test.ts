@@ -14,6 +14,7 @@ import { restoreEmbedded } from '../../src/database/restore.js';
 import { OperationError } from '../../src/model/errors.js';
 import { randomNumbers } from '../journeys/changing-domains.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
+import { repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
 let folder: string;
@@ -96,7 +97,7 @@ describe('a backup is refused, with nothing left of it,', () => {
 
   test('when one bit of a header or of a file is wrong', async () => {
     const random = randomNumbers(2);
-    for (let time = 0; time < 12; time += 1) {
+    for (let time = 0; time < repeats(12, 4); time += 1) {
       const corrupt = Buffer.from(whole);
       const place = placeInContent(Math.floor(random() * whole.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));

@@ -1,18 +1,22 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { TIME_LIMITS } from '../../src/http/time-limits.js';
 import { requireDocumentedRaw } from '../support/documented-raw.js';
 import { exchangeRaw, type RawResponse } from '../support/raw-http.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const TIME_LIMITS = { header: 300, request: 300, idle: 10_000, silence: 10_000, checkEvery: 50 };
+const LIMITS = {
+  ...TIME_LIMITS,
+  ...{ header: 300, request: 300, idle: 10_000, silence: 10_000, checkEvery: 50 },
+};
 const PATH = '/api/v1/domain/example.com';
 
 let service: TestService;
 
 beforeAll(async () => {
   const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
-  service = await startTestService({ timeLimits: TIME_LIMITS, telemetry });
+  service = await startTestService({ timeLimits: LIMITS, telemetry });
 });
 afterAll(() => service.stop());
 

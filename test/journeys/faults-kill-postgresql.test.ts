@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { NOW, observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer } from '../support/service.js';
@@ -11,8 +12,8 @@ import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
-/** `npm test` kills a few times; bench/kill-service.js sets more. */
-const KILLS = Number(process.env['POSTGRESQL_KILLS'] ?? 2);
+/** bench/kill-service.js sets more. */
+const KILLS = Number(process.env['POSTGRESQL_KILLS'] ?? repeats(2, 1));
 const DOMAINS = 50;
 const CLIENTS = 12;
 const SECOND = 1000;

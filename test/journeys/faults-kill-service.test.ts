@@ -5,14 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bodies, replayLines } from '../replay/replay.js';
 import { ownerOf } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { killAtOnce } from '../support/processes.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { type ChangingSites, startChangingSites } from './changing-sites.js';
 import { runDms, startDms } from './dms-command.js';
-import { answersOf, differences, serve } from './serving.js';
+import { answersOf, differences, serveLocally } from './serving.js';
 
-/** `npm test` kills a few times; bench/kill-service.js sets more. */
-const KILLS = Number(process.env['SERVICE_KILLS'] ?? 3);
+/** bench/kill-service.js sets more. */
+const KILLS = Number(process.env['SERVICE_KILLS'] ?? repeats(3, 1));
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 /** In milliseconds: the latest moment after the start of serving. */
 const LATEST = 4000;
@@ -89,8 +90,12 @@ function noteAcknowledged(log: string): void {
   }
 }
 
-/** Lets a service serve, observe and record beside an import, and kills it; sometimes more than it. */
-async function killOnce(): Promise<string> {
+/**
+ * Lets a service serve, observe and record beside an import, and kills it; sometimes more than it.
+ *
+ * @param whenTold Not before it has told of an observation.
+ */
+async function killOnce(whenTold: boolean): Promise<string> {
   const importing = startDms(['import', '-'], environment, linesAsInput());
   const victim = await startVictim();
   const stopped = new AbortController();
@@ -98,8 +103,9 @@ async function killOnce(): Promise<string> {
   const began = performance.now();
   const others = random();
   // At any moment; or in the very moment that it tells of an observation.
+  const told = nthTold(victim.child, Math.ceil(random() * 20));
   const limit = pause(random() * LATEST);
-  await (random() < 0.5 ? limit : Promise.race([limit, nthTold(victim.child, Math.ceil(random() * 20))]));
+  await (whenTold ? told : random() < 0.5 ? limit : Promise.race([limit, told]));
   const moment = Math.round(performance.now() - began);
   victim.child.kill('SIGKILL');
   if (others < 0.5) importing.child.kill('SIGKILL');
@@ -159,11 +165,11 @@ test(
   'a service that is killed while it records has every observation that it told of, and none by half',
   async () => {
     say(`seed ${SEED} (set KILL_SEED to repeat), ${KILLS} kills`);
-    for (let kill = 1; kill <= KILLS; kill += 1) say(`kill ${kill}: ${await killOnce()}`);
+    for (let kill = 1; kill <= KILLS; kill += 1) say(`kill ${kill}: ${await killOnce(kill === 1)}`);
 
     expect(await runDms(['import', '-'], environment, linesAsInput())).toMatchObject({ code: 0 });
     expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
-    const serving = await serve({ ...home.environment, ROLE: 'api' });
+    const serving = await serveLocally({ ...home.environment, ROLE: 'api' });
     try {
       const expected = bodies(replayLines(lines));
       expect(differences(expected, await answersOf(serving.url, expected.keys()))).toEqual([]);

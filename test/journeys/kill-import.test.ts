@@ -10,13 +10,15 @@ import { openDatabase } from '../../src/database/client.js';
 import { bodies, replayStream } from '../replay/replay.js';
 import { ownerOf } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { killAtOnce } from '../support/processes.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
-import { answersOf, differences, serve } from './serving.js';
+import { answersOf, differences, serveLocally } from './serving.js';
 
-/** `npm test` kills a few times; bench/kill-import.js sets more, and perhaps another file. */
-const KILLS = Number(process.env['KILLS'] ?? 3);
+/** bench/kill-import.js sets more, and perhaps another file. */
+const KILLS = Number(process.env['KILLS'] ?? repeats(3, 2));
+const DOMAINS = repeats(200, 60);
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 const GIVEN_FILE = process.env['KILL_FILE'];
 
@@ -39,7 +41,7 @@ describe('an import that is killed again and again', () => {
     folder = await mkdtemp(join(tmpdir(), 'dms-kill-'));
     file = GIVEN_FILE ?? join(folder, 'observations.ndjson');
     if (GIVEN_FILE === undefined) {
-      const lines = changingDomains({ domains: 200, rounds: 40 + 20 * KILLS, random });
+      const lines = changingDomains({ domains: DOMAINS, rounds: 40 + 20 * KILLS, random });
       await pipeline(Readable.from(withLineFeeds(lines)), createWriteStream(file));
     }
     expected = bodies(await replayStream(createReadStream(file)));
@@ -73,7 +75,7 @@ describe('an import that is killed again and again', () => {
     const home = await createTestHome();
     try {
       const began = performance.now();
-      expect(await runDms(['import', file], home.environment)).toMatchObject({ code: 0 });
+      expect(await startDms(['import', file], home.environment).result).toMatchObject({ code: 0 });
       const milliseconds = performance.now() - began;
       await expectWhole(home);
       return milliseconds;
@@ -104,7 +106,7 @@ describe('an import that is killed again and again', () => {
   async function expectWhole(home: TestHome): Promise<void> {
     expect(await runDms(['import', file], home.environment)).toMatchObject({ code: 0 });
     expect(await runDms(['verify'], home.environment)).toMatchObject({ code: 0 });
-    const serving = await serve(home.environment);
+    const serving = await serveLocally(home.environment);
     try {
       expect(differences(expected, await answersOf(serving.url, expected.keys()))).toEqual([]);
     } finally {

@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TIME_LIMITS } from '../../src/http/time-limits.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { repeats } from '../support/long-form.js';
 import { NOW, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -8,10 +10,16 @@ import { startTestService, type TestService } from '../support/service.js';
 const RECORDS = Array.from({ length: 100_000 }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
 
 let service: TestService;
+/** Where clients may take less long to read. */
+let impatient: TestService;
 
 beforeAll(async () => {
   // Room for one large history at a time.
-  service = await startTestService({ role: 'api', answerMemory: 1024 ** 2 });
+  const options = { role: 'api', answerMemory: 1024 ** 2 } as const;
+  service = await startTestService(options);
+  const { database } = service;
+  const timeLimits = { ...TIME_LIMITS, reading: repeats(TIME_LIMITS.reading, 2_000) };
+  impatient = await startTestService({ ...options, database, timeLimits });
   await createRecorder(service.database.pool, { now: () => NOW }).record([
     observation({ domain: 'large.example', at: 1, records: RECORDS }),
     observation({ domain: 'other.example', at: 1, records: RECORDS.slice(0, 5_000) }),
@@ -19,10 +27,13 @@ beforeAll(async () => {
     observation({ domain: 'small.example', at: 1, records: RECORDS.slice(0, 5) }),
   ]);
 }, 60_000);
-afterAll(() => service.stop());
+afterAll(async () => {
+  await impatient.stop();
+  await service.stop();
+});
 
-function ask(name: string, signal: AbortSignal | null = null): Promise<Response> {
-  return fetch(`${service.url}/api/v1/domain/${name}.example`, { signal });
+function ask(name: string, { url } = service, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(`${url}/api/v1/domain/${name}.example`, { signal });
 }
 
 function askByGraphql(...names: readonly string[]): Promise<Response> {
@@ -36,8 +47,8 @@ function askByGraphql(...names: readonly string[]): Promise<Response> {
 }
 
 /** A client that asks for the largest history, and reads no more than the beginning of the answer. */
-async function askWithoutReading(): Promise<Socket> {
-  const socket = connect(service.port, '127.0.0.1');
+async function askWithoutReading({ port } = service): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
   socket.write('GET /api/v1/domain/large.example HTTP/1.1\r\nhost: a\r\n\r\n');
   await new Promise((resolve) => socket.once('readable', resolve));
   return socket;
@@ -72,13 +83,13 @@ test('large answers wait for each other, by either door, and small ones pass', a
 });
 
 test('a client that reads a few bytes now and then does not keep the others from theirs', async () => {
-  const slow = await askWithoutReading();
+  const slow = await askWithoutReading(impatient);
   let received = 0;
   const reading = setInterval(() => {
     received += slow.read(1_000)?.length ?? 0;
-  }, 1_000);
+  }, 200);
   const closed = new Promise((resolve) => slow.once('error', resolve).once('end', resolve));
-  expect(await countRecords(await ask('other'))).toBe(5_000);
+  expect(await countRecords(await ask('other', impatient))).toBe(5_000);
   clearInterval(reading);
   expect(received).toBeGreaterThan(0);
   slow.resume();
@@ -87,13 +98,13 @@ test('a client that reads a few bytes now and then does not keep the others from
 }, 60_000);
 
 test('an answer that waits for others on its connection keeps its room no longer than one that is read', async () => {
-  const slow = connect(service.port, '127.0.0.1');
+  const slow = connect(impatient.port, '127.0.0.1');
   const request = (name: string) => `GET /api/v1/domain/${name}.example HTTP/1.1\r\nhost: a\r\n\r\n`;
   // No large ones, but more together than the system takes.
   slow.write(request('medium').repeat(50) + request('large'));
   slow.on('error', () => {});
-  await expect.poll(() => isWaiting(ask('other')), { timeout: 20_000 }).toBe(true);
-  expect(await countRecords(await ask('other'))).toBe(5_000);
+  await expect.poll(() => isWaiting(ask('other', impatient)), { timeout: 20_000 }).toBe(true);
+  expect(await countRecords(await ask('other', impatient))).toBe(5_000);
   slow.destroy();
 }, 60_000);
 
@@ -104,7 +115,7 @@ test('an answer that has been read makes room for the next, on one connection to
 test('a client that goes away while it waits is waited for no longer', async () => {
   const first = await askWithoutReading();
   const going = new AbortController();
-  const gone = ask('other', going.signal);
+  const gone = ask('other', service, going.signal);
   expect(await isWaiting(gone)).toBe(true);
   const next = ask('other');
   expect(await isWaiting(next)).toBe(true);

@@ -6,10 +6,11 @@ import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { repeats } from '../support/long-form.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 
-const DOMAINS = Array.from({ length: 2000 }, (_, number) => `d${number}.example`);
+const DOMAINS = Array.from({ length: repeats(2000, 600) }, (_, number) => `d${number}.example`);
 const DAY = 86_400_000_000n;
 const LEASE_SECONDS = 8;
 /** How many domains each worker has in hand, and how many times the third one is killed. */

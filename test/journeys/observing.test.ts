@@ -4,12 +4,12 @@ import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, runDms, startDms } from './dms-command.js';
 import { FURTHER_TYPES, HEADERS, NEVER, RECORDS, STAGES, storyOf, zoneAt } from './observed-stages.js';
-import { type Serving, serve } from './serving.js';
+import { type LocalServing, serveLocally } from './serving.js';
 
 let home: TestHome;
 let dns: DnsTestServer;
 let site: WebServer;
-let api: Serving;
+let api: LocalServing;
 let worker: DmsCommand;
 let environment: Record<string, string>;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
     OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
   };
-  api = await serve(environment);
+  api = await serveLocally(environment);
 });
 
 afterAll(async () => {

@@ -5,13 +5,14 @@ import { parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
-import { answersOf, differences, type Serving, serve } from './serving.js';
+import { answersOf, differences, type LocalServing, serveLocally } from './serving.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
 /** RANDOM_RUNS=5000 looks longer. */
-const numRuns = Number(process.env['RANDOM_RUNS'] ?? 60);
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(60, 12));
 
 const TIMEOUT = 60_000 + 200 * numRuns;
 
@@ -19,11 +20,11 @@ const TIMEOUT = 60_000 + 200 * numRuns;
 const SPELLINGS = ['a', 'A', 'b', 'bücher', 'xn--bcher-kva', 'BÜCHER'];
 
 let database: TestDatabase;
-let serving: Serving;
+let serving: LocalServing;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  serving = await serve(database.environment);
+  serving = await serveLocally(database.environment);
 });
 
 afterAll(async () => {

@@ -1,5 +1,7 @@
+import type { Readable } from 'node:stream';
+import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
-import { type CommandResult, startDms } from './dms-command.js';
+import { type CommandResult, startDms, startLocalDms } from './dms-command.js';
 
 /** A serving `dms` on a free port. */
 export interface Serving {
@@ -12,6 +14,24 @@ export interface Serving {
   end(): Promise<CommandResult>;
 }
 
+/** A `dms serve` in the process of the test. */
+export interface LocalServing {
+  /** Without a slash at the end. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** As serve(), in the process of the test: for what is answered, not for how the process behaves. */
+export async function serveLocally(environment: Readonly<Record<string, string>>): Promise<LocalServing> {
+  const { stdout, result, stop } = startLocalDms(['serve'], { ...environment, PORT: '0' });
+  const url = await addressIn([stdout], result);
+  const close = async () => {
+    stop();
+    expect(await result).toMatchObject({ code: 0 });
+  };
+  return { url, close };
+}
+
 /**
  * Starts `dms serve` on a database and waits until it tells its address. What its REST v1 answers to fetch() must
  * be documented.
@@ -20,6 +40,18 @@ export interface Serving {
  */
 export async function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
   const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
+  const url = await addressIn([child.stdout, child.stderr], result);
+  const end = () => {
+    child.kill('SIGTERM');
+    return result;
+  };
+  return { url, processId: child.pid, end, close: async () => (await end()).stderr };
+}
+
+async function addressIn(
+  streams: readonly (Readable | null)[],
+  result: Promise<CommandResult>,
+): Promise<string> {
   const address = new Promise<string>((resolve) => {
     let said = '';
     const listen = (part: string) => {
@@ -27,19 +59,14 @@ export async function serve(environment: Readonly<Record<string, string>>): Prom
       const url = /https?:\/\/[\w.[\]-]+:\d+/.exec(said)?.[0];
       if (url !== undefined) resolve(url);
     };
-    child.stdout?.on('data', listen);
-    child.stderr?.on('data', listen);
+    for (const stream of streams) stream?.on('data', listen);
   });
   const failure = result.then(({ code, stderr }): never => {
     throw new Error(`dms serve ended with ${code}: ${stderr}`);
   });
   const url = await Promise.race([address, failure]);
   requireDocumentedAnswers(url);
-  const end = () => {
-    child.kill('SIGTERM');
-    return result;
-  };
-  return { url, processId: child.pid, end, close: async () => (await end()).stderr };
+  return url;
 }
 
 /** How many requests are under way at once. */

@@ -1,17 +1,23 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { TIME_LIMITS } from '../../src/http/time-limits.js';
+import { repeats } from '../support/long-form.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { openSlowClients } from '../support/slow-clients.js';
 
 const COUNT = 500;
-const TIME_LIMITS = { header: 6_000, request: 9_000, idle: 20_000, silence: 20_000, checkEvery: 100 };
+const LIMITS = {
+  ...TIME_LIMITS,
+  ...{ header: repeats(6_000, 3_000), request: repeats(9_000, 4_500) },
+  ...{ idle: 20_000, silence: 20_000, checkEvery: 100 },
+};
 /** Some three times what the limits let through, at a byte a second. */
 const MOST_BYTES = 30;
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ timeLimits: TIME_LIMITS });
+  service = await startTestService({ timeLimits: LIMITS });
   await insertDomain(service.database.pool, { name: 'example.com' });
 });
 afterAll(() => service.stop());

@@ -5,9 +5,9 @@ import { enter } from '../../src/database/embedded/presence.js';
 import { shortSocketDirectory } from '../../src/database/embedded/short-path.js';
 import { ended } from './processes.js';
 
-/** A new, empty folder for an embedded database. */
-export function newDataDirectory(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'dms-test-'));
+/** A new, empty folder for an embedded database; of a run of tests, if it is to be known as such. */
+export function newDataDirectory(run = 'test'): Promise<string> {
+  return mkdtemp(join(tmpdir(), `dms-${run}-`));
 }
 
 /** The process that has the embedded database open; null if none has. */

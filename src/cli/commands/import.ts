@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.js';
 import { checkRejects } from '../../importers/check-rejects.js';
@@ -158,7 +159,7 @@ class InputProgress {
     return { done: this.#read, total: this.#size, items: this.#summary.linesRead };
   }
 
-  async *inputs(files: readonly string[], stdin: NodeJS.ReadStream): AsyncGenerator<Input> {
+  async *inputs(files: readonly string[], stdin: Readable): AsyncGenerator<Input> {
     for (const file of files) {
       this.#read = 0;
       this.#size = null;

@@ -23,7 +23,11 @@ async function runRestore(context: CommandContext, file: string): Promise<void> 
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_restore or psql to load a backup');
   const source = file === '-' ? context.stdin : await readable(file);
-  await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
+  try {
+    await restoreEmbedded(dataDirectory, source, file === '-' ? 'Standard input' : file);
+  } finally {
+    source.destroy();
+  }
   const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${quoted(dataDirectory)} `;
   context.stdout.write(
     `Restored into ${dataDirectory}. Check it with ${at}npx dms verify, serve it with ${at}npm start.\n`,

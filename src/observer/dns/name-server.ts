@@ -3,7 +3,7 @@ import { serverText } from './failed.js';
 import { QuestionGate } from './question-gate.js';
 
 /** How long a server that is silent comes last, in milliseconds. */
-export const SILENCE_KEPT = 30_000;
+const SILENCE_KEPT = 30_000;
 
 /**
  * A server with what is known of it: how many questions it has in hand, and whether it has been silent of

@@ -50,13 +50,12 @@ function aliases(count: number, field: string): string {
 }
 
 test('100 aliases of domain, each with every field of every type, are a normal request', async () => {
-  const { status, answer, statements } = await ask(service, { query: domainAliases(100, EVERY_FIELD) });
+  const { status, answer } = await ask(service, { query: domainAliases(100, EVERY_FIELD) });
   expect(status).toBe(200);
   expect(answer.errors).toBeUndefined();
   expect(Object.keys(answer.data ?? {})).toHaveLength(100);
   expect(answer.data?.['d0']).toMatchObject({ name: 'd0.example' });
   expect(answer.extensions).toEqual({ cost: 100, estimatedCost: 59_100 });
-  expect(statements).toBe(13);
 });
 
 describe('a request at a limit is answered', () => {

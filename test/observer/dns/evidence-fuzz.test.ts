@@ -12,11 +12,12 @@ import type { HttpClient } from '../../../src/observer/http/client.js';
 import { createDomainObserver } from '../../../src/observer/observe-domain.js';
 import type { TestQuestion } from '../../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { repeats } from '../../support/long-form.js';
 import { judge, judgeReply, type Verdict } from './evidence-judge.js';
 import { ASKED, goodReply, makeReply, NAMES, seeded } from './evidence-replies.js';
 
 /** `npm test` sends some; EVIDENCE_REPLIES=100000 sends more. */
-const REPLIES = Number(process.env['EVIDENCE_REPLIES'] ?? 3000);
+const REPLIES = Number(process.env['EVIDENCE_REPLIES'] ?? repeats(100_000, 2000));
 const SEED = Number(process.env['EVIDENCE_SEED'] ?? Date.now() % 1_000_000);
 
 const TYPES = [...ASKED.keys()];

@@ -272,7 +272,7 @@ describe('what fails inside', () => {
 
   test('is 503 UNAVAILABLE with Retry-After while the database does not answer', async () => {
     const database = await openTestDatabase();
-    const cutOff = await startTestService({ database });
+    const cutOff = await startTestService({ database, role: 'api' });
     await database.close();
     for (const headers of [{}, bearer(UNKNOWN_TOKEN)]) {
       const response = await fetch(`${cutOff.url}/api/v1/domain/example.com`, { headers });

@@ -173,21 +173,28 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
     return fetch(`${limited.url}/api/v1${path}`, { headers }).finally(limited.stop);
   },
   500: async (path) => {
-    const broken = await startServiceWithSamples();
-    await broken.database.pool.query('DROP TABLE dns_record, header_change');
     const headers = bearer(await broken.createToken());
-    return fetch(`${broken.url}/api/v1${path}`, { headers }).finally(broken.stop);
+    return fetch(`${broken.url}/api/v1${path}`, { headers });
   },
-  503: async (path) => {
-    const database = await openTestDatabase();
-    const cutOff = await startTestService({
-      database,
-      anonymousScopes: new Set(['dns:read', 'details:read', 'headers:read']),
-    });
-    await database.close();
-    return fetch(`${cutOff.url}/api/v1${path}`).finally(cutOff.stop);
-  },
+  503: (path) => fetch(`${cutOff.url}/api/v1${path}`),
 };
+
+/** A service whose database lacks tables, and one whose database is away. */
+let broken: TestService;
+let cutOff: TestService;
+
+beforeAll(async () => {
+  broken = await startServiceWithSamples();
+  await broken.database.pool.query('DROP TABLE dns_record, header_change');
+  const database = await openTestDatabase();
+  cutOff = await startTestService({
+    database,
+    role: 'api',
+    anonymousScopes: new Set(['dns:read', 'details:read', 'headers:read']),
+  });
+  await database.close();
+});
+afterAll(() => Promise.all([broken.stop(), cutOff.stop()]));
 
 async function askRaw(path: string, field: string): Promise<Response> {
   const octets = `GET /api/v1${path} HTTP/1.1\r\nhost: a\r\n${field}\r\nconnection: close\r\n\r\n`;
