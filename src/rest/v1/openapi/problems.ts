@@ -12,7 +12,7 @@ const MEANING_OF_STATUS: Readonly<Record<ProblemStatus, string>> = {
   404: 'Nothing is recorded of the domain.',
   413: 'The request has a body of more than 512 kB. None is needed.',
   429: 'The budget of requests is used up.',
-  431: 'The header fields of the request, with its path, are larger than 16 KiB, or more than 2,000.',
+  431: 'The header fields of the request, with its path, are larger than 16 KiB, or more than 2000.',
   500: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
   503: 'The database does not answer, or too many large histories are being answered.',
 };
