@@ -32,6 +32,9 @@ export interface Rejection {
 /** The rejections that were sent in place of a response: the response itself never will be. */
 export const socketRejections: WeakMap<ServerResponse, Rejection> = new WeakMap();
 
+/** How many header fields a request may have. */
+export const MAX_HEADER_FIELDS = 2_000;
+
 /** How long, in milliseconds, a rejected client may take to read why. */
 const LINGER_MS = 2_000;
 
@@ -92,19 +95,15 @@ function rejectOn(
 }
 
 /**
- * Rejects a request with so many header fields that Node.js has dropped some: what they say must not count as
- * left out.
- *
- * @param limit How many a request may have.
+ * Rejects a request with so many header fields that Node.js 20 has dropped some: what they say must not count as
+ * left out. (Later versions take it for a header section that is too large.)
  */
 export function rejectTooManyFields(
   { headers }: IncomingMessage,
   response: ServerResponse,
-  limit: number,
   observer: RejectionObserver,
 ): void {
-  const detail = `The request has more than ${limit.toLocaleString('en')} header fields.`;
-  const rejection = problem('TOO_MANY_HEADER_FIELDS', 'HEADERS_TOO_LARGE', detail);
+  const rejection = rejectionOf('HPE_HEADER_OVERFLOW');
   response.writeHead(rejection.status, fieldsOf(rejection, logRejection(observer, rejection, headers)));
   response.end(rejection.body);
 }
@@ -129,7 +128,11 @@ function isAnswered(latest: ServerResponse | undefined): boolean {
 function rejectionOf(code: string | undefined): Rejection {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return problem(code, 'HEADERS_TOO_LARGE', 'The header fields of the request are larger than 16 KiB.');
+      return problem(
+        code,
+        'HEADERS_TOO_LARGE',
+        `The request has more than ${MAX_HEADER_FIELDS} header fields, or they are larger than 16 KiB.`,
+      );
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return problem(code, 'PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
     case 'ERR_HTTP_REQUEST_TIMEOUT':

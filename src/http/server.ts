@@ -8,7 +8,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { OperationError } from '../model/errors.js';
-import { handleClientErrors, type RejectionObserver, rejectTooManyFields } from './client-errors.js';
+import {
+  handleClientErrors,
+  MAX_HEADER_FIELDS,
+  type RejectionObserver,
+  rejectTooManyFields,
+} from './client-errors.js';
 import { trackConnections } from './connections.js';
 import { TIME_LIMITS, type TimeLimits } from './time-limits.js';
 
@@ -41,9 +46,6 @@ export interface HttpServer {
 
 const LAST_REQUESTS = 10_000;
 
-/** How many header fields a request may have. */
-const MAX_HEADER_FIELDS = 2_000;
-
 /**
  * Listens, and answers what comes by `listener`.
  *
@@ -63,7 +65,7 @@ export async function startHttpServer(
     readTarget(request);
     // A name and a value each.
     if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-    else rejectTooManyFields(request, response, MAX_HEADER_FIELDS, options);
+    else rejectTooManyFields(request, response, options);
   });
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response);

@@ -149,17 +149,16 @@ describe('more than 2,000 header fields, of which Node.js drops those beyond, ar
 
   test.each(LAST)('with %s behind them', async (_what, field) => {
     for (const path of [PATH, '/graphql', '/nothing', '/livez', '/metrics']) {
-      const rejected = await ask(
-        `GET ${path} HTTP/1.1\r\nhost: a\r\nx-request-id: f-1\r\n${FIELDS}${field}\r\n\r\n`,
-      );
+      const rejected = await ask(`GET ${path} HTTP/1.1\r\nhost: a\r\n${FIELDS}${field}\r\n\r\n`);
       expect(rejected.status).toBe(431);
       expect(rejected.fields.get('connection')).toBe('close');
       expect(JSON.parse(rejected.body)).toMatchObject({
         code: 'HEADERS_TOO_LARGE',
-        detail: 'The request has more than 2,000 header fields.',
+        detail: expect.stringContaining('more than 2000 header fields'),
       });
+      const requestId = rejected.fields.get('x-request-id');
+      expect(service.logged).toContainEqual(expect.objectContaining({ requestId, status: 431 }));
     }
-    expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'f-1', status: 431 }));
   });
 
   test('and the last of 2,000 is read', async () => {
