@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer } from '../support/service.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
@@ -103,7 +103,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
 
     /** Records one observation after another, as an importer does: what fails is recorded again. */
     async function recordOn(stopped: AbortSignal): Promise<number> {
-      const recorder = createRecorder(database.pool, { now: () => NOW });
+      const recorder = createRecorder(database.pool);
       let acknowledged = 0;
       while (!stopped.aborted) {
         const at = acknowledged + 1;

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 /** An answer of 13 MB: more than the system takes of one that nobody reads. */
@@ -12,7 +12,7 @@ let service: TestService;
 beforeAll(async () => {
   // Room for one large history at a time.
   service = await startTestService({ role: 'api', answerMemory: 1024 ** 2 });
-  await createRecorder(service.database.pool, { now: () => NOW }).record([
+  await createRecorder(service.database.pool).record([
     observation({ domain: 'large.example', at: 1, records: RECORDS }),
     observation({ domain: 'other.example', at: 1, records: RECORDS.slice(0, 5_000) }),
     observation({ domain: 'medium.example', at: 1, records: RECORDS.slice(0, 1_500) }),

@@ -41,7 +41,7 @@ let time = 1_700_000_000_000_000n;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  recorder = createRecorder(database.pool, { now: () => time });
+  recorder = createRecorder(database.pool);
   dns = await startDnsServer();
   site = await startHttpServer();
   observer = observerWith({ OBSERVE_PRIVATE: 'allow' });

@@ -54,7 +54,7 @@ async function runImport(
   const database = await context.openDatabase();
   const summary = new ImportSummary();
   try {
-    const recorder = createRecorder(database.pool, { now: context.now });
+    const recorder = createRecorder(database.pool);
     const { ignoredHeaders } = observe;
     const run = { ...options, files, ignoredHeaders, limits, recorder, summary, rejects, signal };
     await importFiles(context, run);

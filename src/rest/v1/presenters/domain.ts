@@ -22,4 +22,4 @@ export const presentDnsInfo: Presenter = ({ domain, created, lastUpdate, dnsReco
 });
 
 /** For operations that select, besides the validators, just what the body shows, under its names and in its order. */
-export const presentAsSelected: Presenter = ({ version, recordedAt, ...selected }) => selected;
+export const presentAsSelected: Presenter = ({ version, ...selected }) => selected;
