@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
-import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { type DmsCommand, dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { instant, observationLine } from '../support/observations.js';
 
@@ -420,6 +420,25 @@ describe('dms export', () => {
     const help = (await dms(['export', '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toContain('the first and the latest of each part of a domain');
     expect(help).toContain('and the last before a record was removed.');
+  });
+
+  test('ends with one line where the disk of its output is full, and so does every command', async () => {
+    await dms(['import', '-'], `${FIRST}\n`);
+    for (const command of ['export', 'verify']) {
+      const { code, stderr } = await dmsInShell(`${command} > /dev/full`, database.environment);
+      expect([code, stderr]).toEqual([
+        1,
+        'dms: standard output cannot be written, since its disk is full: make room there, or name a file on another.\n',
+      ]);
+    }
+  });
+
+  test('ends in silence where its reader has gone', async () => {
+    await dms(['import', '-'], `${FIRST}\n`);
+    for (const command of ['export', 'verify']) {
+      const { code, stderr } = await dmsInShell(`${command} | sleep 0`, database.environment);
+      expect([code, stderr]).toEqual([0, '']);
+    }
   });
 
   test('names the domains that it cannot find, and exits 1', async () => {
