@@ -281,6 +281,7 @@ describe('a domain that was observed', () => {
     expect([look.observation, recording, changes]).toEqual([null, 'nothing', NOTHING]);
     const outcome = outcomeOf(look.dns, look.http);
     expect(hasFailed(outcome)).toBe(true);
+    expect(outcome.dns.nameExists, 'where nothing was answered, nobody knows').toBeNull();
     expect(outcome.http).toEqual({
       failure: { code: 'no-address', message: 'its addresses could not be asked for' },
     });
