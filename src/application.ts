@@ -123,7 +123,7 @@ function now(): Instant {
 }
 
 function recordInto(database: Database): Promise<number> {
-  return recordSamples(createRecorder(database.pool, { now }), now());
+  return recordSamples(createRecorder(database.pool), now());
 }
 
 /** The samples' best-known domain, if it is there, or any. */

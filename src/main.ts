@@ -1,11 +1,8 @@
 import { runCommand } from './cli/main.js';
+import { endWithoutOutput } from './cli/write-text.js';
 import { loadEnvironmentFile, readSettings } from './config/env.js';
 
-// The reader of a pipe may go before we have written everything: that is no failure of ours.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit();
-  throw error;
-});
+endWithoutOutput(process.stdout, process.stderr);
 
 /** How long, in milliseconds, a signal counts as the one before: `npm start` passes on what a terminal sends to all. */
 const SAME_SIGNAL = 1000;

@@ -76,7 +76,7 @@ export function startObserving(
   { registry, tracing }: ObservingTelemetry,
 ): Observing {
   const observer = createObserver(settings, now);
-  const recorder = createRecorder(database.pool, { now, httpsGrace: settings.observe.httpsGrace });
+  const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
   const worker = startWorker({
     pool: database.pool,
     observer: tracing === null ? observer : tracedObserver(observer, tracing),

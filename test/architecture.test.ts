@@ -77,6 +77,10 @@ function resolve(file: SourceFile, target: string): string | null {
   return target.startsWith('.') ? posix.join(posix.dirname(file.path), target).replace(/\.js$/, '.ts') : null;
 }
 
+test('no text names npx: outside of the checkout it would run a package of somebody else', () => {
+  expect(files.filter(({ text }) => /\bnpx\b/.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 describe('the layers of docs/architecture.md', () => {
   test.each(files.map((file) => [file.path, file] as const))('%s imports downward only', (_path, file) => {
     const allowed = [file.layer, ...(MAY_IMPORT[file.layer] ?? [])];

@@ -44,6 +44,11 @@ export async function createToken(prisma: PrismaClient, token: NewToken): Promis
   return text;
 }
 
+/** Takes back a token that nobody has seen: there is no trace of it then, and its name is free. */
+export async function withdrawToken(prisma: PrismaClient, text: string): Promise<void> {
+  await prisma.accessToken.deleteMany({ where: { digest: digestOf(text) } });
+}
+
 async function nameTaken(prisma: PrismaClient, name: string): Promise<OperationError> {
   const revokedAt = (await prisma.accessToken.findUnique({ where: { name } }))?.revokedAt ?? null;
   return new OperationError(

@@ -20,6 +20,7 @@ const WRITING: Readonly<Record<string, string>> = {
   ENOSPC: 'cannot be written, since its disk is full: make room there, or name a file on another',
   EDQUOT:
     'cannot be written, since your share of its disk is used up: make room there, or name a file on another',
+  EPIPE: 'cannot be written, since its reader has gone',
   ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
 

@@ -1,9 +1,10 @@
 import { explainFailure } from '../database/explain-failure.js';
-import { UsageError } from '../model/errors.js';
+import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { createCommandContext, type Process } from './command-context.js';
 import { createProgram } from './program.js';
 import { isAnswered, throwUsageErrors } from './usage.js';
+import { isClosedPipe } from './write-text.js';
 
 const FAILURE = 1;
 const WRONG_USE = 2;
@@ -20,7 +21,7 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    if (isAnswered(error)) return;
+    if (isAnswered(error) || (error instanceof OperationError && isClosedPipe(error.cause))) return;
     parent.stderr.write(`dms: ${redactSecrets(describe(error, parent))}\n`);
     parent.setExitCode(error instanceof UsageError ? WRONG_USE : FAILURE);
   }

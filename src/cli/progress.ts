@@ -13,6 +13,10 @@ export interface ProgressState {
   readonly total: number | null;
   /** How many items are done, which the rate is of. */
   readonly items: number;
+  /** What is done with them now; absent: there is but one thing. */
+  readonly doing?: string;
+  /** When that began, by the monotonic clock; absent: with the show. */
+  readonly since?: number;
 }
 
 const TERMINAL_MILLISECONDS = 200;
@@ -31,7 +35,8 @@ export function showProgress(stream: ProgressStream, noun: string, state: () => 
   const began = performance.now();
   const terminal = stream.isTTY === true;
   const show = () => {
-    const line = progressLine(noun, state(), (performance.now() - began) / 1000);
+    const current = state();
+    const line = progressLine(noun, current, (performance.now() - (current.since ?? began)) / 1000);
     stream.write(terminal ? `\r\x1b[2K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
@@ -49,9 +54,10 @@ export function showProgress(stream: ProgressStream, noun: string, state: () => 
  *
  * @param seconds since the work began.
  */
-export function progressLine(noun: string, { done, total, items }: ProgressState, seconds: number): string {
+export function progressLine(noun: string, state: ProgressState, seconds: number): string {
+  const { done, total, items, doing } = state;
   const rate = Math.round(items / Math.max(seconds, 0.001));
-  const counted = `${items.toLocaleString('en')} ${noun}, ${rate.toLocaleString('en')}/s`;
+  const counted = `${items.toLocaleString('en')} ${noun}${doing === undefined ? '' : ` ${doing}`}, ${rate.toLocaleString('en')}/s`;
   if (total === null || total === 0) {
     return counted;
   }

@@ -1,9 +1,40 @@
-import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { unwritable } from './file-failure.js';
 
-/** Writes text, and waits while the reader at the other end is behind. */
+/** Streams of which a command was told, as it waited, that they cannot be written. */
+const awaited = new WeakSet<Writable>();
+
+/**
+ * Writes text to standard output, and waits until it is written.
+ *
+ * @throws OperationError, with the system's error as its cause, where it cannot be.
+ */
 export async function writeText(stream: Writable, text: string): Promise<void> {
-  if (text !== '' && !stream.write(text)) {
-    await once(stream, 'drain');
-  }
+  await new Promise<void>((resolve, reject) => {
+    stream.write(text, (error) => {
+      if (error === null || error === undefined) return resolve();
+      awaited.add(stream);
+      reject(unwritable(OUTPUT, error));
+    });
+  });
+}
+
+const OUTPUT = 'standard output';
+
+/**
+ * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by
+ * itself. That the reader of a pipe has gone before all was written is no failure.
+ */
+export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
+  stdout.on('error', (error) => {
+    if (awaited.has(stdout)) return;
+    if (isClosedPipe(error)) process.exit();
+    stderr.write(`dms: ${unwritable(OUTPUT, error).message}\n`);
+    process.exit(1);
+  });
+}
+
+/** Whether the reader of a pipe has gone. */
+export function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && Reflect.get(error, 'code') === 'EPIPE';
 }

@@ -64,10 +64,10 @@ function packed(head: Buffer): Foreign | undefined {
   const packing = PACKINGS.find(([magic]) => magic.test(start));
   if (packing !== undefined) {
     const [, is, command] = packing;
-    return { is: `packed with ${is}`, advice: `unpack it first, ${command} | npx dms import -` };
+    return { is: `packed with ${is}`, advice: `unpack it first, ${command} | dms import -` };
   }
   if (!head.subarray(TAR_MAGIC.at).toString('latin1').startsWith(TAR_MAGIC.text)) return undefined;
-  return { is: 'a tar archive', advice: 'unpack it first, tar -xOf FILE | npx dms import -' };
+  return { is: 'a tar archive', advice: 'unpack it first, tar -xOf FILE | dms import -' };
 }
 
 /** By its byte order mark, or the NUL beside the first character, which is in ASCII. */
@@ -75,7 +75,7 @@ function encoded(head: Buffer): Foreign | undefined {
   if (!/^(?:feff|fffe|00[2-7].|[2-7].00)/.test(head.toString('hex', 0, 2))) return undefined;
   return {
     is: 'text in UTF-16',
-    advice: 'convert it first, iconv -f UTF-16 -t UTF-8 FILE | npx dms import -',
+    advice: 'convert it first, iconv -f UTF-16 -t UTF-8 FILE | dms import -',
   };
 }
 
@@ -87,10 +87,10 @@ function textOfAnotherKind(text: string): Foreign | undefined {
     return { is: 'HTML or XML', advice: 'check where it comes from; it may be an error page' };
   }
   if (/^\[\s*[{\n]/.test(start)) {
-    return { is: 'one JSON array', advice: `${OBJECT_PER_LINE}, jq -c '.[]' FILE | npx dms import -` };
+    return { is: 'one JSON array', advice: `${OBJECT_PER_LINE}, jq -c '.[]' FILE | dms import -` };
   }
   if (/^\{[ \t]*\r?\n\s*"/.test(start)) {
-    return { is: 'JSON over several lines', advice: `${OBJECT_PER_LINE}, jq -c . FILE | npx dms import -` };
+    return { is: 'JSON over several lines', advice: `${OBJECT_PER_LINE}, jq -c . FILE | dms import -` };
   }
   if (start.startsWith('%PDF-')) return { is: 'a PDF', advice: OBJECT_PER_LINE };
   if (isMasterFile(start)) {

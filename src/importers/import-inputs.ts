@@ -20,6 +20,8 @@ export interface InputOptions {
   readonly longestLine: number;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
+  /** Told of lines that are read to be sorted, and, with each chunk of sorted ones, that all are. */
+  readonly sorting: { readonly onRead: (lines: number) => void; readonly onSorted: () => void };
   /** Stops the import: what was read is recorded, and nothing more is read. */
   readonly signal: AbortSignal;
 }
@@ -50,15 +52,52 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   }
 }
 
+/**
+ * Reads the beginning of an input, to find before anything is recorded that it cannot be imported.
+ *
+ * @throws OperationError where it cannot be read, is foreign, or its lines are of a tool whose lines are not read.
+ */
+export async function requireImportable(
+  input: Input,
+  { createParser, longestLine }: Pick<InputOptions, 'createParser' | 'longestLine'>,
+): Promise<void> {
+  const timeOfLine = timeOf(createParser(input));
+  for await (const lines of readLines(requireLines(input), longestLine)) {
+    lines.find((line) => timeOfLine(line) !== null);
+    return;
+  }
+}
+
 function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, signal, longestLine } = options;
+  const { sort, longestLine } = options;
   const parse = options.createParser(input);
-  const lines = untilAborted(readLines(requireLines(input), longestLine), signal);
-  return importLines(sort ? sortLines(lines, { timeOf: timeOf(parse), signal }) : lines, {
+  const lines = untilAborted(readLines(requireLines(input), longestLine), options.signal);
+  return importLines(sort ? sorted(lines, timeOf(parse), options) : lines, {
     ...options,
     parse,
     onRefused: (line, reason) => options.onRefused(input, line, reason),
   });
+}
+
+async function* sorted(
+  chunks: AsyncIterable<readonly Line[]>,
+  timeOfLine: (line: Line) => Instant | null,
+  { signal, sorting }: InputOptions,
+): AsyncGenerator<readonly Line[]> {
+  for await (const lines of sortLines(counted(chunks, sorting.onRead), { timeOf: timeOfLine, signal })) {
+    sorting.onSorted();
+    yield lines;
+  }
+}
+
+async function* counted(
+  chunks: AsyncIterable<readonly Line[]>,
+  onRead: (lines: number) => void,
+): AsyncGenerator<readonly Line[]> {
+  for await (const lines of chunks) {
+    onRead(lines.length);
+    yield lines;
+  }
 }
 
 /** Throws also where the input never waits, and so does not see the signal before its end. */

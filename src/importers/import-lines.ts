@@ -21,8 +21,11 @@ export interface ImportOptions {
 const BATCH_OBSERVATIONS = 5_000;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** A slow input, such as a running tool's, is recorded this long after its last line came. */
-const IDLE_MILLISECONDS = 250;
+/**
+ * A line waits no longer for its batch to fill, unless the batch before it is still being recorded. Half of the second
+ * within which it is to be recorded, so that a running tool's lines can be seen, and few are lost with a process.
+ */
+const LONGEST_WAIT_MILLISECONDS = 500;
 
 /**
  * Records the observations of lines, in the order of the lines: while one batch is being recorded the
@@ -36,18 +39,14 @@ export async function importLines(
   options: ImportOptions,
 ): Promise<boolean> {
   const batches = new BatchQueue(options);
-  let idle: NodeJS.Timeout | undefined;
   try {
     for await (const lines of chunks) {
-      clearTimeout(idle);
       if (!(await takeLines(lines, options, batches))) {
         return false;
       }
-      idle = setTimeout(() => batches.submit(), IDLE_MILLISECONDS);
     }
     return true;
   } finally {
-    clearTimeout(idle);
     batches.submit();
     await batches.settled();
   }
@@ -74,8 +73,7 @@ async function takeLines(
       }
     }
     if (batches.isFull()) {
-      await batches.room();
-      batches.submit();
+      await batches.submitInTurn();
     }
   }
   return true;
@@ -88,13 +86,22 @@ class BatchQueue {
   private bytes = 0;
   private recording: Promise<void> = Promise.resolve();
   private waiting = 0;
+  /** Runs from the first line of a batch until the batch is handed over. */
+  private timer: NodeJS.Timeout | undefined;
+  private isOverdue = false;
   private failure: unknown;
 
   constructor(options: Pick<ImportOptions, 'recorder' | 'summary'>) {
     this.options = options;
   }
 
+  /** @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
+    if (this.failure !== undefined) throw this.failure;
+    this.timer ??= setTimeout(() => {
+      this.isOverdue = true;
+      this.submitOverdue();
+    }, LONGEST_WAIT_MILLISECONDS);
     for (const observation of observations) this.batch.push(observation);
     this.bytes += bytes;
   }
@@ -105,6 +112,9 @@ class BatchQueue {
 
   /** Hands the batch over to be recorded after the one before it; the order of lines must hold. */
   submit(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isOverdue = false;
     const { batch } = this;
     if (batch.length === 0) {
       return;
@@ -115,11 +125,17 @@ class BatchQueue {
     this.recording = this.recording.then(() => this.record(batch));
   }
 
-  /** Waits until a batch may be handed over: until the one before it is recorded. */
-  async room(): Promise<void> {
-    while (this.waiting > 0) {
+  /** Hands over a full batch when the one before it is recorded. It may have become overdue while it waited. */
+  async submitInTurn(): Promise<void> {
+    while (this.waiting > 0 && this.isFull()) {
       await this.settled();
     }
+    if (this.isFull()) this.submit();
+  }
+
+  /** What comes while a batch is being recorded is gathered: a slow database does not get one of each moment. */
+  private submitOverdue(): void {
+    if (this.isOverdue && this.waiting === 0) this.submit();
   }
 
   async settled(): Promise<void> {
@@ -138,6 +154,7 @@ class BatchQueue {
       this.failure = error;
     } finally {
       this.waiting -= 1;
+      this.submitOverdue();
     }
   }
 }

@@ -10,8 +10,8 @@ export interface LookOutcome {
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Failure>>;
-    /** False: the answers say that there is no such name (NXDOMAIN). */
-    readonly nameExists: boolean;
+    /** False: the answers say that there is no such name (NXDOMAIN). Null: nothing was answered. */
+    readonly nameExists: boolean | null;
   };
   readonly http: SiteOutcome | { readonly failure: Failure };
 }
@@ -41,7 +41,7 @@ export function outcomeOf(
     if (answer.kind === 'answered') answered.push(type);
     else failures[type] = answer.failure;
   }
-  const names = { answered, failures, nameExists: !saysNoSuchName(dns) };
+  const names = { answered, failures, nameExists: answered.length === 0 ? null : !saysNoSuchName(dns) };
   if (http.kind === 'failed') return { dns: names, http: { failure: http.failure } };
   const { scheme, status, address } = http;
   const response = { scheme, status, address };

@@ -1,4 +1,5 @@
-import { type IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
+import type { IRateLimiterOptions } from 'rate-limiter-flexible';
+import { MemoryLimiter } from './memory-limiter.js';
 import { Penalties, type PenaltyRefusal } from './penalties.js';
 import { type RatePolicy, ratePolicy, WINDOW_SECONDS } from './rate-policy.js';
 import type { RedisStore } from './redis-store.js';
@@ -7,7 +8,7 @@ import { SharedLimiter } from './shared-limiter.js';
 /** Makes limiters that count in one and the same place. */
 export interface Limiters {
   /** A class of limiters with the policy's limit, unless its options have another. */
-  classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => RateLimiterMemory;
+  classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => MemoryLimiter;
   /** A count of what a client should not do more than so often a minute. */
   penalties(name: string, limit: number, refusal: PenaltyRefusal): Penalties;
 }
@@ -29,7 +30,7 @@ export function createLimiters(store?: RedisStore): Limiters {
 }
 
 function countingAlone(policy: RatePolicy) {
-  return class extends RateLimiterMemory {
+  return class extends MemoryLimiter {
     constructor(options: IRateLimiterOptions) {
       super(completed(options, policy));
     }

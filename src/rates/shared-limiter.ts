@@ -1,9 +1,5 @@
-import {
-  type IRateLimiterOptions,
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible';
+import { type IRateLimiterOptions, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { MemoryLimiter } from './memory-limiter.js';
 import type { RedisStore } from './redis-store.js';
 
 /** What is used up of one key within one turn of the event loop. */
@@ -17,7 +13,7 @@ interface Batch {
  * away. All that one turn of the event loop uses up of a key is one question to Redis, so that a request
  * with a hundred limited fields is; each of them gets the answer that it would have got alone.
  */
-export class SharedLimiter extends RateLimiterMemory {
+export class SharedLimiter extends MemoryLimiter {
   readonly #store: RedisStore;
   readonly #shared: RateLimiterRedis;
   readonly #batches = new Map<string, Batch>();

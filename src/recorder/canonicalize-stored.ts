@@ -4,9 +4,9 @@ import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
 import { isPassing, pauseBefore } from './contention.js';
+import { leastNextVersion } from './domain-row.js';
 import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
-import { nextVersion } from './recorder.js';
 import { isReadableTypes } from './row-contradictions.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
@@ -167,20 +167,16 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   if (types.size === 0) return null;
   const changes = { added: stays, removed: [], headers: [], responses: [] };
   // The size is written afterwards, with those of the other domains.
-  return { name, before: rows.domain, stateBefore, state, version: 0n, changes, octets: 0, types };
+  const version = leastNextVersion(rows.domain, 1);
+  return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
 }
 
 /** @returns the names of the domains that were written. The others were written by somebody else. */
 function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
   return passingAs(new Set<string>(), () =>
     inTransaction(pool, async (client) => {
-      const { rows } = await client.query<{ now: bigint }>(
-        'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now',
-      );
-      const now = rows[0]?.now ?? 0n;
-      const versioned = domains.map((domain) => ({ ...domain, version: nextVersion(domain.before, 1, now) }));
-      const names = await writeDomainRows(client, versioned, now);
-      const written = versioned.filter(({ name }) => names.has(name));
+      const names = await writeDomainRows(client, domains);
+      const written = domains.filter(({ name }) => names.has(name));
       const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
       await client.query(
         `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)

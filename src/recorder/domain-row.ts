@@ -32,6 +32,23 @@ interface StoredType {
   readonly latest?: string;
 }
 
+/**
+ * The least version that a domain may have after a recording: past the next whole second.
+ *
+ * A client may have got the second of the version before as `Last-Modified`, whatever the time of its answer and the
+ * clock of whoever gave it. That each recording moves the version into a later second is what makes
+ * `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
+ *
+ * @param before null for a domain that was not recorded.
+ * @param recorded How many observations are recorded: the version grows by each.
+ */
+export function leastNextVersion(before: Pick<DomainRow, 'version'> | null, recorded: number): bigint {
+  const secondBefore = ((before?.version ?? 0n) + MICROSECONDS - 1n) / MICROSECONDS;
+  return secondBefore * MICROSECONDS + BigInt(recorded);
+}
+
+const MICROSECONDS = 1_000_000n;
+
 /** Translates a row to what the rules of history know. */
 export function stateOfRow(row: DomainRow): DomainState {
   const http = partTimes(row.http_first, row.http_latest);

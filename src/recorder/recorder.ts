@@ -9,10 +9,9 @@ import {
   recordObservations,
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
-import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { isPassing, pauseBefore } from './contention.js';
-import { type DomainRow, stateOfRow } from './domain-row.js';
+import { type DomainRow, leastNextVersion, stateOfRow } from './domain-row.js';
 import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
@@ -48,8 +47,6 @@ export interface Recording {
 }
 
 export interface RecorderOptions {
-  /** The wall-clock time, for the time of recording. */
-  readonly now: () => Instant;
   /**
    * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
    * always do. A day unless given.
@@ -58,7 +55,7 @@ export interface RecorderOptions {
 }
 
 /** Makes a recorder. */
-export function createRecorder(pool: Pool, options: RecorderOptions): Recorder {
+export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   return {
     record: (observations) => recordBatch(pool, options, observations),
     preview: async (observations) => summarize(await applyRules(pool, options, byDomain(observations))),
@@ -96,7 +93,7 @@ async function recordBatch(
   for (let attempt = 0; pending.length > 0; attempt += 1) {
     await pauseBefore(attempt);
     const applied = await applyRules(pool, options, pending);
-    const written = await write(pool, applied, options.now());
+    const written = await write(pool, applied);
     for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
     pending = pending.filter(({ name }) => !written.has(name));
   }
@@ -154,33 +151,25 @@ function beginBatch(
 }
 
 /** @returns the names of the domains that are done: written, or with nothing to write. */
-async function write(
-  pool: Pool,
-  applied: readonly AppliedBatch[],
-  recordedAt: Instant,
-): Promise<Set<string>> {
+async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<string>> {
   const [idle, changes] = [new Set<string>(), [] as DomainChanges[]];
   for (const { name, before, stateBefore, progress, merged } of applied) {
     const acted = progress.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged').length;
     if (acted === 0 || progress.state === null) {
       idle.add(name);
     } else {
-      const version = nextVersion(before, acted, recordedAt);
+      const version = leastNextVersion(before, acted);
       const octets = octetsAdded(merged);
       changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }
-  return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes, recordedAt))]);
+  return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes))]);
 }
 
-async function writeDomains(
-  pool: Pool,
-  domains: readonly DomainChanges[],
-  recordedAt: Instant,
-): Promise<Set<string>> {
+async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Promise<Set<string>> {
   try {
     return await inTransaction(pool, async (client) => {
-      const written = await writeDomainRows(client, domains, recordedAt);
+      const written = await writeDomainRows(client, domains);
       await writeHistory(
         client,
         domains.filter(({ name }) => written.has(name)),
@@ -193,16 +182,6 @@ async function writeDomains(
     }
     throw error;
   }
-}
-
-/**
- * A version that the domain never had: it grows by each observation, and is no less than the clock,
- * so that a domain that is erased and recorded anew, or a database restored from a backup, does not
- * give a second state an old version.
- */
-export function nextVersion(before: DomainRow | null, recorded: number, recordedAt: Instant): bigint {
-  const next = (before?.version ?? 0n) + BigInt(recorded);
-  return next > recordedAt ? next : recordedAt;
 }
 
 function summarize(recorded: readonly AppliedBatch[]): Recording {

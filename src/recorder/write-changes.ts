@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
-import type { Instant } from '../model/instant.js';
 import { type DomainRow, storedTypes } from './domain-row.js';
 
 /** What is to be written of one domain. */
@@ -12,12 +11,18 @@ export interface DomainChanges {
   /** The state of `before`, and the one to write. */
   readonly stateBefore: DomainState | null;
   readonly state: DomainState;
-  /** Greater than that of `before`. */
+  /** The least that its version may be now (`leastNextVersion`). */
   readonly version: bigint;
   readonly changes: MergedChanges;
   /** By how much column `history_octets` grows. */
   readonly octets: number;
 }
+
+/**
+ * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has one
+ * value within a statement, and may be used to update sharded tables.
+ */
+const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::bigint';
 
 /**
  * Writes the rows of domains, each only if it is still as it was when the changes were found.
@@ -27,87 +32,81 @@ export interface DomainChanges {
  * FOR UPDATE` over several domains does not. The row stays locked until the transaction ends, which
  * guards the rows of the domain's records and headers too.
  *
+ * The version is no less than the database's clock, so that a domain that is erased and recorded anew, or a database
+ * restored from a backup, does not give a second state an old version. The time of recording is that clock's, and
+ * never goes back, even where the clock does.
+ *
  * @returns the names of the domains that were written. The others were written by somebody else.
  */
 export async function writeDomainRows(
   client: PoolClient,
   domains: readonly DomainChanges[],
-  recordedAt: Instant,
 ): Promise<Set<string>> {
   const inserted = await insertDomainRows(
     client,
     domains.filter(({ before }) => before === null),
-    recordedAt,
   );
   const updated = await updateDomainRows(
     client,
     domains.filter(({ before }) => before !== null),
-    recordedAt,
   );
   return new Set([...inserted, ...updated]);
 }
 
-async function insertDomainRows(
-  client: PoolClient,
-  domains: readonly DomainChanges[],
-  recordedAt: Instant,
-): Promise<string[]> {
+async function insertDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<string[]> {
   if (domains.length === 0) {
     return [];
   }
   const { rows } = await client.query<{ name: string }>(
-    `INSERT INTO domain (${STATE_COLUMNS}, dns_types, recorded_at, history_octets)
-     SELECT ${STATE_COLUMNS}, dns_types::jsonb, $16::bigint, octets
-       FROM unnest(${STATE_ARRAYS}, $17::bigint[]) AS new (${STATE_COLUMNS}, dns_types, octets)
+    `INSERT INTO domain (name, ${STATE_COLUMNS}, version, dns_types, recorded_at, history_octets)
+     SELECT name, ${STATE_COLUMNS}, GREATEST(version, ${DATABASE_NOW}), dns_types::jsonb, ${DATABASE_NOW}, octets
+       FROM unnest(${NEW_ARRAYS}, $16::bigint[]) AS new (${NEW_COLUMNS}, octets)
      ON CONFLICT (name) DO NOTHING
      RETURNING name`,
-    [...stateColumns(domains), recordedAt, domains.map(({ octets }) => octets)],
+    [...newColumns(domains), domains.map(({ octets }) => octets)],
   );
   return rows.map(({ name }) => name);
 }
 
-async function updateDomainRows(
-  client: PoolClient,
-  domains: readonly DomainChanges[],
-  recordedAt: Instant,
-): Promise<string[]> {
+async function updateDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<string[]> {
   if (domains.length === 0) {
     return [];
   }
   const { rows } = await client.query<{ name: string }>(
     `UPDATE domain AS d
-        SET version = new.version, created = new.created, last_update = new.last_update,
+        SET version = GREATEST(new.version, ${DATABASE_NOW}),
+            recorded_at = GREATEST(d.recorded_at, ${DATABASE_NOW}), created = new.created, last_update = new.last_update,
             last_change = new.last_change, dns_first = new.dns_first, dns_latest = new.dns_latest,
             dns_types = COALESCE(new.dns_types::jsonb, d.dns_types),
             http_first = new.http_first, http_latest = new.http_latest, http_digest = new.http_digest,
             https_latest = new.https_latest, https_declined_first = new.https_declined_first,
             https_declined_latest = new.https_declined_latest,
-            https_declined_count = new.https_declined_count, recorded_at = $17,
+            https_declined_count = new.https_declined_count,
             history_octets = d.history_octets + new.octets
-       FROM unnest(${STATE_ARRAYS}, $16::bigint[], $18::bigint[])
-         AS new (${STATE_COLUMNS}, dns_types, version_before, octets)
+       FROM unnest(${NEW_ARRAYS}, $16::bigint[], $17::bigint[])
+         AS new (${NEW_COLUMNS}, octets, version_before)
       WHERE d.name = new.name AND d.version = new.version_before
       RETURNING d.name`,
     [
-      ...stateColumns(domains),
-      domains.map(({ before }) => before?.version),
-      recordedAt,
+      ...newColumns(domains),
       domains.map(({ octets }) => octets),
+      domains.map(({ before }) => before?.version),
     ],
   );
   return rows.map(({ name }) => name);
 }
 
 /** The columns of table `domain` that an observation may change, and the parameters that bring them. */
-const STATE_COLUMNS = `name, version, created, last_update, last_change, dns_first, dns_latest,
+const STATE_COLUMNS = `created, last_update, last_change, dns_first, dns_latest,
                  http_first, http_latest, http_digest,
                  https_latest, https_declined_first, https_declined_latest, https_declined_count`;
-const STATE_ARRAYS = `$1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+const NEW_COLUMNS = `name, version, ${STATE_COLUMNS}, dns_types`;
+const NEW_ARRAYS = `$1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
                    $8::bigint[], $9::bigint[], $10::text[],
                    $11::bigint[], $12::bigint[], $13::bigint[], $14::integer[], $15::text[]`;
 
-/** One array for each of STATE_COLUMNS, and of `dns_types`. */
-function stateColumns(domains: readonly DomainChanges[]): unknown[][] {
+/** One array for each of NEW_COLUMNS. */
+function newColumns(domains: readonly DomainChanges[]): unknown[][] {
   return [
     domains.map(({ name }) => name),
     domains.map(({ version }) => version),

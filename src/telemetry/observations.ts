@@ -15,7 +15,7 @@ export interface ObservationEvent {
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Reason>>;
-    readonly nameExists: boolean;
+    readonly nameExists: boolean | null;
   };
   readonly http:
     | {

@@ -202,7 +202,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     const { stdout } = await dms(['restore', backup], directory);
     const setting = `DATA_DIR='${directory.replace("'", "'\\''")}'`;
     expect(stdout).toBe(
-      `Restored into ${directory}. Check it with ${setting} npx dms verify, serve it with ${setting} npm start.\n`,
+      `Restored into ${directory}. Check it with ${setting} dms verify, serve it with ${setting} npm start.\n`,
     );
   });
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,12 +10,18 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { InputProgress } from '../../src/cli/commands/import.js';
+import { progressLine } from '../../src/cli/progress.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { importInputs } from '../../src/importers/import-inputs.js';
+import { ImportSummary } from '../../src/importers/import-summary.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
-import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { type DmsCommand, dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { observationLine } from '../support/observations.js';
+import { instant, NOW, observationLine } from '../support/observations.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
@@ -199,14 +206,72 @@ describe('dms import', () => {
   );
 
   test('an import that fails after its first lines sums them up, and says that they stay', async () => {
-    const plain = await file('before-missing.ndjson', `${FIRST}\n`);
-    const result = await dms(['import', plain, join(folder, 'missing')]);
+    const plain = await file('before-cut.ndjson', `${FIRST}\n`);
+    const noise =
+      randomBytes(3_000_000)
+        .toString('base64')
+        .match(/.{12000}/g) ?? [];
+    const long = noise.map((value, at) => observationLine({ domain: 'b.example', at, headers: { value } }));
+    const cut = await file('cut-late.ndjson.gz', gzipSync(long.join('\n')).subarray(0, -1_000));
+    const result = await dms(['import', plain, cut]);
     expect(result.code).toBe(1);
-    expect(result.stdout).toMatch(/^recorded +1 /m);
+    expect(result.stdout).toMatch(/^recorded +[1-9]\d* /m);
     expect(result.stderr).toMatch(
-      /^Not all was imported, .*\ndms: .*missing does not exist; check the path\.\n$/,
+      /^Not all was imported, .*\ndms: .*cut-late\.ndjson\.gz ends in the middle: the gzip file is cut\.\n$/,
     );
-    expect(await stored()).toHaveLength(1);
+    expect((await stored()).map(({ name }) => name)).toEqual(['b.example', 'example.com']);
+  });
+
+  test('where one of several files cannot be imported, nothing is: the later ones would make it stale', async () => {
+    const plain = await file('sound.ndjson', `${FIRST}\n`);
+    const foreign = await file('foreign.ndjson', '{"rrname":"a.example","rrtype":"A"}\n');
+    const page = await file('page.ndjson', '<!DOCTYPE html>\n');
+    for (const [path, message] of [
+      [join(folder, 'missing'), /missing does not exist/],
+      [foreign, /has lines of passive DNS/],
+      [page, /is HTML or XML/],
+    ] as const) {
+      const { code, stdout, stderr } = await dms(['import', plain, path, plain]);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(message);
+      expect(stderr).toMatch(/^[^\n]+ Nothing of the other files is imported, either\.\n$/);
+    }
+    expect(await stored()).toEqual([]);
+  });
+
+  test('--sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, at) =>
+      observationLine({ at: 20_000 - at, records: [] }),
+    );
+    const path = await file('progress.ndjson', lines.join('\n'));
+    const [summary, { signal }] = [new ImportSummary(), new AbortController()];
+    const progress = new InputProgress(summary, signal);
+    const shown: string[] = [];
+    const show = () => shown.push(progressLine('lines', progress.state(), 1));
+    await importInputs(progress.inputs([path], process.stdin), {
+      createParser: () => (text) => [parseDmsLine(text, NOW)],
+      recorder: createRecorder(database.pool),
+      summary,
+      onRefused: () => {},
+      strict: false,
+      longestLine: 4_000_000,
+      sort: true,
+      sorting: {
+        onRead: (count) => {
+          progress.onRead(count);
+          show();
+        },
+        onSorted: () => {
+          progress.onSorted();
+          show();
+        },
+      },
+      signal,
+    });
+    show();
+    expect(shown[0]).toMatch(/^\[#+\.+\] [1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /);
+    expect(shown.find((line) => !line.includes('to sort'))).toMatch(/^\[\.+\] 0 % {2}0 lines, /);
+    expect(shown.at(-1)).toMatch(/^\[#+\] 100 % {2}20,000 lines, /);
   });
 
   test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
@@ -238,6 +303,35 @@ describe('dms import', () => {
     await expect.poll(async () => (await stored()).length, { timeout: 20_000 }).toBe(1);
     release();
     expect((await running).code).toBe(0);
+  });
+});
+
+describe('dms import - of lines that follow each other closely', () => {
+  /** A line each tenth of a second, for as long as anybody reads. */
+  async function* closely(written: number[]): AsyncGenerator<string> {
+    for (;;) {
+      const line = observationLine({ at: written.length, records: ['192.0.2.1'] });
+      written.push(performance.now());
+      yield `${line}\n`;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  test('records each within a second, and a kill loses no more than those of the last second', async () => {
+    const written: number[] = [];
+    const command = startDms(['import', '-'], database.environment, Readable.from(closely(written)));
+    const latest = async () => Number((await stored())[0]?.state.lastUpdate ?? 0n);
+    await expect.poll(latest, { timeout: 20_000 }).toBeGreaterThan(0);
+    const first = await latest();
+    await expect.poll(latest).toBeGreaterThan(first);
+    command.child.kill('SIGKILL');
+    const lines = written.length;
+    await command.result;
+    const { rows } = await database.pool.query<{ last: bigint }>('SELECT last_update AS last FROM domain');
+    const recorded = written.findIndex((_, at) => instant(at) > (rows[0]?.last ?? 0n));
+    expect(recorded).toBeGreaterThan(0);
+    // Generous for a busy machine: nothing but a full batch of 5,000 lines used to be recorded.
+    expect(lines - recorded).toBeLessThan(40);
   });
 });
 
@@ -391,6 +485,25 @@ describe('dms export', () => {
     const help = (await dms(['export', '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toContain('the first and the latest of each part of a domain');
     expect(help).toContain('and the last before a record was removed.');
+  });
+
+  test('ends with one line where the disk of its output is full, and so does every command', async () => {
+    await dms(['import', '-'], `${FIRST}\n`);
+    for (const command of ['export', 'verify']) {
+      const { code, stderr } = await dmsInShell(`${command} > /dev/full`, database.environment);
+      expect([code, stderr]).toEqual([
+        1,
+        'dms: standard output cannot be written, since its disk is full: make room there, or name a file on another.\n',
+      ]);
+    }
+  });
+
+  test('ends in silence where its reader has gone', async () => {
+    await dms(['import', '-'], `${FIRST}\n`);
+    for (const command of ['export', 'verify']) {
+      const { code, stderr } = await dmsInShell(`${command} | sleep 0`, database.environment);
+      expect([code, stderr]).toEqual([0, '']);
+    }
   });
 
   test('names the domains that it cannot find, and exits 1', async () => {

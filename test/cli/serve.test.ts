@@ -131,7 +131,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
 
   test('starts empty with SAMPLES=off', async () => {
     const { said, url } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'off' });
-    expect(said).toContain('Nothing is recorded yet: npx dms import FILE records.');
+    expect(said).toContain('Nothing is recorded yet: dms import FILE records.');
     expect((await fetch(`${url}/api/v1/domain/example.com`)).status).toBe(404);
   });
 });

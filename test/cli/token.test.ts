@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { dmsInShell, runDms } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -63,6 +64,22 @@ describe('dms token create', () => {
     const { code, stdout, stderr } = await token('create', '--name', 'a');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('dms: There is a token named "a": choose another name.\n');
+  });
+});
+
+describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () => {
+  test.each([
+    ['its disk is full', '> /dev/full', /its disk is full: make room there, or name a file on another\.$/],
+    ['its reader has gone', '| sleep 0', /its reader has gone\.$/],
+  ])('since %s, is not made, and its name stays free', async (_reason, redirection, reason) => {
+    const { stderr, code } = await dmsInShell(
+      `token create --name lost ${redirection}`,
+      database.environment,
+    );
+    expect(stderr.trimEnd()).toMatch(/^dms: No token was made: standard output cannot be written, since .*$/);
+    expect(stderr.trimEnd()).toMatch(reason);
+    expect(code).toBe(1);
+    expect((await token('create', '--name', 'lost')).code).toBe(0);
   });
 });
 

@@ -50,6 +50,19 @@ function open(app: express.Express) {
   return supertest(app).get('/graphql').set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 }
 
+test('the domains that the ready queries ask for are in the samples', () => {
+  const samples = readFileSync(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8');
+  const recorded = new Set(
+    samples
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).domain),
+  );
+  const asked = [...SOURCE.matchAll(/(?:name:|\$domain: String! =) "([^"]+)"/g)].map(([, name]) => name);
+  expect(asked.length).toBeGreaterThan(2);
+  expect(asked.filter((name) => !recorded.has(name))).toEqual([]);
+});
+
 describe('GET /graphql in a browser', () => {
   test('opens Apollo Sandbox with the ready queries', async () => {
     const response = await open(await serve(true));

@@ -50,7 +50,7 @@ describe('an input of another kind is refused in one line that says what it is a
     await writeFile(path, (await made).stdout);
     await expect(read(path)).rejects.toThrow(
       new OperationError(
-        `${path} is ${is}, and nothing of it is imported: unpack it first, ${command} | npx dms import -.`,
+        `${path} is ${is}, and nothing of it is imported: unpack it first, ${command} | dms import -.`,
       ),
     );
   });

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 /** Records observations as an import does. */
 async function record(...parts: ObservationParts[]): Promise<void> {
-  const recorder = createRecorder(service.database.pool, { now: () => NOW });
+  const recorder = createRecorder(service.database.pool);
   await recorder.record(parts.map((part) => parseDmsLine(observationLine(part), NOW)));
 }
 

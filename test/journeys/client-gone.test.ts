@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { whileLocked } from '../support/locked-table.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let home: TestDatabase;
@@ -20,9 +20,7 @@ const countArrival = () => {
 beforeAll(async () => {
   subscribe('http.server.request.start', countArrival);
   home = await openTestDatabase();
-  await createRecorder(home.pool, { now: () => NOW }).record([
-    observation({ at: 1, records: ['192.0.2.1'] }),
-  ]);
+  await createRecorder(home.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
   // One connection for answers: one batch is at the database, and the others wait for their turn.
   database = await openDatabase({ ...home.options, poolSize: 1 });
   service = await startTestService({ database, role: 'api' });

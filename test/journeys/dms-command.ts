@@ -50,6 +50,24 @@ export function startDms(
   return { child, result: resultOf(child, input) };
 }
 
+/**
+ * Runs the program by a line of bash, with what the line does to its output.
+ *
+ * @returns the code of the program, not that of the line.
+ */
+export function dmsInShell(
+  line: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<CommandResult> {
+  const script = `"$0" "$1" ${line}; exit "\${PIPESTATUS[0]}"`;
+  const child = spawn('bash', ['-c', script, process.execPath, PROGRAM], {
+    cwd: tmpdir(),
+    env: { ...ownEnvironment(), ...SETTINGS, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return resultOf(child, undefined);
+}
+
 /** Runs `npm start`, whose folder is the project's. */
 export function startNpm(environment: Readonly<Record<string, string>>): DmsCommand {
   const child = spawn('npm', ['start'], {

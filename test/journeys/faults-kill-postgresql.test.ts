@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer } from '../support/service.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
@@ -104,7 +104,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
 
     /** Records one observation after another, as an importer does: what fails is recorded again. */
     async function recordOn(stopped: AbortSignal): Promise<number> {
-      const recorder = createRecorder(database.pool, { now: () => NOW });
+      const recorder = createRecorder(database.pool);
       let acknowledged = 0;
       while (!stopped.aborted) {
         const at = acknowledged + 1;

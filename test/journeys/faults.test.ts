@@ -7,7 +7,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { followRequests, memoryInUse } from '../support/kept-requests.js';
 import { repeats } from '../support/long-form.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { expectProbes } from '../support/probes.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
@@ -67,7 +67,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   }
 
   async function record(at: number): Promise<void> {
-    const recorder = createRecorder(database.pool, { now: () => NOW });
+    const recorder = createRecorder(database.pool);
     await recorder.record([observation({ at, records: ['192.0.2.1'], headers: { server: `at ${at}` } })]);
   }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/time-limits.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { repeats } from '../support/long-form.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 /** An answer of 13 MB: more than the system takes of one that nobody reads. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { database } = service;
   const timeLimits = { ...TIME_LIMITS, reading: repeats(TIME_LIMITS.reading, 2_000) };
   impatient = await startTestService({ ...options, database, timeLimits });
-  await createRecorder(service.database.pool, { now: () => NOW }).record([
+  await createRecorder(service.database.pool).record([
     observation({ domain: 'large.example', at: 1, records: RECORDS }),
     observation({ domain: 'other.example', at: 1, records: RECORDS.slice(0, 5_000) }),
     observation({ domain: 'medium.example', at: 1, records: RECORDS.slice(0, 1_500) }),

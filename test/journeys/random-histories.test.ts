@@ -41,7 +41,7 @@ function linesOf(observations: readonly ObservationLine[]): string[] {
 
 /** Records lines by a recorder of their own in batches of the given sizes, the last with what is left. */
 async function record(lines: readonly string[], sizes: readonly number[] = []): Promise<void> {
-  const recorder = createRecorder(database.pool, { now: () => BigInt(Date.now()) * 1000n });
+  const recorder = createRecorder(database.pool);
   const observations = lines.map((line) => parseDmsLine(line, NOW));
   let from = 0;
   for (const size of [...sizes, observations.length]) {

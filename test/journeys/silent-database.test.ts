@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { whileLocked } from '../support/locked-table.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -16,7 +16,7 @@ let service: TestService;
 
 beforeAll(async () => {
   home = await openTestDatabase();
-  const recorder = createRecorder(home.pool, { now: () => NOW });
+  const recorder = createRecorder(home.pool);
   await recorder.record([observation({ at: 1, records: ['192.0.2.1'] })]);
   impatient = await openDatabase({ ...home.options, answerMilliseconds: ANSWER_LIMIT });
   service = await startTestService({ database: impatient });

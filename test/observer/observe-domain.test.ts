@@ -41,7 +41,7 @@ let time = 1_700_000_000_000_000n;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  recorder = createRecorder(database.pool, { now: () => time });
+  recorder = createRecorder(database.pool);
   dns = await startDnsServer();
   site = await startHttpServer();
   observer = observerWith({ OBSERVE_PRIVATE: 'allow' });
@@ -281,6 +281,7 @@ describe('a domain that was observed', () => {
     expect([look.observation, recording, changes]).toEqual([null, 'nothing', NOTHING]);
     const outcome = outcomeOf(look.dns, look.http);
     expect(hasFailed(outcome)).toBe(true);
+    expect(outcome.dns.nameExists, 'where nothing was answered, nobody knows').toBeNull();
     expect(outcome.http).toEqual({
       failure: { code: 'no-address', message: 'its addresses could not be asked for' },
     });

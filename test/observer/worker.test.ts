@@ -61,7 +61,7 @@ function start(lease = 120_000, looking = observer, { concurrency = 10, idle = 2
   return startWorker({
     pool: database.pool,
     observer: looking,
-    recorder: createRecorder(database.pool, { now }),
+    recorder: createRecorder(database.pool),
     telemetry: createObservationTelemetry(log, new Registry()),
     log,
     now,

@@ -22,7 +22,7 @@ let recorder: Recorder;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  recorder = createRecorder(database.pool, { now: () => NOW });
+  recorder = createRecorder(database.pool);
 });
 beforeEach(() => emptyTestDatabase(database));
 afterAll(() => database.close());

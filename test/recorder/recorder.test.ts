@@ -9,7 +9,7 @@ import { readHistories, readStoredRows } from '../../src/recorder/read-histories
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
-import { instant, NOW, type ObservationParts, observation } from '../support/observations.js';
+import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
 
 let database: Database;
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 function record(...parts: ObservationParts[]) {
-  return createRecorder(database.pool, { now: () => NOW }).record(parts.map(observation));
+  return createRecorder(database.pool).record(parts.map(observation));
 }
 
 async function stored() {
@@ -92,7 +92,7 @@ describe('recording', () => {
   });
 
   test('looks at a site in one batch or many, the stored history is the same, with HTTPS and the evidence', async () => {
-    const recorder = createRecorder(database.pool, { now: () => NOW });
+    const recorder = createRecorder(database.pool);
     const observations = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(
       observationOf,
     );
@@ -121,7 +121,7 @@ describe('recording', () => {
   });
 
   test('a domain that is forgotten leaves no response behind', async () => {
-    await createRecorder(database.pool, { now: () => NOW }).record(looks('https@0').map(observationOf));
+    await createRecorder(database.pool).record(looks('https@0').map(observationOf));
     await forget(database.pool, ['example.com']);
     expect((await database.pool.query('SELECT FROM site_response')).rowCount).toBe(0);
   });
@@ -157,12 +157,10 @@ describe('recording', () => {
   });
 
   test('a version is never used twice, not even by a domain that was erased and is recorded again', async () => {
-    const clock = { now: NOW };
-    const recorder = createRecorder(database.pool, { now: () => clock.now });
+    const recorder = createRecorder(database.pool);
     await recorder.record([observation({ at: 1, records: [] }), observation({ at: 2, records: [] })]);
     const [first] = await stored();
     await forget(database.pool, ['example.com']);
-    clock.now += 1_000_000n;
     await recorder.record([observation({ at: 1, records: [] })]);
     const [second] = await stored();
     expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
@@ -184,7 +182,7 @@ describe('recording', () => {
   test('times before 1684 and after 2255 are kept to the microsecond', async () => {
     const early = { ...observation({ at: 0, records: ['192.0.2.1'] }), observedAt: -62_167_219_199_999_999n };
     const late = { ...observation({ at: 0, records: [] }), observedAt: 253_402_300_799_999_999n };
-    await createRecorder(database.pool, { now: () => NOW }).record([early, late]);
+    await createRecorder(database.pool).record([early, late]);
     const [history] = await stored();
     expect(history?.state).toMatchObject({ created: early.observedAt, lastUpdate: late.observedAt });
     expect(history?.stays[0]?.removal).toMatchObject({
@@ -205,7 +203,7 @@ describe('two writers', () => {
   test('writers of the same domains at the same time leave a sound history, and lose nothing', async () => {
     const domains = Array.from({ length: 20 }, (_, index) => `d${index}.example`);
     const writer = async (part: 'A' | 'MX', order: readonly string[]) => {
-      const recorder = createRecorder(database.pool, { now: () => NOW });
+      const recorder = createRecorder(database.pool);
       for (let at = 1; at <= 10; at += 1) {
         await recorder.record(
           order.map((domain) => {
@@ -250,7 +248,7 @@ describe('forgetting', () => {
   });
 
   test('while the domain is being recorded leaves all of it or nothing', async () => {
-    const recorder = createRecorder(database.pool, { now: () => NOW });
+    const recorder = createRecorder(database.pool);
     const recording = (async () => {
       for (let at = 1; at <= 40; at += 1) {
         await recorder.record([
@@ -271,7 +269,7 @@ describe('forgetting', () => {
   test.skipIf(TEST_SERVER === undefined).each([1, 2])(
     'leaves a domain whole that is recorded for the first time after statement %i of the erasure',
     async (place) => {
-      const recorder = createRecorder(database.pool, { now: () => NOW });
+      const recorder = createRecorder(database.pool);
       const observed = observation({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
       const pool = interrupted(database.pool, place, async () => {
         await recorder.record([observed]);
@@ -332,7 +330,7 @@ test('a header that is left out of observations, and is known from before, costs
             return target.query(text, values);
           },
   });
-  const recorder = createRecorder(pool, { now: () => NOW });
+  const recorder = createRecorder(pool);
   const record = async (one: Observation) => {
     read.length = 0;
     const { outcomes } = await recorder.record([one]);

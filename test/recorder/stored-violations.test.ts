@@ -5,7 +5,7 @@ import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { NOW, observation } from '../support/observations.js';
+import { observation } from '../support/observations.js';
 import { looks, observationOf } from '../support/site-looks.js';
 
 let database: TestDatabase;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await emptyTestDatabase(database);
-  await createRecorder(database.pool, { now: () => NOW }).record([
+  await createRecorder(database.pool).record([
     observation({
       at: 1,
       records: ['192.0.2.1', '192.0.2.2'],

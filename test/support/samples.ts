@@ -6,6 +6,6 @@ import { startTestService, type TestService, type TestServiceOptions } from './s
 export async function startServiceWithSamples(options: TestServiceOptions = {}): Promise<TestService> {
   const service = await startTestService(options);
   const now = () => BigInt(Date.now()) * 1000n;
-  await recordSamples(createRecorder(service.database.pool, { now }), now());
+  await recordSamples(createRecorder(service.database.pool), now());
   return service;
 }

@@ -66,8 +66,8 @@ function remarks({ stale, contradicting }: ImportSummary): string[] {
         'of a domain, and changed nothing. That is as it should be where a file is imported again.',
       'Nothing can be put in before what is recorded. Lines that are not in the order of time must be sorted ' +
         'before their first import (--sort). To put older lines in afterwards, erase their domains ' +
-        '(npx dms forget DOMAIN…) and import all files of these together again, sorted: ' +
-        'cat FILE… | npx dms import --sort -',
+        '(dms forget DOMAIN…) and import all files of these together again, sorted: ' +
+        'cat FILE… | dms import --sort -',
     );
   }
   if (contradicting > 0) {

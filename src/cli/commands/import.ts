@@ -3,10 +3,12 @@ import { Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.js';
 import { checkRejects } from '../../importers/check-rejects.js';
 import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
-import { type ImportEnd, importInputs } from '../../importers/import-inputs.js';
+import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
+import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { RejectsFile } from '../../importers/rejects.js';
+import { OperationError } from '../../model/errors.js';
 import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import type { CommandContext } from '../command-context.js';
@@ -55,7 +57,7 @@ async function runImport(
   const database = await context.openDatabase();
   const summary = new ImportSummary();
   try {
-    const recorder = createRecorder(database.pool, { now: context.now });
+    const recorder = createRecorder(database.pool);
     const { ignoredHeaders } = observe;
     const run = { ...options, files, ignoredHeaders, limits, recorder, summary, rejects, signal };
     await importFiles(context, run);
@@ -93,19 +95,25 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     refusals.close();
     context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
   };
+  const options = {
+    ...run,
+    longestLine: run.limits.line,
+    createParser: ({ name }: Input) =>
+      createParser(run.format, {
+        ...run,
+        name,
+        now: context.now,
+        onDetected: (format) => detected.add(format),
+      }),
+    onRefused: (input: Input, line: Line, reason: string) => refusals.add(input, line, reason),
+    sorting: progress,
+  };
+  const inputs = async function* () {
+    await requireAllImportable(run.files, context.stdin, options);
+    yield* progress.inputs(run.files, context.stdin);
+  };
   try {
-    const end = await importInputs(progress.inputs(run.files, context.stdin), {
-      ...run,
-      longestLine: run.limits.line,
-      createParser: ({ name }) =>
-        createParser(run.format, {
-          ...run,
-          name,
-          now: context.now,
-          onDetected: (format) => detected.add(format),
-        }),
-      onRefused: (input, line, reason) => refusals.add(input, line, reason),
-    }).finally(() => run.rejects?.file.close());
+    const end = await importInputs(inputs(), options).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));
     if (end === 'stopped' || summary.linesRefused > 0) context.setExitCode(1);
   } catch (error) {
@@ -143,12 +151,40 @@ async function rejectsOf(
   return { file: new RejectsFile(path), path };
 }
 
-/** How far the inputs are read. */
-class InputProgress {
+/**
+ * Looks at the beginning of all files first: where one cannot be imported nothing is, since later files would make
+ * its observations stale.
+ *
+ * @throws OperationError that says what is wrong with the first such file.
+ */
+async function requireAllImportable(
+  files: readonly string[],
+  stdin: Readable,
+  options: Parameters<typeof requireImportable>[1] & Pick<ImportRun, 'signal'>,
+): Promise<void> {
+  try {
+    for (const file of new Set(files)) {
+      if (file === '-') continue;
+      const input = await openInput(file, stdin, () => {}, options.signal);
+      // What is no file, such as a pipe, can be read but once.
+      if (input.size !== null) await requireImportable(input, options);
+    }
+  } catch (error) {
+    if (files.length === 1 || !(error instanceof OperationError)) throw error;
+    throw new OperationError(`${error.message} Nothing of the other files is imported, either.`);
+  }
+}
+
+/** How far the inputs are sorted and read. */
+export class InputProgress {
   readonly #summary: ImportSummary;
   readonly #signal: AbortSignal;
   #read = 0;
   #size: number | null = null;
+  #sorted = 0;
+  #opened = 0;
+  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
+  #recording: { readonly since: number; readonly before: number } | undefined;
 
   constructor(summary: ImportSummary, signal: AbortSignal) {
     this.#summary = summary;
@@ -156,13 +192,32 @@ class InputProgress {
   }
 
   state(): ProgressState {
-    return { done: this.#read, total: this.#size, items: this.#summary.linesRead };
+    if (this.#recording !== undefined) {
+      const items = this.#summary.linesRead - this.#recording.before;
+      return { done: items, total: this.#sorted, items, since: this.#recording.since };
+    }
+    const read = { done: this.#read, total: this.#size };
+    if (this.#sorted > 0) return { ...read, items: this.#sorted, doing: 'to sort', since: this.#opened };
+    return { ...read, items: this.#summary.linesRead };
   }
+
+  /** Lines of the input that is open were read to be sorted. */
+  onRead = (lines: number): void => {
+    this.#sorted += lines;
+  };
+
+  /** They are all sorted; what follows is recording them. */
+  onSorted = (): void => {
+    this.#recording ??= { since: performance.now(), before: this.#summary.linesRead };
+  };
 
   async *inputs(files: readonly string[], stdin: Readable): AsyncGenerator<Input> {
     for (const file of files) {
       this.#read = 0;
       this.#size = null;
+      this.#sorted = 0;
+      this.#opened = performance.now();
+      this.#recording = undefined;
       const onBytes = (count: number) => {
         this.#read += count;
       };

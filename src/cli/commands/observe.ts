@@ -144,7 +144,7 @@ async function openHistory(context: CommandContext, dryRun: boolean): Promise<Op
   try {
     const database = await context.openDatabase({ mayCreate: !dryRun });
     const { httpsGrace } = context.settings().observe;
-    const recorder = createRecorder(database.pool, { now: context.now, httpsGrace });
+    const recorder = createRecorder(database.pool, { httpsGrace });
     return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
   } catch (error) {
     if (!(dryRun && error instanceof NoDatabaseError)) throw error;

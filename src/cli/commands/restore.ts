@@ -30,7 +30,7 @@ async function runRestore(context: CommandContext, file: string): Promise<void> 
   }
   const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${quoted(dataDirectory)} `;
   context.stdout.write(
-    `Restored into ${dataDirectory}. Check it with ${at}npx dms verify, serve it with ${at}npm start.\n`,
+    `Restored into ${dataDirectory}. Check it with ${at}dms verify, serve it with ${at}npm start.\n`,
   );
 }
 

@@ -41,7 +41,7 @@ function welcome(application: Application, { host, auth }: Settings): string {
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
   const example =
     exampleDomain === null
-      ? ['Nothing is recorded yet: npx dms import FILE records.']
+      ? ['Nothing is recorded yet: dms import FILE records.']
       : [`Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`];
   return [
     ...samples,

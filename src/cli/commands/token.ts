@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
-import { createToken, isTokenName, listTokens, revokeToken } from '../../auth/tokens.js';
+import { createToken, isTokenName, listTokens, revokeToken, withdrawToken } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { splitList } from '../../config/parse.js';
 import type { Database } from '../../database/client.js';
-import { UsageError } from '../../model/errors.js';
+import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
 import type { CommandContext, OpenOptions } from '../command-context.js';
 import { parseDuration } from '../duration.js';
+import { writeText } from '../write-text.js';
 import { tokenTable } from './token-table.js';
 
 interface CreateOptions {
@@ -78,7 +79,10 @@ async function runCreate(context: CommandContext, options: CreateOptions): Promi
     const createdAt = context.now();
     const expiresAt = lifetime === null ? null : createdAt + lifetime;
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
-    context.stdout.write(`${token}\n`);
+    await writeText(context.stdout, `${token}\n`).catch(async (error: Error) => {
+      await withdrawToken(prisma, token);
+      throw new OperationError(`No token was made: ${error.message}`);
+    });
     context.stderr.write(
       `This is the only time it is shown. Send it as: Authorization: Bearer <token> (${scopes.join(', ')})\n`,
     );

@@ -30,7 +30,7 @@ function seconds(time: bigint): string {
 
 /** How many domains are watched and, where there is none, how to begin. */
 export function watchedText(count: number): string {
-  if (count === 0) return 'no domain yet (npx dms watch add DOMAIN adds one)';
+  if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';
   return count === 1 ? '1 watched domain' : `${count} watched domains`;
 }
 

@@ -29,8 +29,8 @@ export interface Route {
   /** What it means that the field is null; null: it never is. */
   readonly missing: Missing | null;
   /**
-   * The stored operation that selects nothing but `version` and `recordedAt` where `operation` selects them
-   * besides the body: answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them.
+   * The stored operation that selects nothing but `version`, where `operation` selects it besides the body:
+   * answers have an ETag and a Last-Modified. Null: answers have none, and no cache keeps them.
    */
   readonly state: string | null;
   readonly body: Body;

@@ -5,13 +5,11 @@ import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/** Where the fraction begins in YYYY-MM-DDTHH:MM:SS.ffffffZ. */
-const FRACTION = 19;
+const MICROSECONDS = 1_000_000n;
 
 /** What a recorded state is known by: as stored operations select it. */
 export interface RecordedState {
   readonly version: string;
-  readonly recordedAt: string;
 }
 
 /** What an answer is revalidated by (RFC 9110, section 8.8). */
@@ -38,27 +36,26 @@ export function tagOfOperation(text: string): string {
  * The tag is weak: one tag stands for the answer in every content coding, which are not the same bytes
  * (RFC 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
  *
- * The time is that of the recording, rounded up to a whole second.
+ * The time is that of the version, which is the microsecond of its recording or a later one, rounded up to a whole
+ * second: each recording moves it forward (`leastNextVersion`), so that no date that a client was given before is
+ * taken for the present state.
  *
  * @param found What the operation has found.
  * @throws Error if that is no RecordedState: the operation does not select it.
  */
 export function validatorsOf(found: object, operationTag: string): Validators {
-  if (!isRecordedState(found)) throw new Error('The stored operation must select version and recordedAt.');
-  const { version, recordedAt } = found;
-  const whole = Date.parse(`${recordedAt.slice(0, FRACTION)}Z`) / 1000;
-  const lastModified = recordedAt.endsWith('.000000Z') ? whole : whole + 1;
+  if (!isRecordedState(found)) throw new Error('The stored operation must select version.');
+  const { version } = found;
+  const lastModified = Number((BigInt(version) + MICROSECONDS - 1n) / MICROSECONDS);
   return { etag: `W/"${version}-${operationTag}"`, lastModified };
 }
 
 function isRecordedState(found: object): found is RecordedState {
-  return 'version' in found && 'recordedAt' in found;
+  return 'version' in found;
 }
 
 /**
- * The field Last-Modified. It is never later than the answer's own time (RFC 9110, section 8.8.2.1): so a
- * state that is recorded after the answer, be it in the same second, is always of a later second than the
- * field names, and none that a client has is taken for it.
+ * The field Last-Modified. It is never later than the answer's own time (RFC 9110, section 8.8.2.1).
  *
  * @param now In seconds since the Unix epoch.
  */

@@ -65,7 +65,7 @@ let time = 1_700_000_000_000_000n;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  recorder = createRecorder(database.pool, { now: () => time });
+  recorder = createRecorder(database.pool);
   server = await startDnsServer({ zone: ZONE });
   other = await startDnsServer({ zone: ZONE, address: '127.0.0.2' });
   patient = observerOf([server], PATIENT);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseDmsLine } from '../../../src/importers/dms.js';
@@ -151,6 +152,48 @@ describe('If-Modified-Since (RFC 9110, section 13.1.3)', () => {
     }
   });
 
+  test('a recording is never hidden by a date given before it, and recordedAt never goes back, whatever the clocks say', async () => {
+    const { pool } = service.database;
+    const skew = fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: -2_000, max: 2_000 }),
+      fc.integer({ min: -4e6, max: 4e6 }),
+    );
+    let observedAt = LATEST_INSTANT - 1_000_000n;
+    const recordedAt = async () =>
+      (await pool.query<{ at: bigint }>('SELECT recorded_at AS at FROM domain WHERE name = $1', [NAME]))
+        .rows[0]?.at;
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      await fc.assert(
+        fc.asyncProperty(
+          skew,
+          fc.array(fc.tuple(skew, skew), { minLength: 1, maxLength: 4 }),
+          async (first, steps) => {
+            const began = performance.timeOrigin + performance.now();
+            const clock = (milliseconds: number) => vi.setSystemTime(began + milliseconds);
+            clock(0);
+            await setState(BigInt(Math.round(began + first)) * 1000n);
+            for (const [answering, recording] of steps) {
+              clock(answering);
+              const lastModified = (await get()).headers.get('last-modified') ?? '';
+              const before = await recordedAt();
+              clock(recording);
+              observedAt += 1n;
+              await createRecorder(pool).record([{ ...parseDmsLine(LINE, LATEST_INSTANT), observedAt }]);
+              expect(await recordedAt()).toBeGreaterThanOrEqual(before ?? LATEST_INSTANT);
+              clock(answering);
+              expect((await get({ 'if-modified-since': lastModified })).status).toBe(200);
+            }
+          },
+        ),
+        { numRuns: 20 },
+      );
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('the field is never later than the answer (RFC 9110, section 8.8.2.1)', async () => {
     await setState(BigInt(Date.now() + 3_600_000) * 1000n);
     const { headers } = await get();
@@ -227,7 +270,7 @@ test('a conditional request counts once against the rate limit, whatever its ans
 
 test('a domain that is forgotten and recorded anew has a tag that it never had', async () => {
   const { pool } = service.database;
-  const recorder = createRecorder(pool, { now: () => BigInt(Date.now()) * 1000n });
+  const recorder = createRecorder(pool);
   const observation = parseDmsLine(LINE, LATEST_INSTANT);
   const tags: string[] = [];
   for (let time = 0; time < 3; time += 1) {

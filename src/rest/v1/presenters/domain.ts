@@ -116,8 +116,8 @@ export const DOMAIN_HTTP_HEADERS: Body = {
   present: presentAsSelected,
 };
 
-/** For operations that select, besides the state, just what the body shows, under its names and in its order. */
+/** For operations that select, besides the version, just what the body shows, under its names and in its order. */
 function presentAsSelected(found: object): object {
-  const { version, recordedAt, ...selected }: object & Partial<RecordedState> = found;
+  const { version, ...selected }: object & Partial<RecordedState> = found;
   return selected;
 }

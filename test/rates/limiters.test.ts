@@ -1,0 +1,73 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { createLimiters } from '../../src/rates/limiters.js';
+import { ratePolicy } from '../../src/rates/rate-policy.js';
+import { startTestService } from '../support/service.js';
+
+const HOUR = 3_600_000;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sets the wall clock that the program reads. Timers and the monotonic clock go on. */
+function stepClock(milliseconds: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
+}
+
+test.each([
+  ['back', -HOUR],
+  ['forward', HOUR],
+])('a clock that steps %s changes nothing of when a budget is there again', async (_direction, step) => {
+  const limiter = new (createLimiters().classFor(ratePolicy('steps', 1)))({ duration: 1 });
+  const began = performance.now();
+  await limiter.consume('client');
+  stepClock(step);
+  const refused: { readonly msBeforeNext?: number } = await limiter
+    .consume('client')
+    .catch((result) => result);
+  expect(refused.msBeforeNext).toBeGreaterThan(0);
+  expect(refused.msBeforeNext).toBeLessThanOrEqual(1_000);
+  await vi.waitFor(() => limiter.consume('client'), { timeout: 5_000, interval: 20 });
+  expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
+});
+
+test('after a clock has stepped back, nobody is told to wait for more than the minute of a budget', async () => {
+  const service = await startTestService({
+    role: 'api',
+    rateLimits: { anonymous: 1, token: 1 },
+    penaltyLimits: { failures: 1, documents: 1 },
+  });
+  const ask = (authorization: Record<string, string> = {}) =>
+    fetch(`${service.url}/api/v1/domain/example.com`, { headers: authorization });
+  const guess = () => ask({ authorization: 'Bearer dms_guessed' });
+  try {
+    expect([(await ask()).status, (await guess()).status]).toEqual([404, 401]);
+    stepClock(-HOUR);
+    await guess();
+    for (const response of [await ask(), await guess()]) {
+      expect(response.status).toBe(429);
+      const seconds = Number(response.headers.get('retry-after'));
+      expect(seconds).toBeGreaterThanOrEqual(1);
+      expect(seconds).toBeLessThanOrEqual(60);
+    }
+  } finally {
+    vi.useRealTimers();
+    await service.stop();
+  }
+});
+
+test('a client has all of its budget within a window, and others have their own', async () => {
+  const limiter = new (createLimiters().classFor(ratePolicy('windows', 3)))({ duration: 1 });
+  const used = async (key: string, points: number) =>
+    limiter.consume(key, points).then(
+      ({ remainingPoints }) => remainingPoints,
+      ({ consumedPoints }) => `refused at ${consumedPoints}`,
+    );
+  expect([await used('a', 2), await used('b', 1), await used('a', 1), await used('a', 1)]).toEqual([
+    1,
+    2,
+    0,
+    'refused at 4',
+  ]);
+  await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 5_000, interval: 1_100 });
+});
