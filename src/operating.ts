@@ -81,10 +81,12 @@ export async function startOperating(
 }
 
 function expositionOf(registry: Registry): Exposition {
+  // They count from now on.
+  const ofProcess = processMetrics();
   // Metrics that are made later belong to it, too.
   return {
     contentType: registry.contentType,
-    text: () => Registry.merge([processMetrics(), registry]).metrics(),
+    text: () => Registry.merge([ofProcess, registry]).metrics(),
   };
 }
 

@@ -30,10 +30,12 @@ export function graphqlMiddleware(
       send(response, refusedAtOnce);
       return;
     }
+    const viewer = viewerOf(request);
     try {
-      server.documents?.requireLeft(viewerOf(request), lengthOf(request));
+      if (!getsPage(request, server.sandbox)) requireToken(viewer);
+      server.documents?.requireLeft(viewer, lengthOf(request));
     } catch (error) {
-      setRateFields(response, viewerOf(request).rates);
+      setRateFields(response, viewer.rates);
       next(error);
       return;
     }
@@ -41,7 +43,7 @@ export function graphqlMiddleware(
       const refused = error === undefined ? undefined : refusalOfBody(request, error);
       if (refused !== undefined) send(response, refused);
       else if (error !== undefined) next(error);
-      else answer(server, request, response, viewerOf(request)).catch(next);
+      else answer(server, request, response, viewer).catch(next);
     });
   };
 }
@@ -63,7 +65,6 @@ async function answer(
 
 async function answerOf(server: GraphqlServer, request: Request, viewer: Viewer): Promise<HttpAnswer> {
   if (getsPage(request, server.sandbox)) return answerWithPage(server);
-  requireToken(viewer);
   const quick =
     refusalOfNothing(request, server.sandbox) ??
     refusalOfUnlisted(request, server.persisted) ??
