@@ -43,6 +43,7 @@ describe('a database whose rows have to be rewritten', () => {
     expect(code).toBe(0);
     expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);
     expect(await runDms(['migrate'], database.environment)).toMatchObject({
+      code: 0,
       stdout: 'The database is up to date.\n',
       stderr: '',
     });
