@@ -89,7 +89,8 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
   const contextFor = (viewer: Viewer, recipient?: Recipient, limited = true): RequestContext => {
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
-      room: async (characters) => recipient && loaders.answerMemory.take(characters, recipient),
+      room: async (characters) =>
+        recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey),
       limited,
     });
     return { viewer, loaders, recipient, budget, inSlices: true };

@@ -92,7 +92,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
   );
   const readPages: Loaders['domainHistory']['readPages'] = async (key, octets) => {
-    if (key.recipient !== undefined) await memory.take(octets, key.recipient);
+    if (key.recipient !== undefined) await memory.take(octets, key.recipient, key.client);
     const pages = new Pages((read) => turns.single(key, () => aroundBatch('domainHistory', 1, read)));
     return readHistoryPages(prisma, key, pages);
   };

@@ -25,6 +25,8 @@ export interface HistoryParts {
 export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
   readonly recipient?: Recipient | undefined;
+  /** Whose request the recipient answers. */
+  readonly client?: string | undefined;
   /** Called before a large history is read, with about the octets of an answer with all of it; may reject. */
   readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
 }

@@ -44,9 +44,9 @@ async function replaced(client: Client): Promise<Client> {
 /** What becomes of each history that is asked for, by its name. */
 function watch(memory: AnswerMemory) {
   const states = new Map<string, string>();
-  const take = (name: string, octets: number, client: Client) => {
+  const take = (name: string, octets: number, recipient: Client, client?: string) => {
     states.set(name, 'waits');
-    void memory.take(octets, client).then(
+    void memory.take(octets, recipient, client).then(
       () => states.set(name, 'in'),
       (error: unknown) => states.set(name, error instanceof Error ? error.message : String(error)),
     );
@@ -128,6 +128,31 @@ describe('large histories', () => {
     b.headersSent = true;
     await pause(300);
     expect(b.destroyed).toBe(false);
+  });
+
+  test('are read for a shorter time the more of them wait', async () => {
+    const reading = 2_000;
+    const { take, settled } = watch(new AnswerMemory({ ...OPTIONS, mostWaiting: 100, reading }));
+    const slow = new Client();
+    take('slow', 100, slow);
+    slow.headersSent = true;
+    for (let at = 0; at < 90; at += 1) take(`b${at}`, 1, new Client());
+    const began = performance.now();
+    await expect.poll(settled).toMatchObject({ b0: 'in', b89: 'in' });
+    expect(slow.destroyed).toBe(true);
+    expect(performance.now() - began).toBeLessThan(reading);
+  });
+
+  test('of one client have half of the memory, and those of others pass meanwhile', async () => {
+    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const [a, b, c, d] = [new Client(), new Client(), new Client(), new Client()];
+    take('a', 40, a, 'greedy');
+    take('b', 20, b, 'greedy');
+    take('c', 10, c, 'greedy');
+    take('d', 50, d, 'other');
+    expect(await settled()).toEqual({ a: 'in', b: 'waits', c: 'in', d: 'in' });
+    a.leave();
+    expect(await settled()).toEqual({ a: 'in', b: 'in', c: 'in', d: 'in' });
   });
 
   test('of one answer are no more than all the memory together', async () => {

@@ -6,11 +6,11 @@ import type { QueryResolvers } from '../types.generated.js';
 export const domain: NonNullable<QueryResolvers['domain']> = (
   _query,
   { name },
-  { loaders, recipient, budget, inSlices, part },
+  { loaders, viewer, recipient, budget, inSlices, part },
   info,
 ) => {
   if (part !== undefined) return part;
-  const key = { ...neededParts(info), name: parseDomainName(name), recipient };
+  const key = { ...neededParts(info), name: parseDomainName(name), recipient, client: viewer.rateLimitKey };
   return loaders.domainHistory.load({
     ...key,
     onLarge: async (octets) => {
