@@ -8,7 +8,9 @@ import {
 } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
 
-/** Lists with more entries are executed in slices, of so many. */
+/** What is executed of lists in one turn of the event loop, whichever requests it is for: entries. */
+const EXECUTED_AT_ONCE = 2_000;
+/** The lists beyond are executed in slices, of so many entries. */
 const SLICE = 250;
 /** What is written at once of an answer, in objects and scalars. */
 const WRITTEN_AT_ONCE = 5_000;
@@ -53,8 +55,18 @@ function slicing(resolve: Resolver): Resolver {
   };
 }
 
+let executed = 0;
+
 function sliced(list: unknown): unknown {
-  return Array.isArray(list) && list.length > SLICE ? inSlices(list) : list;
+  if (!Array.isArray(list) || list.length === 0) return list;
+  if (executed + list.length > EXECUTED_AT_ONCE) return inSlices(list);
+  if (executed === 0) {
+    setImmediate(() => {
+      executed = 0;
+    });
+  }
+  executed += list.length;
+  return list;
 }
 
 /** Promises of the entries: those of a slice are kept in one turn. */

@@ -1,0 +1,254 @@
+/**
+ * What requests that are meant to stop the service cost those who ask beside them: each attack on a new `dms serve`
+ * with the default limits, beside one client that asks for a small domain and one that asks for /livez. It takes about
+ * five minutes. See README.md.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { peakMemory, run, startServer } from './processes.js';
+import { processorTime } from './read/processor-time.js';
+import { printTable, whole } from './report.js';
+import { createScratchDatabase } from './scratch-database.js';
+
+const { values: options } = parseArgs({
+  options: {
+    // Another checkout's, to compare with.
+    program: { type: 'string', default: fileURLToPath(new URL('../bin/dms.js', import.meta.url)) },
+    seconds: { type: 'string', default: '30' },
+  },
+});
+const SECONDS = Number(options.seconds);
+/** Requests of the attack that is measured. */
+let sent = 0;
+
+const serverUrl = process.env['DATABASE_URL'];
+if (!serverUrl) throw new Error('Set DATABASE_URL to a PostgreSQL server: see README.md.');
+const folder = mkdtempSync(join(tmpdir(), 'dms-bench-'));
+const database = await createScratchDatabase(serverUrl);
+const environment = {
+  DATABASE_URL: database.url,
+  ROLE: 'api',
+  LOG_LEVEL: 'silent',
+  LIMIT_RECORDS_PER_TYPE: '1000000',
+  LIMIT_RECORDS: '1000000',
+  LIMIT_LINE: '64MB',
+};
+
+/** @param {number} count @param {(at: number) => string} field */
+const repeated = (count, field) => Array.from({ length: count }, (_, at) => `a${at}: ${field(at)}`).join(' ');
+
+/**
+ * @typedef {object} Attack
+ * @property {string} title
+ * @property {number} clients
+ * @property {(port: number, client: string, isOver: () => boolean) => Promise<void>} play
+ */
+
+/** @type {Attack[]} */
+const ATTACKS = [
+  { title: 'none', clients: 0, play: async () => undefined },
+  {
+    title: '499 lists of the entries of 16 TXT records with 65,000 each',
+    clients: 4,
+    play: again(
+      `{ domain(name: "texts.example") { ${repeated(499, () => 'dnsRecords { ... on TxtRecord { entries } }')} } }`,
+    ),
+  },
+  {
+    title: '499 lists of 2,000 records',
+    clients: 4,
+    play: again(`{ domain(name: "heavy.example") { ${repeated(499, () => 'dnsRecords { __typename }')} } }`),
+  },
+  {
+    title: '10 domains with 300 headers of 20 changes',
+    clients: 4,
+    play: again(
+      `{ ${repeated(10, () => 'domain(name: "heavy.example") { httpHeaders { name history { date new old } } }')} }`,
+    ),
+  },
+  {
+    title: '99,000 wrong variables, compiled',
+    clients: 8,
+    play: again(
+      'query ($types: [String!]) { domain(name: "small.example") { dnsRecords(types: $types) { __typename } } }',
+      { types: Array(99_000).fill(1) },
+    ),
+  },
+  {
+    title: 'types and fields of the schema, 200 times',
+    clients: 4,
+    play: again(`{ __schema { ${repeated(200, () => 'types { name fields { name description } }')} } }`),
+  },
+  { title: '200 GraphQL answers of 9.6 MB, read by 2 kB in 10 s', clients: 200, play: slowly('POST') },
+  { title: '150 REST answers of 9.6 MB, read by 2 kB in 10 s', clients: 150, play: slowly('GET') },
+];
+
+try {
+  await record();
+  const rows = [];
+  for (const attack of ATTACKS) rows.push(await measure(attack));
+  printTable(
+    [
+      'attack',
+      'requests',
+      'processor time',
+      'peak memory',
+      '/livez, 99 of 100',
+      'longest',
+      'small, 99 of 100',
+      'longest',
+    ],
+    rows,
+  );
+} finally {
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** @param {Attack} attack */
+async function measure({ title, clients, play }) {
+  const server = await startServer([options.program, 'serve'], environment, join(folder, 'server.log'));
+  const port = Number(new URL(server.url).port);
+  try {
+    await timed(port, '/api/v1/domain/small.example');
+    const computed = processorTime(server.child.pid);
+    const end = performance.now() + SECONDS * 1000;
+    const isOver = () => performance.now() > end || server.child.exitCode !== null;
+    sent = 0;
+    const attackers = Array.from({ length: clients }, (_, at) => play(port, `127.0.1.${at + 1}`, isOver));
+    const beside = ['/livez', '/api/v1/domain/small.example'].map(async (path) => {
+      const latencies = [];
+      while (!isOver()) {
+        latencies.push(await timed(port, path));
+        await pause(100);
+      }
+      return latencies.sort((one, other) => one - other);
+    });
+    const [livez = [], small = []] = await Promise.all(beside);
+    await Promise.all(attackers);
+    const share = (processorTime(server.child.pid) - computed) / 1e6 / SECONDS;
+    const figures = [livez, small].flatMap((latencies) => [
+      `${(latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN).toFixed(0)} ms`,
+      `${(latencies.at(-1) ?? Number.NaN).toFixed(0)} ms`,
+    ]);
+    const died = server.child.exitCode === null ? '' : ', and it died';
+    return [
+      title,
+      whole(sent),
+      `${(share * 100).toFixed(0)} %${died}`,
+      `${peakMemory(server.child)} MB`,
+      ...figures,
+    ];
+  } finally {
+    await server.stop();
+  }
+}
+
+/**
+ * @param {number} port
+ * @param {string} path
+ * @returns {Promise<number>} milliseconds; infinite where there is no answer
+ */
+async function timed(port, path) {
+  const began = performance.now();
+  return fetch(`http://127.0.0.1:${port}${path}`)
+    .then(async (response) => {
+      await response.arrayBuffer();
+      return response.status === 200 ? performance.now() - began : Number.POSITIVE_INFINITY;
+    })
+    .catch(() => Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Sends one document after the other.
+ *
+ * @param {string} query
+ * @param {object} [variables]
+ * @returns {Attack['play']}
+ */
+function again(query, variables = {}) {
+  const body = JSON.stringify({ query, variables });
+  return async (port, client, isOver) => {
+    while (!isOver()) {
+      sent += 1;
+      await /** @type {Promise<void>} */ (
+        new Promise((resolve) => {
+          const headers = { 'content-type': 'application/json' };
+          request({ port, path: '/graphql', method: 'POST', headers, localAddress: client }, (response) => {
+            response.resume().on('close', resolve);
+          })
+            .on('error', () => resolve())
+            .end(body);
+        })
+      );
+    }
+  };
+}
+
+/**
+ * Asks for a large history, and hardly reads the answer.
+ *
+ * @param {'GET' | 'POST'} method
+ * @returns {Attack['play']}
+ */
+function slowly(method) {
+  const query =
+    '{ domain(name: "large.example") { dnsRecords(types: ["A"]) { ... on DnsRecordEntry { host } } } }';
+  const body = JSON.stringify({ query });
+  const head =
+    method === 'GET'
+      ? 'GET /api/v1/domain/large.example HTTP/1.1\r\nhost: a\r\n\r\n'
+      : `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return async (port, client, isOver) => {
+    while (!isOver()) {
+      sent += 1;
+      const socket = connect({ port, host: '127.0.0.1', localAddress: client });
+      socket.on('error', () => undefined);
+      socket.write(head);
+      socket.pause();
+      while (!isOver() && !socket.destroyed) {
+        await pause(1000);
+        socket.read(200);
+      }
+      socket.destroy();
+    }
+  };
+}
+
+/** Domains with much of everything. */
+async function record() {
+  const at = (/** @type {number} */ day) => new Date(Date.UTC(2024, 0, day)).toISOString();
+  const address = (/** @type {number} */ index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+  const records = (/** @type {string} */ host, /** @type {number} */ count) =>
+    Array.from({ length: count }, (_, index) => ({ host, class: 'IN', type: 'A', ip: address(index) }));
+  const entries = (/** @type {number} */ first) => [String(first), ...Array(64_000).fill('')];
+  const texts = Array.from({ length: 16 }, (_, index) => ({
+    ...{ host: 'texts.example', class: 'IN', type: 'TXT', entries: entries(index) },
+  }));
+  const headers = (/** @type {number} */ day) =>
+    Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`x-header-${index}`, `value ${day}`]));
+  const lines = [
+    { domain: 'small.example', observedAt: at(1), dnsRecords: records('small.example', 10) },
+    { domain: 'large.example', observedAt: at(1), dnsRecords: records('large.example', 72_000) },
+    { domain: 'texts.example', observedAt: at(1), dnsRecords: texts },
+    { domain: 'heavy.example', observedAt: at(1), dnsRecords: records('heavy.example', 2_000) },
+    ...Array.from({ length: 20 }, (_, day) => ({
+      ...{ domain: 'heavy.example', observedAt: at(day + 2), httpHeaders: headers(day) },
+    })),
+  ];
+  const file = join(folder, 'heavy.ndjson');
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const { code, stderr, stdout } = await run(
+    process.execPath,
+    [options.program, 'import', file],
+    environment,
+  );
+  if (code !== 0 || /refused\s+[1-9]/.test(stdout)) throw new Error(`dms import: ${code} ${stdout}${stderr}`);
+}
