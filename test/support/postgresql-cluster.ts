@@ -106,12 +106,11 @@ export class PostgresqlCluster {
   async whileFrozen(work: () => Promise<void>): Promise<void> {
     const rows = await this.run('SELECT pid FROM pg_stat_activity');
     const found = rows.map(({ pid }) => Number(pid));
-    const processes = [...found, this.#server?.pid ?? 0].filter((id) => id > 0 && isRunning(id));
-    for (const id of processes) process.kill(id, 'SIGSTOP');
+    const processes = [...found, this.#server?.pid ?? 0].filter((id) => id > 0 && isSignalled(id, 'SIGSTOP'));
     try {
       await work();
     } finally {
-      for (const id of processes) process.kill(id, 'SIGCONT');
+      for (const id of processes) isSignalled(id, 'SIGCONT');
     }
   }
 
@@ -158,10 +157,10 @@ export class PostgresqlCluster {
   }
 }
 
-/** The connection that has asked for the processes may be over. */
-function isRunning(id: number): boolean {
+/** Sends a signal. @returns false where the process is over, as that of the connection that asked for them may be. */
+function isSignalled(id: number, signal: NodeJS.Signals): boolean {
   try {
-    return process.kill(id, 0);
+    return process.kill(id, signal);
   } catch {
     return false;
   }
