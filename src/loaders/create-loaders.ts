@@ -48,6 +48,8 @@ const MOST_WAITING = 500;
 /** In milliseconds, from the question to the answer. */
 const ANSWER_LIMIT = 10_000;
 const ANSWER_MEMORY = 64 * 1024 ** 2;
+/** A history in one piece takes so many times the memory of one that is answered in parts. */
+const MEMORY_OF_OBJECTS = 4;
 /** In milliseconds. The database has nothing to do with this wait: it is others' answers that are written. */
 const ROOM_LIMIT = 30_000;
 /** In milliseconds: shorter, so that who waits behind slow readers has its turn. */
@@ -112,7 +114,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         const found = await histories.load(key);
         if (!(found instanceof LargeHistory)) return found;
         await key.onLarge?.(found.octets);
-        const pages = await readPages(key, found.octets);
+        const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
         return pages && wholeHistory(pages);
       },
       readPages,

@@ -75,13 +75,13 @@ export class RequestBudget {
    *   by the promise.
    */
   take({ values, characters }: Size): Promise<void> | undefined {
-    if (this.#exceeded !== undefined) throw this.#exceeded;
+    this.#requireWithin();
     this.#values += values;
     this.#characters += characters;
     if (this.#values > MOST_VALUES) this.#exceeded = tooMuch(MOST_VALUES, 'values');
     else if (this.#characters > MOST_CHARACTERS) this.#exceeded = tooMuch(MOST_CHARACTERS, 'characters');
-    if (this.#exceeded !== undefined) throw this.#exceeded;
-    const payment = this.#paid();
+    this.#requireWithin();
+    const payment = this.#paid()?.then(() => this.#requireWithin());
     const unreserved = this.#characters - this.#reserved;
     if (unreserved <= SMALL_ANSWER) return payment;
     this.#reserved = this.#characters;
@@ -98,6 +98,11 @@ export class RequestBudget {
     // The loader has room for it before it is read.
     this.#reserved += octets;
     await this.#paid();
+  }
+
+  /** Nothing is executed of a request that asks for too much, even where that shows only in its last list. */
+  #requireWithin(): void {
+    if (this.#exceeded !== undefined) throw this.#exceeded;
   }
 
   /** All that one turn of the event loop asks for is one payment; who asks for more meanwhile waits for it. */
