@@ -30,5 +30,6 @@ export function ratePolicy(name: string, limit: number): RatePolicy {
 
 /** Whole seconds, at least 1, after which the budget is there again: for `Retry-After`. */
 export function secondsUntilReset({ resetAfter }: Pick<RateState, 'resetAfter'>): number {
-  return Math.max(1, Math.ceil(resetAfter / 1000));
+  // A difference of two times of the monotonic clock may be a fraction of a nanosecond too large.
+  return Math.max(1, Math.ceil(Math.round(resetAfter) / 1000));
 }

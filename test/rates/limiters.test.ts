@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLimiters } from '../../src/rates/limiters.js';
-import { ratePolicy } from '../../src/rates/rate-policy.js';
+import { ratePolicy, secondsUntilReset } from '../../src/rates/rate-policy.js';
 import { startTestService } from '../support/service.js';
 
 const HOUR = 3_600_000;
@@ -70,4 +71,14 @@ test('a client has all of its budget within a window, and others have their own'
     'refused at 4',
   ]);
   await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 5_000, interval: 1_100 });
+});
+
+test('a client is never told to wait for longer than a window, however differences of times are rounded', () => {
+  const anyTime = fc.double({ min: 0, max: 1e10, noNaN: true });
+  fc.assert(
+    fc.property(anyTime, (now) => {
+      expect(secondsUntilReset({ resetAfter: now + 60_000 - now })).toBe(60);
+    }),
+    { examples: [[4_398_046.511_103_9]] },
+  );
 });
