@@ -328,10 +328,12 @@ describe('dms import - of lines that follow each other closely', () => {
     const lines = written.length;
     await command.result;
     const { rows } = await database.pool.query<{ last: bigint }>('SELECT last_update AS last FROM domain');
-    const recorded = written.findIndex((_, at) => instant(at) > (rows[0]?.last ?? 0n));
-    expect(recorded).toBeGreaterThan(0);
+    const lost = Array.from({ length: lines }, (_, at) => instant(at) > (rows[0]?.last ?? 0n)).filter(
+      Boolean,
+    );
+    expect(lost.length).toBeLessThan(lines);
     // Generous for a busy machine: nothing but a full batch of 5,000 lines used to be recorded.
-    expect(lines - recorded).toBeLessThan(40);
+    expect(lost.length).toBeLessThan(40);
   });
 });
 
