@@ -166,7 +166,7 @@ export async function readHistoryPages(
 export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<DomainHistory> {
   const { domain } = pages;
   const dnsRecords = pages.dnsPages && [];
-  const headers = pages.headerPages && parseHeaderPages(pages.headerPages);
+  const headers = pages.headerPages && (await parseHeaderPages(pages.headerPages));
   const nothing = { ...domain, dnsRecords, httpHeaders: headers && [] };
   yield nothing;
   for (const page of pages.dnsPages ?? []) {

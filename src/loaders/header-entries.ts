@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitColumn } from './columns.js';
@@ -70,9 +71,11 @@ interface HeaderPageEnd {
 }
 
 /** A domain's headers by name, from pages: what was observed of one may stand in several. */
-export function parseHeaderPages(pages: readonly string[]): readonly HeaderEntry[] {
+export async function parseHeaderPages(pages: readonly string[]): Promise<readonly HeaderEntry[]> {
   const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
-  for (const { names, dates, values } of pages.map(parseColumns)) {
+  for (const page of pages) {
+    await setImmediate();
+    const { names, dates, values } = parseColumns(page);
     for (const name of names) all.names.push(name);
     for (const date of dates) all.dates.push(date);
     for (const value of values) all.values.push(value);

@@ -43,7 +43,10 @@ const TIMESTAMP = 30;
 /** Fields whose property has another name, since REST has that. */
 const PROPERTIES: Readonly<Record<string, string>> = { naptrFlags: 'flags', minimumTtl: 'minimum-ttl' };
 
-/** A node belongs to one document, which may be executed many times: what it selects never changes. */
+/**
+ * A node belongs to one document, which may be executed many times: what it selects never changes. Only for fields of
+ * one node: one that a fragment brings to several places may be joined with others in some of them.
+ */
 const usesOfNode = new WeakMap<FieldNode, Map<GraphQLObjectType, Uses>>();
 
 /**
@@ -59,24 +62,28 @@ export function sizeOfObjects<Value extends object>(
   selecting: Selecting,
 ): Size {
   const size = { values: 0, characters: 0 };
+  const known = usesKnownOf(selecting.fieldNodes);
   for (const object of objects) {
-    const type = selecting.schema.getType(typeOf(object));
     size.values += 1;
-    if (isObjectType(type)) addObject(size, object, usesFor(type, selecting));
+    const type = selecting.schema.getType(typeOf(object));
+    if (!isObjectType(type)) continue;
+    const uses = known.get(type) ?? usesFor(type, selecting);
+    known.set(type, uses);
+    addObject(size, object, uses);
   }
   return size;
 }
 
-function usesFor(type: GraphQLObjectType, { fieldNodes, fragments, schema }: Selecting): Uses {
-  const [node] = fieldNodes;
-  const known = node && usesOfNode.get(node);
-  const found = known?.get(type);
-  if (found !== undefined) return found;
+function usesKnownOf([node, ...others]: readonly FieldNode[]): Map<GraphQLObjectType, Uses> {
+  if (node === undefined || others.length > 0) return new Map();
+  const known = usesOfNode.get(node) ?? new Map<GraphQLObjectType, Uses>();
+  usesOfNode.set(node, known);
+  return known;
+}
+
+function usesFor(type: GraphQLObjectType, { fieldNodes, ...document }: Selecting): Uses {
   const sets = fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  const uses = usesIn(sets, type, { fragments, schema });
-  if (known !== undefined) known.set(type, uses);
-  else if (node !== undefined) usesOfNode.set(node, new Map([[type, uses]]));
-  return uses;
+  return usesIn(sets, type, document);
 }
 
 type Document = Pick<Selecting, 'fragments' | 'schema'>;

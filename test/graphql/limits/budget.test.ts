@@ -87,6 +87,18 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect(left).toBe(before.left - 80);
   });
 
+  test('and where a fragment brings it to two places, each with what is selected there besides', async () => {
+    const more = Array.from({ length: 40 }, (_, at) => `a${at}: __typename`).join(' ');
+    const query = `{
+      small: domain(name: "heavy.example") { ...List }
+      large: domain(name: "heavy.example") { ...List dnsRecords { ${more} } }
+    } fragment List on Domain { dnsRecords { __typename } }`;
+    const { answer } = await ask(query);
+    expect(answer.errors).toBeUndefined();
+    // 2,000 records with one field, and 2,000 with 41.
+    expect(answer.extensions?.cost).toBe(2 * (2 + 42));
+  });
+
   test('and as often as it comes', async () => {
     const query = repeated('ordinary.example', 100, 'dnsRecords { __typename }');
     const costs = new Set<number | undefined>();
