@@ -12,6 +12,8 @@ import { createSchema } from './schema.js';
 import { executeInSlices } from './slices.js';
 import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
+export type { LargeHistoryError };
+
 /** The one way to the data: the schema with its resolvers and limits, for GraphQL and for REST. */
 export interface GraphqlDoor {
   readonly schema: GraphQLSchema;
@@ -126,11 +128,8 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
   };
 }
 
-/** A history that is too large for one execution. */
-export type LargeHistory = LargeHistoryError;
-
 /** What kept a compiled operation from its data. */
-export function largeHistoryIn({ errors }: ExecutionResult): LargeHistory | undefined {
+export function largeHistoryIn({ errors }: ExecutionResult): LargeHistoryError | undefined {
   const found = errors?.find(({ originalError }) => originalError instanceof LargeHistoryError);
   return found?.originalError instanceof LargeHistoryError ? found.originalError : undefined;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { ExecutionResult } from 'graphql';
 import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
-import { type GraphqlDoor, type LargeHistory, largeHistoryIn } from '../../graphql/execute.js';
+import { type GraphqlDoor, type LargeHistoryError, largeHistoryIn } from '../../graphql/execute.js';
 import type { StoredOperation } from '../../graphql/stored-operation.js';
 import { InvalidDomainError, PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-fields.js';
@@ -163,7 +163,7 @@ async function findBody(door: GraphqlDoor, exchange: Exchange, counted: boolean)
 async function findInParts(
   door: GraphqlDoor,
   { route, variables, viewer, response }: Exchange,
-  large: LargeHistory,
+  large: LargeHistoryError,
 ): Promise<FoundBody> {
   const parts = new BodyInParts();
   let first: object | undefined;
