@@ -8,10 +8,9 @@ import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
-import { createGraphqlDoor, type GraphqlDoor } from './graphql/execute.js';
+import { createGraphqlExecutor, type GraphqlExecutor } from './graphql/execute.js';
 import type { OnInternalError } from './graphql/format-error.js';
-import { graphqlMiddleware } from './graphql/middleware.js';
-import { createGraphqlServer, type GraphqlServer } from './graphql/server.js';
+import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
 import { createApp } from './http/app.js';
 import { NOWHERE } from './http/request-kind.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
@@ -55,12 +54,13 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
   const refusals = createRefusalMetrics(operating.registry);
-  const graphql = await graphqlOf(parts, limiters, refusals).catch((error: unknown) => {
+  const executor = executorOf(parts, limiters, refusals);
+  const graphql = await graphqlOf(parts, executor, limiters, refusals).catch((error: unknown) => {
     redis?.close();
     throw error;
   });
   const giveBack = async () => {
-    await graphql.apollo.stop();
+    await graphql.stop();
     redis?.close();
   };
   const failures = limiters.penalties('failures', penaltyLimits.failures, {
@@ -68,7 +68,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     onRefused: () => refusals.rateLimited('failures'),
   });
   const metrics = createRequestMetrics(operating.registry);
-  const app = appOf(parts, graphql, metrics, failures);
+  const app = appOf(parts, executor, graphql, metrics, failures);
   const listener: RequestListener = (request, response) => {
     if (!operating.endpoint(request, response)) app(request, response);
   };
@@ -94,7 +94,8 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
 /** The stages of a request, joined. */
 function appOf(
   parts: AnsweringParts,
-  graphql: GraphqlServer,
+  executor: GraphqlExecutor,
+  graphql: GraphqlOverHttp,
   metrics: RequestMetrics,
   failures: Penalties,
 ): RequestListener {
@@ -111,26 +112,28 @@ function appOf(
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
     failures,
-    rest: createRestV1(graphql.door, settings.http),
-    graphql: graphqlMiddleware(graphql, (request) => request.viewer),
+    rest: createRestV1(executor, settings.http),
+    graphql: graphql.handle,
   });
 }
 
 function graphqlOf(
   parts: AnsweringParts,
+  executor: GraphqlExecutor,
   limiters: Limiters,
   refusals: RefusalMetrics,
-): Promise<GraphqlServer> {
+): Promise<GraphqlOverHttp> {
   const { settings, log, knownOperations } = parts;
   const { documents } = settings.penaltyLimits;
-  return createGraphqlServer(doorOf(parts, limiters, refusals), {
+  return createGraphqlOverHttp(executor, {
+    viewerOf: (request) => request.viewer,
     onInternalError: logFailures(log, refusals),
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
     maxCost: settings.graphql.maxCost,
-    knownOperations,
-    documents: limiters.penalties('documents', documents, {
-      complaint: 'Too many GraphQL documents were refused or got no domain.',
+    listed: knownOperations,
+    penalties: limiters.penalties('documents', documents, {
+      complaint: 'Too many GraphQL requests were rejected or got no domain.',
       onRefused: () => refusals.rateLimited('documents'),
     }),
   });
@@ -152,11 +155,11 @@ function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
   };
 }
 
-function doorOf(
+function executorOf(
   { settings, database, operating: { registry, tracing }, timeLimits }: AnsweringParts,
   limiters: Limiters,
   refusals: RefusalMetrics,
-): GraphqlDoor {
+): GraphqlExecutor {
   const { rateLimits, answerMemory } = settings;
   const loaders = createLoaders(database.prisma, {
     statementsAtOnce: database.answersAtOnce,
@@ -165,7 +168,7 @@ function doorOf(
     reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
-  return createGraphqlDoor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });
+  return createGraphqlExecutor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });
 }
 
 /** Who is let in: with the service's own tokens, and with those of an identity provider. */

@@ -1,4 +1,13 @@
-import { type ExecutionResult, execute as executeUncompiled, type GraphQLSchema } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute as executeUncompiled,
+  type GraphQLError,
+  type GraphQLSchema,
+  parse,
+  validate,
+} from 'graphql';
+import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import { LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
@@ -10,45 +19,51 @@ import type { Variables } from './limits/cost.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
 import { executeInSlices } from './slices.js';
-import { prepareOperation, type StoredOperation } from './stored-operation.js';
 
 export type { LargeHistoryError };
 
-/** The one way to the data: the schema with its resolvers and limits, for GraphQL and for REST. */
-export interface GraphqlDoor {
+/** An operation that is compiled once and runs many times. */
+export interface StoredOperation {
+  readonly compiled: CompiledQuery['query'];
+  /** For executions that are too long for one turn of the event loop. */
+  readonly document: DocumentNode;
+}
+
+/** The one way to the data, of GraphQL and of REST: the schema with its resolvers and limits. */
+export interface GraphqlExecutor {
   readonly schema: GraphQLSchema;
   /** The same for graphql-js, which executes its long lists in slices. */
   readonly slicedSchema: GraphQLSchema;
 
   /**
-   * What the schema's resolvers need to answer this viewer.
+   * The context of a request for the schema's resolvers.
    *
-   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
+   * @param recipient The response: once it is destroyed, nothing more is read from the database.
    */
   contextFor(viewer: Viewer, recipient?: Recipient): RequestContext;
 
   /**
-   * Compiles an operation of this program's own: a document with one operation, whose variables have no
-   * default values.
+   * Compiles an operation of this program's own.
    *
-   * @throws Error for a document that the schema does not allow: the program is wrong.
+   * @param source A document with one operation, whose variables have no default values, which the compiler ignores.
+   * @throws Error for an invalid document: the program is wrong.
    */
   prepare(source: string): StoredOperation;
 
   /**
-   * Runs a client's operation. What was thrown on the way is in the result's errors, as `originalError`.
+   * Runs a client's operation. What a resolver has thrown is in the result's errors, as `originalError`.
    *
    * @param context Of contextFor().
    */
   run(operation: StoredOperation, variables: Variables, context: RequestContext): Promise<ExecutionResult>;
 
   /**
-   * Runs an operation of this program's own, in the same way. Its answer is not limited; that of a large history is
-   * an error (largeHistoryIn).
+   * Runs an operation of this program's own, in the same way. Its result is not limited in size; that of a large
+   * history is an error (largeHistoryIn).
    *
-   * @param viewer Who asks, and whose budget of requests it takes from.
-   * @param recipient Who gets the answer: once it is destroyed, nothing more is asked of the database.
-   * @param counted Whether the same request has run an operation on the same domain already: it counts once.
+   * @param viewer Whose rate limit it takes from.
+   * @param recipient The response: once it is destroyed, nothing more is read from the database.
+   * @param counted Whether the request has run an operation on the same domain before: it counts once.
    */
   execute(
     operation: StoredOperation,
@@ -74,8 +89,8 @@ export interface GraphqlDoor {
   ): AsyncGenerator<ExecutionResult>;
 }
 
-/** What the door stands on: the loaders of the process, and how often each kind of viewer may ask. */
-export interface GraphqlDoorOptions {
+/** The loaders of the process, and the limits of each kind of viewer. */
+export interface GraphqlExecutorOptions {
   readonly loaders: Loaders;
   readonly rateLimits: RateLimits;
   /** Where requests are counted; absent: in this process' memory. */
@@ -83,8 +98,8 @@ export interface GraphqlDoorOptions {
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
-/** Opens the door: one for a process, since it counts what each client asks for. */
-export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
+/** One for each process, since it counts the requests of each client. */
+export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlExecutor {
   const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
   const { schema, charge } = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   const slicedSchema = executeInSlices(schema);
@@ -103,7 +118,12 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
     schema,
     slicedSchema,
     contextFor,
-    prepare: (source) => prepareOperation(schema, source),
+    prepare(source) {
+      const document = parse(source);
+      const errors = validate(schema, document);
+      if (errors.length > 0) throw invalidOperation(errors);
+      return compileOperation(schema, document);
+    },
     async run(operation, variableValues, context) {
       const result = await execute(operation, variableValues, { ...context, inSlices: false });
       if (largeHistoryIn(result) === undefined) return result;
@@ -132,4 +152,21 @@ export function createGraphqlDoor(options: GraphqlDoorOptions): GraphqlDoor {
 export function largeHistoryIn({ errors }: ExecutionResult): LargeHistoryError | undefined {
   const found = errors?.find(({ originalError }) => originalError instanceof LargeHistoryError);
   return found?.originalError instanceof LargeHistoryError ? found.originalError : undefined;
+}
+
+/**
+ * Compiles a valid document with one operation.
+ *
+ * @throws Error where the compiler cannot.
+ */
+export function compileOperation(schema: GraphQLSchema, document: DocumentNode): StoredOperation {
+  // What the loaders give has its types from the database: strings and enums need no second check.
+  const compiled = compileQuery(schema, document, undefined, { disableLeafSerialization: true });
+  if (!isCompiledQuery(compiled)) throw invalidOperation(compiled.errors ?? []);
+  return { compiled: compiled.query, document };
+}
+
+function invalidOperation(errors: readonly GraphQLError[]): Error {
+  const reasons = errors.map(({ message }) => message).join(' ');
+  return new AggregateError(errors, `The operation cannot be compiled. ${reasons}`);
 }

@@ -9,7 +9,7 @@ import {
   UnavailableError,
 } from '../model/errors.js';
 
-/** What a client is told of an error. */
+/** What a client is shown of an error. */
 export interface MaskedError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface MaskedError {
   readonly retryAfter?: number;
 }
 
-/** Takes what the client is not told, for the log. */
+/** Takes errors that clients are not shown, for the log. */
 export type OnInternalError = (error: unknown) => void;
 
 /** In characters: a message repeats what the client has sent. */
@@ -27,8 +27,8 @@ const LONGEST_MESSAGE = 1_000;
 const UNAVAILABLE_RETRY_AFTER = 5;
 
 /**
- * What a client is told of an error, whichever door it came through: a PublicError as it is, a database
- * that is away as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
+ * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database as
+ * UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
  *
  * @param error As it was thrown, or as an execution's result holds it.
  */
@@ -39,24 +39,23 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
     thrown instanceof ProviderUnavailableError ||
     thrown instanceof BusyError
   ) {
-    return { ...told(thrown), retryAfter: thrown.retryAfter };
+    return { ...shown(thrown), retryAfter: thrown.retryAfter };
   }
-  if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return told(thrown);
+  if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
   if (!isDatabaseFailure(thrown)) {
     return { code: 'INTERNAL', message: 'The server has failed at this request. The failure is recorded.' };
   }
-  return { ...told(new UnavailableError()), retryAfter: UNAVAILABLE_RETRY_AFTER };
+  return { ...shown(new UnavailableError()), retryAfter: UNAVAILABLE_RETRY_AFTER };
 }
 
-function told({ code, message }: PublicError): MaskedError {
+function shown({ code, message }: PublicError): MaskedError {
   return { code, message };
 }
 
 /**
- * The error as a GraphQL response shows it: what is wrong with the request in the words and the code of
- * GraphQL and Apollo Server; all else masked, with the code, and `retryAfter` where there is one, in the
- * extensions.
+ * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and Apollo
+ * Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
  *
  * @param formatted The error as Apollo Server would show it.
  */
@@ -65,11 +64,11 @@ export function formatError(
   error: unknown,
   onInternalError: OnInternalError,
 ): GraphQLFormattedError {
-  const shown = formattedError(formatted, error, onInternalError);
-  const { message } = shown;
+  const result = formattedError(formatted, error, onInternalError);
+  const { message } = result;
   return message.length > LONGEST_MESSAGE
-    ? { ...shown, message: `${message.slice(0, LONGEST_MESSAGE)}…` }
-    : shown;
+    ? { ...result, message: `${message.slice(0, LONGEST_MESSAGE)}…` }
+    : result;
 }
 
 function formattedError(
@@ -78,9 +77,6 @@ function formattedError(
   onInternalError: OnInternalError,
 ): GraphQLFormattedError {
   const requestCode = codeOfRequestError(formatted, thrownError(error));
-  if (formatted.extensions?.['validationErrorCode'] === 'INTROSPECTION_DISABLED') {
-    return { ...formatted, message: 'This service does not show its schema: __schema and __type are off.' };
-  }
   if (requestCode !== null) {
     return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
   }
@@ -97,13 +93,12 @@ function thrownError(error: unknown): unknown {
   return innermost;
 }
 
-/** The code of an error that the client's request is to blame for; null for any other error. */
+/** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): string | null {
   if (!(thrown instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
-  if (isBadRequest(thrown.extensions['http'])) return 'BAD_REQUEST';
-  // Two that come up only in the execution, and to which Apollo Server gives no code.
+  // Two that only execution finds, and to which graphql-js gives no code.
   switch (thrown.nodes?.[0]?.kind) {
     case Kind.VARIABLE:
       return 'BAD_USER_INPUT';
@@ -114,7 +109,11 @@ function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): 
   }
 }
 
-/** What Apollo Server says of a persisted query that is not in order: a status, and no code. */
-function isBadRequest(http: unknown): boolean {
-  return typeof http === 'object' && http !== null && Reflect.get(http, 'status') === 400;
+/** The seconds for Retry-After (RFC 9110, section 10.2.3): the longest of the errors' `retryAfter`. */
+export function retryAfterOf(errors: readonly GraphQLFormattedError[] = []): number | undefined {
+  const seconds = errors.flatMap(({ extensions }) => {
+    const retryAfter = extensions?.['retryAfter'];
+    return typeof retryAfter === 'number' ? [retryAfter] : [];
+  });
+  return seconds.length === 0 ? undefined : Math.max(...seconds);
 }

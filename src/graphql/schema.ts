@@ -3,8 +3,7 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 import type { GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
 import { resolvers } from '../resolvers/resolvers.js';
-import { Timestamp } from './scalars/timestamp.js';
-import { UnsignedInt } from './scalars/unsigned-int.js';
+import { Timestamp, UnsignedInt } from './scalars.js';
 
 const SCHEMA_FILE = new URL('../../schema.graphql', import.meta.url);
 

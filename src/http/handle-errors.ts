@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Handler, Request, Response } from 'express';
-import { JSON_RESPONSE, mediaTypeFor } from '../graphql/media-type.js';
+import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
 import { PublicError } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';

@@ -1,14 +1,14 @@
 import { type ExecutionResult, execute, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGraphqlDoor, type GraphqlDoor } from '../../src/graphql/execute.js';
+import { createGraphqlExecutor, type GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { PublicError } from '../../src/model/errors.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, openDoor, withToken } from '../support/graphql-door.js';
+import { anonymous, openExecutor, withToken } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 let database: TestDatabase;
-let door: GraphqlDoor;
+let executor: GraphqlExecutor;
 
 const target = 'target.example';
 const SOA = { mname: target, rname: target, serial: 4_294_967_295, refresh: 1, retry: 2, expire: 3 };
@@ -31,7 +31,7 @@ const EVERY_TYPE = [
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  door = openDoor(database);
+  executor = openExecutor(database);
   await insertDomain(database.pool, { name: 'a.example' });
   await insertDnsRecords(database.pool, 'a.example', EVERY_TYPE);
   await insertHeaderChanges(database.pool, 'a.example', [
@@ -73,12 +73,12 @@ describe('a compiled operation gives what graphql-js gives', () => {
     ['a list with null in it', HISTORY, { name: 'a.example', types: [null] }],
   ])('%s', async (_case, source, variables) => {
     const expected = await execute({
-      schema: door.schema,
+      schema: executor.schema,
       document: parse(source),
-      contextValue: door.contextFor(anonymous()),
+      contextValue: executor.contextFor(anonymous()),
       variableValues: variables,
     });
-    const result = await door.execute(door.prepare(source), variables, anonymous());
+    const result = await executor.execute(executor.prepare(source), variables, anonymous());
     expect(plain(result)).toEqual(plain(expected));
   });
 });
@@ -92,8 +92,8 @@ function plain({ data, errors }: ExecutionResult): unknown {
 }
 
 test('an operation that the schema does not allow cannot be prepared', () => {
-  expect(() => door.prepare('{ domain { nonsense } }')).toThrow(/nonsense/);
-  expect(() => door.prepare('{ domain(')).toThrow(/Syntax Error/);
+  expect(() => executor.prepare('{ domain { nonsense } }')).toThrow(/nonsense/);
+  expect(() => executor.prepare('{ domain(')).toThrow(/Syntax Error/);
 });
 
 describe('the limits on how often a client may ask', () => {
@@ -102,7 +102,7 @@ describe('the limits on how often a client may ask', () => {
     '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "c.example") { name } }';
 
   test('count every alias, answer what is within them, and say when to come back', async () => {
-    const limited = openDoor(database, limits);
+    const limited = openExecutor(database, limits);
     const operation = limited.prepare(
       '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }',
     );
@@ -118,7 +118,7 @@ describe('the limits on how often a client may ask', () => {
   });
 
   test('are one budget for each client, which no other client uses up', async () => {
-    const limited = openDoor(database, limits);
+    const limited = openExecutor(database, limits);
     const operation = limited.prepare(THREE);
     for (const viewer of [anonymous('192.0.2.1'), anonymous('192.0.2.2'), withToken('192.0.2.1')]) {
       expect((await limited.execute(operation, {}, viewer)).errors).toBeUndefined();
@@ -127,14 +127,14 @@ describe('the limits on how often a client may ask', () => {
   });
 
   test('are wider for clients with a token', async () => {
-    const limited = openDoor(database, limits);
+    const limited = openExecutor(database, limits);
     const operation = limited.prepare(THREE);
     expect((await limited.execute(operation, {}, withToken())).errors).toBeUndefined();
     expect((await limited.execute(operation, {}, withToken())).errors).toHaveLength(1);
   });
 
   test('are one and the same for all operations of a process', async () => {
-    const limited = openDoor(database, limits);
+    const limited = openExecutor(database, limits);
     expect((await limited.execute(limited.prepare(THREE), {}, anonymous())).errors).toBeUndefined();
     const other = limited.prepare('query ($name: String!) { domain(name: $name) { created } }');
     expect((await limited.execute(other, { name: 'a.example' }, anonymous())).errors).toHaveLength(1);
@@ -143,7 +143,7 @@ describe('the limits on how often a client may ask', () => {
 
 test('a database that is away is an error of the field, not of the program', async () => {
   const gone = await openTestDatabase();
-  const closed = createGraphqlDoor({
+  const closed = createGraphqlExecutor({
     loaders: createLoaders(gone.prisma),
     rateLimits: { anonymous: 9, token: 9 },
   });

@@ -3,21 +3,20 @@ import express from 'express';
 import { type DocumentNode, Kind, parse, validate } from 'graphql';
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GraphqlDoor } from '../../src/graphql/execute.js';
-import { graphqlMiddleware } from '../../src/graphql/middleware.js';
-import { createGraphqlServer } from '../../src/graphql/server.js';
+import type { GraphqlExecutor } from '../../src/graphql/execute.js';
+import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, openDoor } from '../support/graphql-door.js';
+import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 const SOURCE = readFileSync(new URL('../../samples/queries.graphql', import.meta.url), 'utf8');
 
 let database: TestDatabase;
-let door: GraphqlDoor;
+let executor: GraphqlExecutor;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  door = openDoor(database);
+  executor = openExecutor(database);
   await insertDomain(database.pool, { name: 'example.com' });
   await insertDnsRecords(database.pool, 'example.com', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
   await insertHeaderChanges(database.pool, 'example.com', [
@@ -29,7 +28,8 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 async function serve(sandbox: boolean) {
-  const server = await createGraphqlServer(door, {
+  const server = await createGraphqlOverHttp(executor, {
+    viewerOf: () => anonymous(),
     onInternalError: () => {},
     introspection: true,
     sandbox,
@@ -40,10 +40,7 @@ async function serve(sandbox: boolean) {
       response.setHeader('cross-origin-embedder-policy', 'require-corp');
       next();
     })
-    .use(
-      '/graphql',
-      graphqlMiddleware(server, () => anonymous()),
-    );
+    .use('/graphql', server.handle);
 }
 
 function open(app: express.Express) {
@@ -129,7 +126,7 @@ describe('the ready queries', () => {
   const document = parse(SOURCE);
 
   test('are valid, and fit into the address that Apollo loads them by', () => {
-    expect(validate(door.schema, document)).toEqual([]);
+    expect(validate(executor.schema, document)).toEqual([]);
     expect(encodeURIComponent(SOURCE).length).toBeLessThan(7000);
     expect(SOURCE, 'would end the script that holds it').not.toContain('</');
   });

@@ -1,23 +1,23 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { GraphqlDoor } from '../../src/graphql/execute.js';
+import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, openDoor } from '../support/graphql-door.js';
+import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 let database: TestDatabase;
-let door: GraphqlDoor;
+let executor: GraphqlExecutor;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  door = openDoor(database);
+  executor = openExecutor(database);
 });
 afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 /** The data of a query, as JSON has it; the query must have no errors. */
 async function data(source: string, variables = {}): Promise<unknown> {
-  const result = await door.execute(door.prepare(source), variables, anonymous());
+  const result = await executor.execute(executor.prepare(source), variables, anonymous());
   expect(result.errors).toBeUndefined();
   return JSON.parse(JSON.stringify(result.data));
 }
@@ -203,10 +203,10 @@ test('a domain of which nothing is recorded is null, without an error', async ()
 
 test('a name that no domain can have is the error INVALID_DOMAIN, beside all other data', async () => {
   await insertDomain(database.pool, { name: 'a.example' });
-  const operation = door.prepare(
+  const operation = executor.prepare(
     '{ bad: domain(name: "192.0.2.1") { name } good: domain(name: "a.example") { name } }',
   );
-  const { data: found, errors } = await door.execute(operation, {}, anonymous());
+  const { data: found, errors } = await executor.execute(operation, {}, anonymous());
   expect(found).toEqual({ bad: null, good: { name: 'a.example' } });
   expect(errors).toMatchObject([{ path: ['bad'], originalError: { code: 'INVALID_DOMAIN' } }]);
 });
@@ -219,9 +219,9 @@ test('100 domains by aliases cost far fewer statements, with their whole histori
   const fragment =
     'fragment History on Domain { name dnsRecords { __typename } httpHeaders { name } changeCount }';
   await insertDomain(database.pool, { name: 'd99.example' });
-  const operation = door.prepare(`{ ${aliases.join(' ')} } ${fragment}`);
+  const operation = executor.prepare(`{ ${aliases.join(' ')} } ${fragment}`);
   const query = vi.spyOn(pg.Pool.prototype, 'query');
-  const { data: found, errors } = await door.execute(operation, {}, anonymous());
+  const { data: found, errors } = await executor.execute(operation, {}, anonymous());
   // How many at once: test/loaders/domain-history.test.ts.
   expect(query.mock.calls.length).toBeLessThan(20);
   query.mockRestore();

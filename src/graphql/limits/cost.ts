@@ -1,10 +1,12 @@
-/** The variables of a request, as they came. */
+import { type ArgumentNode, type DirectiveNode, type FieldNode, Kind, type ValueNode } from 'graphql';
+
+/** The variables of a request, before coercion. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** A cost that is known, or that follows from a request's variables. */
+/** A cost, which may depend on the variables of the request. */
 export type Cost = number | ((variables: Variables) => number);
 
-/** What a request gives for a variable; undefined where it does not say it, whatever the name. */
+/** The value of a variable; undefined if absent, whatever its name. */
 export function valueOfVariable(variables: Variables, name: string): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
@@ -34,4 +36,86 @@ export function times(count: Cost, cost: Cost): Cost {
 export function larger(one: Cost, other: Cost): Cost {
   if (typeof one === 'number' && typeof other === 'number') return Math.max(one, other);
   return (variables) => Math.max(costWith(one, variables), costWith(other, variables));
+}
+
+/** The cost of a field apart from its selection. */
+interface FieldPrice {
+  /** Of each occurrence; 1 if absent. */
+  readonly price?: number;
+  /** The argument whose list limits how many objects there are. */
+  readonly sizedBy?: string;
+  /** How many objects a list has; ASSUMED_SIZE if absent. */
+  readonly size?: number;
+}
+
+/** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
+export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
+  ['Query.domain', { price: 10 }],
+  ['Domain.dnsRecords', { sizedBy: 'types' }],
+  ['Domain.httpHeaders', { sizedBy: 'names' }],
+  // About the schema's own sizes: ASSUMED_SIZE for nested lists would be far more.
+  ['__Schema.types', { size: 40 }],
+  ['__Type.fields', { size: 8 }],
+  ['__Type.inputFields', { size: 1 }],
+  ['__Type.interfaces', { size: 1 }],
+  ['__Type.enumValues', { size: 1 }],
+  ['__Type.possibleTypes', { size: 1 }],
+  ['__Field.args', { size: 1 }],
+  ['__Directive.args', { size: 2 }],
+  ['__Directive.locations', { size: 2 }],
+]);
+
+/** How many objects a list is assumed to have where no argument limits it. */
+export const ASSUMED_SIZE = 10;
+
+/** The cost of a field itself. @param field Such as `Query.domain`. */
+export function priceOf(field: string): number {
+  return PRICES.get(field)?.price ?? 1;
+}
+
+/** How many objects a list is assumed to have. @param field Such as `Domain.dnsRecords`. */
+export function sizeOf(field: string, node: FieldNode): Cost {
+  const { sizedBy: name, size = ASSUMED_SIZE } = PRICES.get(field) ?? {};
+  const value = name === undefined ? undefined : valueOfArgument(node.arguments, name);
+  switch (value?.kind) {
+    case undefined:
+    case Kind.NULL:
+      return size;
+    case Kind.LIST:
+      return value.values.length;
+    case Kind.VARIABLE:
+      return lengthOf(value.name.value);
+    default:
+      return 1;
+  }
+}
+
+/** A value that is not a list is coerced to a list of one (GraphQL, section 3.11, input coercion). */
+function lengthOf(variable: string): Cost {
+  return (variables) => {
+    const value = valueOfVariable(variables, variable);
+    if (value === undefined || value === null) return ASSUMED_SIZE;
+    return Array.isArray(value) ? value.length : 1;
+  };
+}
+
+/** 1 where a selection is included, 0 where `@skip` or `@include` leaves it out. */
+export function inclusionOf(directives: readonly DirectiveNode[] = []): readonly Cost[] {
+  return directives.flatMap(({ name, arguments: given }) => {
+    if (name.value === 'skip') return [unless(true, valueOfArgument(given, 'if'))];
+    return name.value === 'include' ? [unless(false, valueOfArgument(given, 'if'))] : [];
+  });
+}
+
+function unless(excluding: boolean, value: ValueNode | undefined): Cost {
+  if (value?.kind === Kind.BOOLEAN) return value.value === excluding ? 0 : 1;
+  return value?.kind === Kind.VARIABLE ? unlessVariable(excluding, value.name.value) : 1;
+}
+
+function unlessVariable(excluding: boolean, variable: string): Cost {
+  return (variables) => (valueOfVariable(variables, variable) === excluding ? 0 : 1);
+}
+
+function valueOfArgument(given: readonly ArgumentNode[] = [], name: string): ValueNode | undefined {
+  return given.find((argument) => argument.name.value === name)?.value;
 }

@@ -3,8 +3,12 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { ExecutionResult } from 'graphql';
 import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
-import { type GraphqlDoor, type LargeHistoryError, largeHistoryIn } from '../../graphql/execute.js';
-import type { StoredOperation } from '../../graphql/stored-operation.js';
+import {
+  type GraphqlExecutor,
+  type LargeHistoryError,
+  largeHistoryIn,
+  type StoredOperation,
+} from '../../graphql/execute.js';
 import { InvalidDomainError, PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-fields.js';
 import { BodyInParts } from './body-in-parts.js';
@@ -66,11 +70,11 @@ interface Exchange {
  * @param table Absent: ROUTES.
  */
 export function createRestV1(
-  door: GraphqlDoor,
+  executor: GraphqlExecutor,
   { maxAge }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
-  const match = pathMatcher(table.map((route) => prepareRoute(door, route)));
+  const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
@@ -80,12 +84,12 @@ export function createRestV1(
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const asked = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
-    await answer(door, { ...asked, variables: await readVariables(door, asked, segments) });
+    await answer(executor, { ...asked, variables: await readVariables(executor, asked, segments) });
   };
 }
 
 async function readVariables(
-  door: GraphqlDoor,
+  executor: GraphqlExecutor,
   asked: Omit<Exchange, 'variables'>,
   segments: readonly string[],
 ): Promise<Variables> {
@@ -95,18 +99,18 @@ async function readVariables(
   } catch (error) {
     if (!(error instanceof InvalidDomainError)) throw error;
     // Counts against the rate limit like a name that the operation rejects, as it does the empty one.
-    const rejected = find(door, { ...asked, variables: { domain: '' } }, route.stored);
+    const rejected = find(executor, { ...asked, variables: { domain: '' } }, route.stored);
     throw await rejected.catch((reason: unknown) => (reason instanceof InvalidDomainError ? error : reason));
   }
 }
 
-function prepareRoute(door: GraphqlDoor, route: Route): PreparedRoute {
+function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
   const text = readStoredOperation(route.operation);
-  const state = route.state === null ? null : door.prepare(readStoredOperation(route.state));
+  const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
   return {
     ...route,
     readParameters: parameterReader(route.path, route.parameters),
-    stored: door.prepare(text),
+    stored: executor.prepare(text),
     validation: state && { stored: state, tag: tagOfOperation(text) },
   };
 }
@@ -127,15 +131,15 @@ function readStoredOperation(file: string): string {
   return [operation, ...spread].join('\n');
 }
 
-async function answer(door: GraphqlDoor, exchange: Exchange): Promise<void> {
+async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
   const { route, request, response } = exchange;
   const { validation } = route;
   const conditional = validation !== null && mayBeUnmodified(request.headers, validation.tag);
   if (conditional) {
-    const state = await find(door, exchange, validation.stored);
+    const state = await find(executor, exchange, validation.stored);
     if (sendIfUnmodified(exchange, validatorsOf(state, validation.tag))) return;
   }
-  const { found, octets } = await findBody(door, exchange, conditional);
+  const { found, octets } = await findBody(executor, exchange, conditional);
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': octets.reduce((sum, { length }) => sum + length, 0),
@@ -151,24 +155,24 @@ interface FoundBody {
   readonly octets: readonly Buffer[];
 }
 
-async function findBody(door: GraphqlDoor, exchange: Exchange, counted: boolean): Promise<FoundBody> {
+async function findBody(executor: GraphqlExecutor, exchange: Exchange, counted: boolean): Promise<FoundBody> {
   const { route, variables } = exchange;
-  const result = await execute(door, exchange, route.stored, counted);
+  const result = await execute(executor, exchange, route.stored, counted);
   const large = largeHistoryIn(result);
-  if (large !== undefined) return findInParts(door, exchange, large);
+  if (large !== undefined) return findInParts(executor, exchange, large);
   const found = foundIn(result, route, variables);
   return { found, octets: [Buffer.from(JSON.stringify(route.body.present(found)))] };
 }
 
 async function findInParts(
-  door: GraphqlDoor,
+  executor: GraphqlExecutor,
   { route, variables, viewer, response }: Exchange,
   large: LargeHistoryError,
 ): Promise<FoundBody> {
   const parts = new BodyInParts();
   let first: object | undefined;
   try {
-    for await (const result of door.executeInParts(route.stored, variables, viewer, response, large)) {
+    for await (const result of executor.executeInParts(route.stored, variables, viewer, response, large)) {
       const found = foundIn(result, route, variables);
       first ??= found;
       parts.add(route.body.present(found));
@@ -186,18 +190,22 @@ async function findInParts(
  * @param counted Whether the request has been counted against the rate limit.
  */
 async function execute(
-  door: GraphqlDoor,
+  executor: GraphqlExecutor,
   { variables, viewer, response }: Exchange,
   operation: StoredOperation,
   counted: boolean,
 ): Promise<ExecutionResult> {
-  const result = await door.execute(operation, variables, viewer, response, counted);
+  const result = await executor.execute(operation, variables, viewer, response, counted);
   if (!counted) setRateFields(response, viewer.rates);
   return result;
 }
 
-async function find(door: GraphqlDoor, exchange: Exchange, operation: StoredOperation): Promise<object> {
-  return foundIn(await execute(door, exchange, operation, false), exchange.route, exchange.variables);
+async function find(
+  executor: GraphqlExecutor,
+  exchange: Exchange,
+  operation: StoredOperation,
+): Promise<object> {
+  return foundIn(await execute(executor, exchange, operation, false), exchange.route, exchange.variables);
 }
 
 /** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */

@@ -7,7 +7,7 @@ import type { Parameter } from '../../../src/rest/v1/parameters.js';
 import { problemOf, sendProblem } from '../../../src/rest/v1/problem.js';
 import { ROUTES, type Route } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase, type TestDatabase } from '../../support/database.js';
-import { anonymous, openDoor } from '../../support/graphql-door.js';
+import { anonymous, openExecutor } from '../../support/graphql-executor.js';
 import { insertDomain } from '../../support/rows.js';
 
 const TEXT: Omit<Parameter, 'schema'> = {
@@ -45,7 +45,7 @@ let url: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
-  const rest = createRestV1(openDoor(database), { maxAge: 60 }, WITH_QUERY);
+  const rest = createRestV1(openExecutor(database), { maxAge: 60 }, WITH_QUERY);
   server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1);
     rest(request, response, path, anonymous()).catch((error) =>

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RegisteredOperations } from '../../../src/graphql/persisted/registered-operations.js';
-import { insertDomain } from '../../support/rows.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { insertDomain } from '../support/rows.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
 
@@ -113,24 +112,5 @@ describe('automatic persisted queries', () => {
     const answers = new Set([JSON.stringify(await post({ ...named, query }))]);
     for (let time = 0; time < 40; time += 1) answers.add(JSON.stringify(await post(named)));
     expect([...answers]).toHaveLength(1);
-  });
-
-  test('what clients register takes 5 MB at most, and what was used longest ago goes first', async () => {
-    const registered = new RegisteredOperations();
-    const source = (index: number) => `${index} ${'x'.repeat(100_000)}`;
-    for (let index = 0; index < 100; index += 1) {
-      await registered.set(`apq:${index}`, source(index));
-      // Used again and again.
-      expect(registered.find('0')).toBeDefined();
-    }
-    const kept = Array.from({ length: 100 }, (_, index) => registered.find(`${index}`)?.length ?? 0);
-    const bytes = kept.reduce((sum, length) => sum + 2 * length, 0);
-    expect(bytes).toBeLessThanOrEqual(5_000_000);
-    expect(bytes).toBeGreaterThan(4_000_000);
-    expect(kept[0]).toBeGreaterThan(0);
-    expect(kept[1]).toBe(0);
-    expect(kept[99]).toBeGreaterThan(0);
-    await registered.set('apq:huge', 'x'.repeat(3_000_000));
-    expect(registered.find('huge')).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
-import { createGraphqlDoor, type GraphqlDoor } from '../../src/graphql/execute.js';
+import { createGraphqlExecutor, type GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 
 /** A client without a token. */
@@ -14,9 +14,9 @@ export function withToken(digest = 'digest'): Viewer {
 }
 
 /** The door to a test's database, with limits that no test meets unless it sets its own. */
-export function openDoor(
+export function openExecutor(
   database: Database,
   rateLimits = { anonymous: 100_000, token: 100_000 },
-): GraphqlDoor {
-  return createGraphqlDoor({ loaders: createLoaders(database.prisma), rateLimits });
+): GraphqlExecutor {
+  return createGraphqlExecutor({ loaders: createLoaders(database.prisma), rateLimits });
 }

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../../support/database.js';
-import { insertDomain } from '../../support/rows.js';
-import { startTestService } from '../../support/service.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { insertDomain } from '../support/rows.js';
+import { startTestService } from '../support/service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'dms-operations-'));
 let database: TestDatabase;
@@ -108,7 +108,6 @@ describe.each([
         { ...named(sha256(NAME)), query: other, variables },
         { query: '{ __schema { queryType { name } } }' },
         { query: '{ domain(' },
-        { operationName: 'Name', variables },
       ]) {
         const { status, text, statements } = await post(service.url, body);
         expect(JSON.parse(text)).toMatchObject({
@@ -116,6 +115,10 @@ describe.each([
         });
         expect([status, statements]).toEqual([400, 0]);
       }
+      expect(await post(service.url, { operationName: 'Name', variables })).toMatchObject({
+        status: 400,
+        statements: 0,
+      });
       const headers = { 'apollo-require-preflight': 'yes' };
       expect((await fetch(`${service.url}/graphql?query=${query}`, { headers })).status).toBe(400);
     } finally {
@@ -172,24 +175,24 @@ describe('a list that is not in order stops the start, with one line that names 
     [
       'an operation that the schema does not allow',
       { good: NAME, bad: '{ nonsense }' },
-      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: Cannot query field "nonsense".*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: Cannot query field "nonsense".*$/,
     ],
     [
       'no GraphQL',
       { bad: '{ domain(' },
-      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: .*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: .*$/,
     ],
     [
       'an operation beyond a limit',
       { bad: `{ ${'__typename '.repeat(201)} }` },
-      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The query has more than 200 fields.*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The query has more than 200 fields.*$/,
     ],
     [
       'an operation without variables that costs too much',
       {
         bad: `{ ${Array.from({ length: 92 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
       },
-      /^PERSISTED_ONLY: the operation bad of the file cannot be answered: The estimated cost of the query is 1012; 1000 is allowed\. .*$/,
+      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The estimated cost of the query is 1012; 1000 is allowed\. .*$/,
     ],
   ])('%s', async (_case, content, message) => {
     await expect(start(content)).rejects.toThrow(message);

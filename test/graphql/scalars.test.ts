@@ -1,7 +1,6 @@
 import { GraphQLError, parseConstValue } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { Timestamp } from '../../../src/graphql/scalars/timestamp.js';
-import { UnsignedInt } from '../../../src/graphql/scalars/unsigned-int.js';
+import { Timestamp, UnsignedInt } from '../../src/graphql/scalars.js';
 
 describe('Timestamp', () => {
   test('is an instant inside and text with six digits outside', () => {

@@ -1,6 +1,6 @@
 import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
-import { InvalidObservationError } from '../../model/errors.js';
-import { formatInstant, type Instant, parseInstant } from '../../model/instant.js';
+import { InvalidObservationError } from '../model/errors.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 
 /** Timestamp of schema.graphql: an Instant inside, the specification's text (2.1) outside. */
 export const Timestamp = new GraphQLScalarType<Instant, string>({
@@ -24,4 +24,19 @@ function readTime(value: unknown): Instant {
     if (error instanceof InvalidObservationError) throw new GraphQLError(error.message);
     throw error;
   }
+}
+
+const LARGEST = 4_294_967_295;
+
+/** UnsignedInt of schema.graphql: 0 to 4294967295 (RFC 1035, section 3.3.13, and its like). */
+export const UnsignedInt = new GraphQLScalarType<number, number>({
+  name: 'UnsignedInt',
+  serialize: requireUnsigned,
+  parseValue: requireUnsigned,
+  parseLiteral: (node) => requireUnsigned(node.kind === Kind.INT ? Number(node.value) : undefined),
+});
+
+function requireUnsigned(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LARGEST) return value;
+  throw new GraphQLError(`UnsignedInt must be an integer from 0 to ${LARGEST}.`);
 }

@@ -6,10 +6,9 @@ import express, { type Express } from 'express';
 import { getIntrospectionQuery } from 'graphql';
 import supertest from 'supertest';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { graphqlMiddleware } from '../../src/graphql/middleware.js';
-import { createGraphqlServer } from '../../src/graphql/server.js';
+import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, openDoor, withToken } from '../support/graphql-door.js';
+import { anonymous, openExecutor, withToken } from '../support/graphql-executor.js';
 import { insertDnsRecords, insertDomain } from '../support/rows.js';
 
 let database: TestDatabase;
@@ -34,16 +33,16 @@ interface Options {
 /** GraphQL on /graphql, and what its log got. A client with an Authorization header has a token. */
 async function serve({ limit = 100_000, introspection = true, sandbox = true }: Options = {}) {
   const logged: unknown[] = [];
-  const door = openDoor(database, { anonymous: limit, token: limit });
+  const executor = openExecutor(database, { anonymous: limit, token: limit });
   const onInternalError = (error: unknown) => logged.push(error);
-  const server = await createGraphqlServer(door, {
+  const server = await createGraphqlOverHttp(executor, {
+    viewerOf: (request) => (request.get('authorization') ? withToken() : anonymous()),
     onInternalError,
     introspection,
     sandbox,
     maxCost: 100_000,
   });
-  const viewerOf = (request: express.Request) => (request.get('authorization') ? withToken() : anonymous());
-  const app = express().use('/graphql', graphqlMiddleware(server, viewerOf));
+  const app = express().use('/graphql', server.handle);
   return { app, logged };
 }
 
@@ -243,7 +242,7 @@ describe('what is wrong with a request is said with a code', () => {
       errors: [
         {
           message:
-            'The body is not declared as JSON. Send {"query": "…", "variables": {…}} by POST with the header content-type: application/json.',
+            'Content-Type must be application/json. Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json.',
           extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' },
         },
       ],
@@ -279,7 +278,7 @@ describe('what is wrong with a request is said with a code', () => {
         errors: [
           {
             message:
-              'The field Accept takes no response to GraphQL: send application/json or application/graphql-response+json in it.',
+              'No supported media type in Accept: send application/json or application/graphql-response+json.',
             extensions: { code: 'NOT_ACCEPTABLE' },
           },
         ],
@@ -305,7 +304,7 @@ describe('what is wrong with a request is said with a code', () => {
       errors: [
         {
           message:
-            'The request has no query. Send {"query": "…", "variables": {…}} by POST with the header content-type: application/json, or open this address in a browser.',
+            'The request has no query. Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json, or open this address in a browser.',
           extensions: { code: 'BAD_REQUEST' },
         },
       ],
@@ -315,8 +314,8 @@ describe('what is wrong with a request is said with a code', () => {
   test.each([
     ['', 'The body has no query.'],
     ['{}', 'The body has no query.'],
-    ['[]', 'The body is a list: one request holds one operation.'],
-    ['[{"query":"{ __typename }"}]', 'The body is a list: one request holds one operation.'],
+    ['[]', 'The body is a list: send one operation in a request.'],
+    ['[{"query":"{ __typename }"}]', 'The body is a list: send one operation in a request.'],
   ])('400 for the body %j: %s And what to send', async (body, reason) => {
     const { app } = await serve();
     const response = await supertest(app).post('/graphql').set('content-type', 'application/json').send(body);
@@ -386,7 +385,7 @@ describe('the schema', () => {
     expect(response.status).toBe(400);
     expect(response.body.data).toBeUndefined();
     expect(response.body.errors[0]).toMatchObject({
-      message: 'This service does not show its schema: __schema and __type are off.',
+      message: 'Introspection is disabled: __schema and __type are not available.',
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
     });
   });

@@ -1,0 +1,90 @@
+import { BoundedCache } from '../model/bounded-cache.js';
+import type { Penalties } from '../rates/penalties.js';
+import type { KnownDocument } from './documents.js';
+import type { CountedViewer } from './rate-limit.js';
+
+const MOST_REMEMBERED = 10_000;
+/** How many requests with one document may be under way at once for a client whose limit is used up. */
+const MOST_CREDITS = 20;
+/** In octets; a smaller body may be a document that earned credits. */
+const LARGE_BODY = 16_384;
+
+/** Examining so many characters, or executing so much, takes a millisecond or two, and counts 1. */
+const CHARACTERS_OF_DOCUMENT = 16_384;
+const COST_OF_DOCUMENT = 1_000;
+
+/**
+ * Limits requests that are rejected or take nothing that is limited by itself, such as those for the schema: they
+ * cost work, too. A request that is granted a single limited field counts there, and not here.
+ *
+ * A client whose limit is used up may still send a document by which it was granted such a field: those who share an
+ * address with a sender of bad ones go on. Each such request spends one of the document's credits, and being granted
+ * something earns it back and one more, so that what grants nothing was paid for by what did.
+ */
+export class DocumentLimit {
+  readonly #penalties: Penalties;
+  /** By client and document. */
+  readonly #credits = new BoundedCache<string, number>(MOST_REMEMBERED);
+
+  constructor(penalties: Penalties) {
+    this.#penalties = penalties;
+  }
+
+  /**
+   * Rejects a large request before its body is read where the viewer's limit is used up.
+   *
+   * @param octets The length of the body; undefined: it is not known.
+   * @throws RateLimitedError, and the viewer's `rates` have the state.
+   */
+  checkLength(viewer: CountedViewer, octets: number | undefined): void {
+    if ((octets ?? LARGE_BODY + 1) > LARGE_BODY) this.#check(viewer, 0);
+  }
+
+  /**
+   * Runs a request, unless the viewer's limit is used up.
+   *
+   * @param run Sets the viewer's `granted` where the request is granted something that is limited.
+   * @param estimatedCost Of the request, once it has run; undefined: it is not known.
+   * @throws RateLimitedError, and the viewer's `rates` have the state.
+   */
+  async run<Result>(
+    viewer: CountedViewer,
+    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
+    run: () => Promise<Result>,
+    estimatedCost: () => number | undefined,
+  ): Promise<Result> {
+    const key = `${hash} ${viewer.rateLimitKey}`;
+    const credits = this.#credits.get(key) ?? 0;
+    const spent = this.#check(viewer, credits) ? 1 : 0;
+    if (spent > 0) this.#credits.set(key, credits - spent);
+    try {
+      return await run();
+    } finally {
+      if (viewer.granted === true) {
+        this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
+      } else {
+        const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost()));
+        viewer.rates ??= state;
+      }
+    }
+  }
+
+  /** Whether the limit is used up, where there are credits. */
+  #check(viewer: CountedViewer, credits: number): boolean {
+    const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
+    if (usedUp !== undefined && credits === 0) {
+      viewer.rates = usedUp;
+      throw this.#penalties.refusal(usedUp);
+    }
+    return usedUp !== undefined;
+  }
+}
+
+/** What a request counts: 1 for an ordinary one. */
+function sizeOf(source: string, estimatedCost = 0): number {
+  return Math.max(
+    1,
+    Math.ceil(source.length / CHARACTERS_OF_DOCUMENT),
+    Math.ceil(estimatedCost / COST_OF_DOCUMENT),
+  );
+}

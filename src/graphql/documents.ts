@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto';
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  Kind,
+  OperationTypeNode,
+  specifiedRules,
+  type ValidationContext,
+  validate,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { OperationError } from '../model/errors.js';
+import { compileOperation, type StoredOperation } from './execute.js';
+import { costOf, type Examination, examine } from './limits/examine.js';
+import { QueryTooComplexError } from './limits/limits.js';
+import { type GraphqlParameters, RejectedRequest, rejection } from './request.js';
+
+/**
+ * In characters of text. A parsed document takes about 70 times as much memory as its text, so that the cache takes
+ * 28 MB at most.
+ */
+const MOST_CHARACTERS = 400_000;
+/** A longer document is examined each time, so that a few of them do not remove all others. */
+const LONGEST_KEPT = 100_000;
+/** What the smallest document takes besides its text, and what a compiled operation takes, likewise. */
+const OVERHEAD = 100;
+const OF_COMPILED = 4_000;
+
+// Compilation takes as long as about 30 executions without it: a client that sends new documents only to have them
+// compiled has to send as many requests.
+const OCCURRENCES_BEFORE_COMPILING = 32;
+const LONGEST_COMPILED = 8_000;
+const MOST_SELECTIONS_COMPILED = 150;
+
+/** A document that a client has sent, and all that is known of it. */
+export class KnownDocument {
+  readonly source: string;
+  /** The SHA-256 of the source, in hexadecimal. */
+  readonly hash: string;
+  /** The examined and valid document, or why it is rejected; undefined: it was not examined yet. */
+  examined: Examination | RejectedRequest | undefined;
+  /** The document's only operation, compiled. */
+  compiled: StoredOperation | undefined;
+  /** How often it came, until it was compiled or found unfit for that. */
+  occurrences = 0;
+
+  constructor(source: string) {
+    this.source = source;
+    this.hash = createHash('sha256').update(source).digest('hex');
+  }
+}
+
+/** What decides which documents are executed. */
+export interface DocumentsOptions {
+  /** What one request may cost. */
+  readonly maxCost: number;
+  /** Whether clients may query the schema. */
+  readonly introspection: boolean;
+  /** The only documents that are executed, by their ids; absent: any document is. */
+  readonly listed?: ReadonlyMap<string, string> | undefined;
+}
+
+/**
+ * The documents of clients: found by their text, their SHA-256 (automatic persisted queries) or the id of a list;
+ * parsed, examined, validated and, where they come often, compiled once.
+ */
+export class Documents {
+  readonly #schema: GraphQLSchema;
+  readonly #maxCost: number;
+  readonly #introspection: boolean;
+  readonly #cache = new LRUCache<string, KnownDocument>({
+    maxSize: MOST_CHARACTERS,
+    maxEntrySize: LONGEST_KEPT,
+    sizeCalculation: ({ source, compiled }) =>
+      source.length + OVERHEAD + (compiled === undefined ? 0 : OF_COMPILED),
+  });
+  /** Listed documents by id, and by SHA-256. */
+  readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
+  readonly #listedByHash: ReadonlyMap<string, KnownDocument> | undefined;
+
+  /** @throws OperationError, one line, for a listed document that the schema or a limit does not allow. */
+  constructor(schema: GraphQLSchema, { maxCost, introspection, listed }: DocumentsOptions) {
+    this.#schema = schema;
+    this.#maxCost = maxCost;
+    this.#introspection = introspection;
+    if (listed === undefined) return;
+    const known = [...listed].map(([id, source]) => [id, this.#listedDocument(id, source)] as const);
+    this.#listed = new Map(known);
+    this.#listedByHash = new Map(known.map(([, document]) => [document.hash, document]));
+  }
+
+  /**
+   * The document of a request. One that is not known is kept once it is examined.
+   *
+   * @throws RejectedRequest where the document that is named is not known, or not in the list.
+   */
+  identify({ query, id }: Pick<GraphqlParameters, 'query' | 'id'>): KnownDocument {
+    const sent = query === undefined ? undefined : new KnownDocument(query);
+    if (this.#listed !== undefined) {
+      const found = sent ? this.#listedByHash?.get(sent.hash) : this.#listed.get(id ?? '');
+      if (found !== undefined) return found;
+      const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
+      throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
+    }
+    if (sent !== undefined) {
+      if (id === undefined || id === sent.hash) return this.#cache.get(sent.hash) ?? sent;
+      throw rejection(400, 'BAD_REQUEST', 'The SHA-256 in `extensions.persistedQuery` is not of this query.');
+    }
+    const named = this.#cache.get(id ?? '');
+    if (named !== undefined && !(named.examined instanceof RejectedRequest)) return named;
+    // Clients know this message, and then send the document once.
+    throw rejection(200, 'PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+  }
+
+  /**
+   * The estimated cost of a request for an operation of a document, which is examined if it was not before.
+   *
+   * @returns undefined where the document has no such operation.
+   * @throws RejectedRequest where the document or the request is not allowed.
+   */
+  costOf(
+    document: KnownDocument,
+    { operationName, variables, posted }: Pick<GraphqlParameters, 'operationName' | 'variables' | 'posted'>,
+  ): number | undefined {
+    const examination = this.#examination(document);
+    if (examination instanceof RejectedRequest) throw examination;
+    requireQuery(examination.document, operationName, posted);
+    try {
+      return costOf(examination, operationName, variables, this.#maxCost);
+    } catch (error) {
+      throw rejectionOf(error);
+    }
+  }
+
+  /**
+   * The compiled operation of an examined document that comes often: it takes a tenth of the time. This occurrence is
+   * counted.
+   *
+   * @returns undefined for any other document.
+   */
+  compiled(document: KnownDocument): StoredOperation | undefined {
+    const { examined } = document;
+    if (document.compiled !== undefined || examined === undefined || examined instanceof RejectedRequest) {
+      return document.compiled;
+    }
+    document.occurrences += 1;
+    if (document.occurrences !== OCCURRENCES_BEFORE_COMPILING || !isFit(document, examined)) return undefined;
+    document.compiled = compileIfPossible(this.#schema, examined.document);
+    // It is larger now.
+    if (this.#cache.delete(document.hash)) this.#cache.set(document.hash, document);
+    return document.compiled;
+  }
+
+  /** The valid document of a SHA-256. */
+  valid(hash: string): DocumentNode | undefined {
+    const known = this.#listedByHash?.get(hash) ?? this.#cache.get(hash);
+    return known?.examined instanceof RejectedRequest ? undefined : known?.examined?.document;
+  }
+
+  #examination(document: KnownDocument): Examination | RejectedRequest {
+    if (document.examined !== undefined) return document.examined;
+    document.examined = this.#examine(document.source);
+    if (this.#listed === undefined) this.#cache.set(document.hash, document);
+    return document.examined;
+  }
+
+  #examine(source: string): Examination | RejectedRequest {
+    try {
+      const examination = examine(this.#schema, source);
+      const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
+      const errors = validate(this.#schema, examination.document, rules, { hideSuggestions: true });
+      if (errors.length === 0) return examination;
+      return invalid('GRAPHQL_VALIDATION_FAILED', errors);
+    } catch (error) {
+      return error instanceof GraphQLError ? invalid('GRAPHQL_PARSE_FAILED', [error]) : rejectionOf(error);
+    }
+  }
+
+  #listedDocument(id: string, source: string): KnownDocument {
+    const document = new KnownDocument(source);
+    const examination = this.#examination(document);
+    const reason = examination instanceof RejectedRequest ? examination : this.#tooDear(examination);
+    if (reason === undefined) return document;
+    const messages = reason.errors.map(({ message }) => message).join(' ');
+    throw new OperationError(`PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${messages}`);
+  }
+
+  /** What an operation with variables costs is known only with their values. */
+  #tooDear({ costs }: Examination): RejectedRequest | undefined {
+    for (const [name, cost] of costs) {
+      if (typeof cost !== 'number') continue;
+      try {
+        costOf({ costs }, name, {}, this.#maxCost);
+      } catch (error) {
+        return rejectionOf(error);
+      }
+    }
+    return undefined;
+  }
+}
+
+/** @throws any other error, as it is. */
+function rejectionOf(error: unknown): RejectedRequest {
+  if (!(error instanceof QueryTooComplexError)) throw error;
+  const { message, cost } = error;
+  const details = cost === undefined ? {} : { extensions: { estimatedCost: cost } };
+  return rejection(400, 'QUERY_TOO_COMPLEX', message, details);
+}
+
+/** In characters: a message repeats what the client has sent. */
+const LONGEST_MESSAGE = 1_000;
+
+function invalid(code: string, errors: readonly GraphQLError[]): RejectedRequest {
+  const formatted = errors.map((error) => {
+    const { message, ...rest } = error.toJSON();
+    const isLong = message.length > LONGEST_MESSAGE;
+    return {
+      message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message,
+      ...rest,
+      extensions: { ...rest.extensions, code },
+    };
+  });
+  return new RejectedRequest(400, formatted);
+}
+
+/** A validation rule. */
+function noIntrospection(context: ValidationContext): ASTVisitor {
+  return {
+    Field(node) {
+      if (node.name.value !== '__schema' && node.name.value !== '__type') return;
+      const message = 'Introspection is disabled: __schema and __type are not available.';
+      const extensions = { validationErrorCode: 'INTROSPECTION_DISABLED' };
+      context.reportError(new GraphQLError(message, { nodes: node, extensions }));
+    },
+  };
+}
+
+/** The schema has no mutations and subscriptions, which validation does not report. */
+function requireQuery(document: DocumentNode, operationName: string | null, posted: boolean): void {
+  const operation = getOperationAST(document, operationName)?.operation;
+  if (operation === undefined || operation === OperationTypeNode.QUERY) return;
+  if (!posted) {
+    throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed for a ${operation}: use POST.`, {
+      fields: { allow: 'POST' },
+    });
+  }
+  const message = `This service is read-only: it has queries, and no ${operation}s.`;
+  throw rejection(400, 'GRAPHQL_VALIDATION_FAILED', message);
+}
+
+/**
+ * Whether an operation may be compiled. Only small documents with one query are, so that time and memory are bounded,
+ * and none with what the compiler treats in another way than graphql-js: directives, introspection, defaults of
+ * variables, and aliases and variables named `__proto__`.
+ */
+function isFit({ source }: KnownDocument, { document, selections, costs }: Examination): boolean {
+  if (source.length > LONGEST_COMPILED || selections > MOST_SELECTIONS_COMPILED || costs.size !== 1)
+    return false;
+  let fit = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
+  visit(document, {
+    Directive: () => {
+      fit = false;
+    },
+    Field: ({ name, alias }) => {
+      if (name.value.startsWith('__') && name.value !== '__typename') fit = false;
+      if (alias?.value === '__proto__') fit = false;
+    },
+    [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {
+      if (defaultValue !== undefined || variable.name.value === '__proto__') fit = false;
+    },
+  });
+  return fit;
+}
+
+function compileIfPossible(schema: GraphQLSchema, document: DocumentNode): StoredOperation | undefined {
+  try {
+    return compileOperation(schema, document);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,247 @@
+import type { ApolloServer } from '@apollo/server';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { type GraphQLFormattedError, type GraphQLSchema, getVariableValues, Kind } from 'graphql';
+import { requireToken } from '../auth/require-scope.js';
+import type { Viewer } from '../auth/viewer.js';
+import type { Penalties } from '../rates/penalties.js';
+import { setRateFields } from '../rates/rate-fields.js';
+import type { RequestContext } from '../resolvers/context.js';
+import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
+import { DocumentLimit } from './document-limit.js';
+import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
+import type { GraphqlExecutor, StoredOperation } from './execute.js';
+import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
+import type { Variables } from './limits/cost.js';
+import {
+  BODY_LIMIT,
+  bodyError,
+  checkHead,
+  GRAPHQL_RESPONSE,
+  type GraphqlParameters,
+  JSON_RESPONSE,
+  METHODS,
+  mediaTypeFor,
+  prefersPage,
+  RejectedRequest,
+  readParameters,
+  rejection,
+} from './request.js';
+import { stringifyInSlices } from './slices.js';
+
+export interface GraphqlOverHttpOptions extends DocumentsOptions {
+  /** Who sent a request. */
+  readonly viewerOf: (request: Request) => Viewer;
+  /** Takes the errors that clients are not shown, for the log. */
+  readonly onInternalError: OnInternalError;
+  /** Whether `GET` in a browser opens Apollo Sandbox. */
+  readonly sandbox: boolean;
+  /** Counts the requests that take nothing that is limited by itself; absent: they are not limited. */
+  readonly penalties?: Penalties;
+}
+
+/** GraphQL over HTTP on one path: POST, GET and HEAD, and Apollo Sandbox for a browser. */
+export interface GraphqlOverHttp {
+  /** Reads the body itself. */
+  readonly handle: RequestHandler;
+  stop(): Promise<void>;
+}
+
+/** What the stages of a request share. */
+interface Parts extends GraphqlOverHttpOptions {
+  readonly executor: GraphqlExecutor;
+  readonly documents: Documents;
+  readonly documentLimit: DocumentLimit | undefined;
+  readonly apollo: ApolloServer<RequestContext>;
+}
+
+interface GraphqlResponse {
+  readonly status: number;
+  readonly data?: unknown;
+  readonly errors?: readonly GraphQLFormattedError[] | undefined;
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** @throws OperationError where a listed operation is not allowed. */
+export async function createGraphqlOverHttp(
+  executor: GraphqlExecutor,
+  options: GraphqlOverHttpOptions,
+): Promise<GraphqlOverHttp> {
+  const { penalties } = options;
+  const documents = new Documents(executor.schema, options);
+  const apollo = await startApollo(executor.slicedSchema, documents, options);
+  const documentLimit = penalties && new DocumentLimit(penalties);
+  const parts = { ...options, executor, documents, documentLimit, apollo };
+  return { handle: stagesOf(parts), stop: () => apollo.stop() };
+}
+
+/** The stages of a request, in their order: read, identify, examine, execute, write. */
+function stagesOf(parts: Parts): RequestHandler {
+  const { viewerOf, sandbox, apollo, documentLimit } = parts;
+  const parseBody = express.json({ limit: BODY_LIMIT });
+  const readBody = (request: Request, response: Response) =>
+    new Promise<void>((resolve, reject) => {
+      parseBody(request, response, (error?: unknown) => {
+        if (error === undefined) resolve();
+        else reject(bodyError(error));
+      });
+    });
+  const run = async (request: Request, response: Response) => {
+    if (request.method === 'OPTIONS') return sendMethods(response);
+    if (sandbox && request.method !== 'POST' && prefersPage(request)) {
+      return sendPage(response, await sandboxPage(apollo));
+    }
+    checkHead(request);
+    const viewer = viewerOf(request);
+    try {
+      requireToken(viewer);
+      documentLimit?.checkLength(viewer, lengthOf(request));
+      if (request.method === 'POST') await readBody(request, response);
+      const result = await respond(parts, readParameters(request, sandbox), viewer, response);
+      setRateFields(response, viewer.rates);
+      await send(request, response, result);
+    } catch (error) {
+      setRateFields(response, viewer.rates);
+      throw error;
+    }
+  };
+  return (request, response, next) => {
+    run(request, response)
+      .catch((error: unknown) => {
+        if (!(error instanceof RejectedRequest)) throw error;
+        for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
+        return send(request, response, error);
+      })
+      .catch(next);
+  };
+}
+
+async function respond(
+  parts: Parts,
+  parameters: GraphqlParameters,
+  viewer: Viewer,
+  response: Response,
+): Promise<GraphqlResponse> {
+  const { documents, documentLimit } = parts;
+  const document = documents.identify(parameters);
+  let estimatedCost: number | undefined;
+  const run = () => {
+    estimatedCost = documents.costOf(document, parameters);
+    return execute(parts, document, parameters, { estimatedCost, viewer, response });
+  };
+  if (documentLimit === undefined) return run();
+  return documentLimit.run(
+    viewer,
+    document,
+    async () => run(),
+    () => estimatedCost,
+  );
+}
+
+interface Execution {
+  readonly estimatedCost: number | undefined;
+  readonly viewer: Viewer;
+  readonly response: Response;
+}
+
+/** Executes a document that is valid and within the limits: compiled where it comes often, else by Apollo Server. */
+async function execute(
+  parts: Parts,
+  document: KnownDocument,
+  parameters: GraphqlParameters,
+  { estimatedCost, viewer, response }: Execution,
+): Promise<GraphqlResponse> {
+  const context = parts.executor.contextFor(viewer, response);
+  const { status, ...result } =
+    (await executeCompiled(parts, document, parameters, context)) ??
+    (await executeByApollo(parts, document, parameters, context));
+  const { exceeded, units } = context.budget;
+  // Which fields came first, and would have data, depends on the way of execution.
+  if (exceeded !== undefined) throw rejection(400, exceeded.code, exceeded.message);
+  if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
+  return { ...result, status, extensions: { cost: units, estimatedCost } };
+}
+
+async function executeCompiled(
+  { documents, executor, onInternalError }: Parts,
+  document: KnownDocument,
+  { operationName, variables }: GraphqlParameters,
+  context: RequestContext,
+): Promise<GraphqlResponse | undefined> {
+  const operation = documents.compiled(document);
+  if (operation === undefined || !isFor(operation, operationName, variables, executor.schema))
+    return undefined;
+  const { data, errors } = await executor.run(operation, variables, context);
+  if (data === undefined) return undefined;
+  const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
+  return { status: 200, data, errors: formatted };
+}
+
+/**
+ * Whether a compiled operation has the name and takes the variables of a request. Apollo Server reports what is wrong
+ * with them, in a bounded number of errors.
+ */
+function isFor(
+  { document }: StoredOperation,
+  operationName: string | null,
+  variables: Variables,
+  schema: GraphQLSchema,
+): boolean {
+  const operation = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) return false;
+  if (operationName !== null && operationName !== operation.name?.value) return false;
+  const { variableDefinitions = [] } = operation;
+  return getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced !== undefined;
+}
+
+async function executeByApollo(
+  { apollo }: Parts,
+  { source }: KnownDocument,
+  { operationName, variables }: GraphqlParameters,
+  contextValue: RequestContext,
+): Promise<GraphqlResponse> {
+  const request = { query: source, variables, ...(operationName === null ? {} : { operationName }) };
+  const { body, http } = await apollo.executeOperation(request, { contextValue });
+  if (body.kind !== 'single') throw new Error('Apollo Server has executed a document incrementally.');
+  const { data, errors } = body.singleResult;
+  return { status: http.status ?? 200, data, errors };
+}
+
+/** The length of a request's body; undefined where it is sent in chunks. */
+function lengthOf({ headers }: Request): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+async function send(
+  request: Request,
+  response: Response,
+  { status, data, errors, extensions }: GraphqlResponse,
+): Promise<void> {
+  const mediaType = mediaTypeFor(request) ?? JSON_RESPONSE;
+  // Only with this media type does a response without data need a status of 400 or more (GraphQL over HTTP, 6.4.2).
+  response.statusCode = data === undefined && mediaType === GRAPHQL_RESPONSE ? Math.max(status, 400) : status;
+  const retryAfter = retryAfterOf(errors);
+  if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
+  end(response, mediaType, `${await stringifyInSlices({ errors, data, extensions })}\n`);
+}
+
+/** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */
+function sendMethods(response: Response): void {
+  response.setHeader('allow', METHODS);
+  response.setHeader('content-length', 0);
+  response.end();
+}
+
+function sendPage(response: Response, html: string): void {
+  response.setHeader('content-security-policy', sandboxPolicy(html));
+  // It would keep Apollo's frame out.
+  response.removeHeader('cross-origin-embedder-policy');
+  end(response, 'text/html; charset=utf-8', html);
+}
+
+function end(response: Response, mediaType: string, body: string): void {
+  response.setHeader('content-type', mediaType);
+  // Node.js would leave it out of the response to HEAD.
+  response.setHeader('content-length', Buffer.byteLength(body));
+  response.end(body);
+}

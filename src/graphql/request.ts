@@ -1,0 +1,249 @@
+import type { Request } from 'express';
+import type { GraphQLFormattedError } from 'graphql';
+import { BoundedCache } from '../model/bounded-cache.js';
+import { isJsonObject } from '../model/json-object.js';
+import type { Variables } from './limits/cost.js';
+
+/** What a client sends: the parameters of GraphQL over HTTP, section 5.1. */
+export interface GraphqlParameters {
+  /** The document; undefined where it is named instead. */
+  readonly query: string | undefined;
+  /** The id or SHA-256 that names a document. */
+  readonly id: string | undefined;
+  /** Null: the document's only operation. */
+  readonly operationName: string | null;
+  readonly variables: Variables;
+  /** Whether they came by POST. */
+  readonly posted: boolean;
+}
+
+/** Details of a rejected request. */
+interface RejectionDetails {
+  readonly extensions?: Readonly<Record<string, unknown>>;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** A request that gets no data, and what its response says instead. */
+export class RejectedRequest extends Error {
+  override readonly name = 'RejectedRequest';
+  readonly status: number;
+  readonly errors: readonly GraphQLFormattedError[];
+  /** Of the response. */
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+  /** Header fields of the response. */
+  readonly fields: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errors: readonly GraphQLFormattedError[],
+    { extensions, fields = {} }: RejectionDetails = {},
+  ) {
+    super(errors[0]?.message);
+    this.status = status;
+    this.errors = errors;
+    this.extensions = extensions;
+    this.fields = fields;
+  }
+}
+
+/** A rejection with one error. */
+export function rejection(
+  status: number,
+  code: string,
+  message: string,
+  details?: RejectionDetails,
+): RejectedRequest {
+  return new RejectedRequest(status, [{ message, extensions: { code } }], details);
+}
+
+/** Every client knows this one. */
+export const JSON_RESPONSE = 'application/json; charset=utf-8';
+
+/** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
+export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
+
+/** In order of preference where the client has none. */
+const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
+
+/** For GET: a browser prefers the page. Clients that list multipart/mixed first do not. */
+const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
+
+/** By value of Accept: clients send few different ones, and negotiation takes a while. */
+const negotiated = new BoundedCache<string, string | undefined>(1_000);
+/** Longer values are negotiated each time, so that a full cache stays small. */
+const LONGEST_KEPT = 255;
+
+/**
+ * The media type for the response to a request.
+ *
+ * @returns The value of `Content-Type`; undefined where Accept has none that is supported.
+ */
+export function mediaTypeFor(request: Request): string | undefined {
+  const { accept } = request.headers;
+  if (accept === undefined) return JSON_RESPONSE;
+  if (negotiated.has(accept)) return negotiated.get(accept);
+  const mediaType = request.accepts(OF_RESPONSE) || undefined;
+  if (accept.length <= LONGEST_KEPT) negotiated.set(accept, mediaType);
+  return mediaType;
+}
+
+/** Whether the client of a GET prefers a page to a response. */
+export function prefersPage(request: Request): boolean {
+  const { accept } = request.headers;
+  return accept?.includes('text/') === true && request.accepts(WITH_PAGE) === 'text/html';
+}
+
+export const METHODS = 'GET, HEAD, POST';
+
+const HOW_TO_SEND =
+  'Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json';
+
+/**
+ * Rejects a request by its method and header fields, before its body is read.
+ *
+ * @throws RejectedRequest
+ */
+export function checkHead(request: Request): void {
+  const { method, headers } = request;
+  if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
+    throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed: use ${METHODS}.`, {
+      fields: { allow: METHODS },
+    });
+  }
+  const essence = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (essence !== 'application/json' && (method === 'POST' || essence !== undefined)) {
+    throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
+  }
+  // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
+  if (mediaTypeFor(request) === undefined) {
+    const message =
+      'No supported media type in Accept: send application/json or application/graphql-response+json.';
+    throw rejection(406, 'NOT_ACCEPTABLE', message);
+  }
+}
+
+/** Apollo's names, which its clients send. */
+const PREFLIGHT_FIELDS = ['apollo-require-preflight', 'x-apollo-operation-name'];
+
+/**
+ * Rejects a GET that a page of another site may have sent without a preflight request (Fetch Standard, section 2.2.2):
+ * it would be executed at the expense of whoever has that page open.
+ */
+function requirePreflight({ headers }: Request): void {
+  if (headers['content-type'] !== undefined) return;
+  if (PREFLIGHT_FIELDS.some((name) => headers[name] !== undefined && headers[name] !== '')) return;
+  throw badRequest(
+    'The request could come from a page of another site (CSRF). Send the header field content-type: application/json or apollo-require-preflight: true.',
+  );
+}
+
+/** The largest body that is read. */
+export const BODY_LIMIT = '512kb';
+
+/**
+ * The error for a body that could not be read.
+ *
+ * @param error As body-parser gives it, with the HTTP status in `status`.
+ * @returns the error itself where the client is not to blame.
+ */
+export function bodyError(error: unknown): unknown {
+  switch (error instanceof Error ? Reflect.get(error, 'status') : undefined) {
+    case 400:
+      return rejection(400, 'BAD_REQUEST', 'The body is not JSON. Send {"query": "…", "variables": {…}}.');
+    case 413:
+      return rejection(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        'The body is larger than 512 kB. Ask for less in one request.',
+      );
+    case 415:
+      return rejection(
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+        'The encoding of the body is not supported. Send UTF-8, plain or compressed by gzip, deflate or br.',
+      );
+    default:
+      return error;
+  }
+}
+
+/**
+ * Reads the parameters of a request, from its body or its URL.
+ *
+ * @param request Its body is parsed.
+ * @param page Whether a browser would get a page at this address.
+ * @throws RejectedRequest
+ */
+export function readParameters(request: Request, page: boolean): GraphqlParameters {
+  const { method, body, url } = request;
+  if (method === 'POST') {
+    const reason = Array.isArray(body) ? 'The body is a list: send one operation in a request.' : NO_QUERY;
+    if (!isJsonObject(body)) throw badRequest(`${reason} ${HOW_TO_SEND}.`);
+    return { ...parametersOf(body, `${NO_QUERY} ${HOW_TO_SEND}.`), posted: true };
+  }
+  const search = new URLSearchParams(/\?.*$/s.exec(url)?.[0]);
+  const parameters = {
+    query: searchParameter(search, 'query'),
+    operationName: searchParameter(search, 'operationName'),
+    variables: jsonParameter(search, 'variables'),
+    extensions: jsonParameter(search, 'extensions'),
+  };
+  const read = parametersOf(
+    parameters,
+    `The request has no query. ${HOW_TO_SEND}${page ? ', or open this address in a browser' : ''}.`,
+  );
+  requirePreflight(request);
+  return { ...read, posted: false };
+}
+
+const NO_QUERY = 'The body has no query.';
+
+/** @param parameters Values of JSON; null is as absent (GraphQL over HTTP, section 5.1). */
+function parametersOf(
+  parameters: Readonly<Record<string, unknown>>,
+  withoutQuery: string,
+): Omit<GraphqlParameters, 'posted'> {
+  const query = parameters['query'] ?? undefined;
+  const operationName = parameters['operationName'] ?? null;
+  const variables = parameters['variables'] ?? {};
+  const extensions = parameters['extensions'] ?? {};
+  if (query !== undefined && typeof query !== 'string') throw badRequest('`query` must be a string.');
+  if (operationName !== null && typeof operationName !== 'string') {
+    throw badRequest('`operationName` must be a string.');
+  }
+  if (!isJsonObject(variables)) throw badRequest('`variables` must be a JSON object.');
+  if (!isJsonObject(extensions)) throw badRequest('`extensions` must be a JSON object.');
+  const id = persistedId(extensions['persistedQuery'] ?? undefined);
+  if (id === undefined && !query) throw badRequest(withoutQuery);
+  return { query, id, operationName, variables };
+}
+
+/** The id by which automatic persisted queries name a document. */
+function persistedId(persisted: unknown): string | undefined {
+  if (persisted === undefined) return undefined;
+  if (!isJsonObject(persisted) || persisted['version'] !== 1) {
+    throw badRequest('The version of `extensions.persistedQuery` must be 1.');
+  }
+  const id = persisted['sha256Hash'];
+  if (typeof id !== 'string') throw badRequest('`extensions.persistedQuery.sha256Hash` must be a string.');
+  return id;
+}
+
+function searchParameter(search: URLSearchParams, name: string): string | undefined {
+  const [value, ...others] = search.getAll(name);
+  if (others.length > 0) throw badRequest(`The query parameter ${name} may be given once.`);
+  return value;
+}
+
+function jsonParameter(search: URLSearchParams, name: string): unknown {
+  const text = searchParameter(search, name);
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    throw badRequest(`The query parameter ${name} is not JSON.`);
+  }
+}
+
+function badRequest(message: string): RejectedRequest {
+  return rejection(400, 'BAD_REQUEST', message);
+}
