@@ -11,9 +11,9 @@ import { authenticateRequests, warnOfForwarding } from './authenticate-requests.
 import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
 import { handleErrors, notFound } from './handle-errors.js';
-import { identifyRequests } from './identify-requests.js';
+
 import { limitBodies } from './limit-body.js';
-import { logRequests } from './log-requests.js';
+import { identifyRequests, logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 

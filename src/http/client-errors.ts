@@ -10,8 +10,7 @@ import { type ErrorCode, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connection, Connections } from './connections.js';
-import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
-import { DEFAULT_FIELDS, VARY } from './response-fields.js';
+import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
 /** Who is told of what is rejected here. */
 export interface RejectionObserver {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { REQUEST_ID_FIELD, requestIdOf } from './identify-requests.js';
-import { DEFAULT_FIELDS } from './response-fields.js';
+import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
  * Answers a request that is for it, and says whether it was. What stands before everything else: it is

@@ -1,9 +1,31 @@
 import type { Handler, Request, Response } from 'express';
+import type { Viewer } from '../auth/viewer.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { RequestSpan, Tracing } from '../telemetry/tracing.js';
 import { socketRejections } from './client-errors.js';
+import { pathOf } from './endpoint.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
+import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** What the log and the client know the request by. */
+      requestId: string;
+      /** Who asks: known once the request is authenticated. */
+      viewer: Viewer;
+    }
+  }
+}
+
+/** Gives each request its id, and says it in the answer. */
+export const identifyRequests: Handler = (request, response, next) => {
+  const requestId = requestIdOf(request.headers);
+  request.requestId = requestId;
+  response.setHeader(REQUEST_ID_FIELD, requestId);
+  next();
+};
 
 /** What is told of requests, and to whom. */
 export interface RequestObservers {
@@ -23,6 +45,7 @@ export interface RequestObservers {
 export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObservers): Handler {
   return (request, response, next) => {
     const began = performance.now();
+    // Before a router removes its part of the path.
     const path = pathOf(request);
     const kind = kinds.of(path);
     const span = tracing?.startRequest(
@@ -47,12 +70,6 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObs
     if (span === undefined) next();
     else span.run(next);
   };
-}
-
-/** Read before a router cuts its own part of the path off. */
-function pathOf({ url }: Request): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }
 
 /**

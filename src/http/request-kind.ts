@@ -1,6 +1,6 @@
 import { pathMatcher, ROUTES } from '../rest/v1/routes.js';
 import type { RequestKind } from '../telemetry/request-metrics.js';
-import { API_CATALOG_PATH } from './pages/api-catalog.js';
+import { API_CATALOG_PATH } from './pages/pages.js';
 
 /** A kind of request, with the path of its route where there is one. */
 export interface RoutedKind extends RequestKind {

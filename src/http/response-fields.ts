@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 
 /** The sources of each directive (CSP Level 3, section 6); none: nothing may be loaded by it. */
@@ -53,4 +55,15 @@ export function defaultFields(variesByOrigin: boolean): (response: Response) => 
   return (response) => {
     for (const [name, value] of fields) response.setHeader(name, value);
   };
+}
+
+/** The field that carries a request's id, both ways. */
+export const REQUEST_ID_FIELD = 'x-request-id';
+
+const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The client's own id, if it is one that a log can hold, or a new one. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const sent = headers[REQUEST_ID_FIELD];
+  return typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
 }

@@ -1,14 +1,33 @@
-import { graphqlTypeOf } from '../model/rdata-fields.js';
+import { graphqlTypeOf, RDATA_FIELDS } from '../model/rdata-fields.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
 
 type MemberName = NonNullable<DnsRecordUnion['__typename']>;
 
 /**
- * The member of the union that an entry is. Rdata that was stored as text, and is none of its type, stays so when
- * the type gets fields of its own.
+ * The type of an entry. Rdata that was stored as text because it is not of its DNS type stays so when that type gets
+ * fields of its own.
  */
 export function memberOf(entry: { readonly type: string }): MemberName {
   return 'data' in entry ? 'OtherRecord' : graphqlTypeOf(entry.type);
 }
 
 export const DnsRecord: DnsRecordResolvers = { __resolveType: memberOf };
+
+/** The properties of entries by the fields that have another name: entries have the names of the specification. */
+export const RENAMED_FIELDS: ReadonlyMap<string, string> = new Map(
+  [...RDATA_FIELDS.values()]
+    .flat()
+    .flatMap(({ name, graphqlName }) => (name === graphqlName ? [] : [[graphqlName, name]])),
+);
+
+/** The resolvers of these fields, by type. */
+export const recordResolvers = Object.fromEntries(
+  [...RDATA_FIELDS].map(([type, fields]) => [
+    graphqlTypeOf(type),
+    Object.fromEntries(
+      fields
+        .filter(({ name, graphqlName }) => name !== graphqlName)
+        .map(({ name, graphqlName }) => [graphqlName, (entry: object): unknown => Reflect.get(entry, name)]),
+    ),
+  ]),
+);

@@ -1,6 +1,6 @@
 import { registrableDomain, unicodeName } from '../model/domain-name.js';
 import { memberOf } from './DnsRecord.js';
-import { loadedPart } from './loaded-part.js';
+import { loadedPart } from './needed-parts.js';
 import type { RequestBudget } from './request-budget.js';
 import { selectDnsEntries, selectHeaders } from './select-entries.js';
 import { type Selecting, sizeOfObjects } from './selection-size.js';

@@ -3,7 +3,7 @@ import type { HistoryParts } from '../loaders/domain-history.js';
 
 type Fragments = GraphQLResolveInfo['fragments'];
 
-/** A node belongs to one document, which is asked again and again: what it selects never changes. */
+/** A node belongs to one document, which may be executed many times: what it selects never changes. */
 const partsOfNode = new WeakMap<FieldNode, HistoryParts>();
 
 /**
@@ -51,4 +51,14 @@ function selectedFields(selectionSet: SelectionSetNode | undefined, fragments: F
   };
   visit(selectionSet);
   return fields;
+}
+
+/**
+ * A part of a history that neededParts has found.
+ *
+ * @throws Error where it has not: neededParts and the resolvers disagree on what a field is read from.
+ */
+export function loadedPart<Part>(part: Part | null): Part {
+  if (part === null) throw new Error('A part of the history was selected but not loaded.');
+  return part;
 }

@@ -1,5 +1,4 @@
 import { PublicError } from '../model/errors.js';
-import type { Size } from './selection-size.js';
 
 /** What one unit of a rate limit pays for. An ordinary domain with every field has a third of both. */
 const VALUES_OF_UNIT = 1_000;
@@ -10,6 +9,14 @@ const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
 /** In characters: what needs no room, as histories up to that size. */
 const SMALL_ANSWER = 65_536;
+
+/** The size of a part of the result. */
+export interface Size {
+  /** Scalars, objects and entries of lists. */
+  readonly values: number;
+  /** Of JSON; a character that is escaped counts as one. */
+  readonly characters: number;
+}
 
 export interface BudgetOptions {
   /**

@@ -1,20 +1,14 @@
-import { DnsRecord } from './DnsRecord.js';
-import { DnsRecordEntry } from './DnsRecordEntry.js';
+import type { IResolvers } from '@graphql-tools/utils';
+import type { RequestContext } from './context.js';
+import { DnsRecord, recordResolvers } from './DnsRecord.js';
 import { Domain } from './Domain.js';
-import { NaptrRecord } from './NaptrRecord.js';
 import { domain } from './Query/domain.js';
-import { SoaRecord } from './SoaRecord.js';
 import type { Resolvers } from './types.generated.js';
 
+const checked: Resolvers = { Query: { domain }, Domain, DnsRecord, DnsRecordEntry: DnsRecord };
+
 /**
- * Every resolver by its name in schema.graphql, but the scalars. A field that is missing here is the
- * property of its name.
+ * Every resolver by its name in schema.graphql, but those of scalars. A field that is missing here is the property of
+ * its name.
  */
-export const resolvers: Omit<Resolvers, 'Timestamp' | 'UnsignedInt'> = {
-  Query: { domain },
-  Domain,
-  DnsRecord,
-  DnsRecordEntry,
-  SoaRecord,
-  NaptrRecord,
-};
+export const resolvers: IResolvers<unknown, RequestContext> = { ...recordResolvers, ...checked };

@@ -11,16 +11,11 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
+import { RENAMED_FIELDS } from './DnsRecord.js';
+import type { Size } from './request-budget.js';
+
 /** Where a field was selected: part of GraphQLResolveInfo. */
 export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'schema'>;
-
-/** How much of an answer something is. */
-export interface Size {
-  /** Scalars, objects and entries of lists. */
-  readonly values: number;
-  /** Of JSON; a character that is escaped counts as one. */
-  readonly characters: number;
-}
 
 /** How often a field is selected in an object, under whichever names. */
 interface FieldUse {
@@ -39,9 +34,6 @@ const PUNCTUATION = 4;
 const LITERAL = 14;
 /** `"YYYY-MM-DDTHH:MM:SS.ffffffZ",` */
 const TIMESTAMP = 30;
-
-/** Fields whose property has another name, since REST has that. */
-const PROPERTIES: Readonly<Record<string, string>> = { naptrFlags: 'flags', minimumTtl: 'minimum-ttl' };
 
 /**
  * A node belongs to one document, which may be executed many times: what it selects never changes. Only for fields of
@@ -153,7 +145,7 @@ type Sum = { -readonly [Key in keyof Size]: Size[Key] };
 
 function addObject(sum: Sum, object: object, uses: Uses): void {
   for (const [field, use] of uses) {
-    const value: unknown = Reflect.get(object, PROPERTIES[field] ?? field);
+    const value: unknown = Reflect.get(object, RENAMED_FIELDS.get(field) ?? field);
     sum.characters += use.names;
     if (Array.isArray(value)) addList(sum, value, use);
     else addLeaf(sum, value, use.count);

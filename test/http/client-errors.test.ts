@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { TIME_LIMITS } from '../../src/http/time-limits.js';
+import { TIME_LIMITS } from '../../src/http/server.js';
 import { requireDocumentedRaw } from '../support/documented-raw.js';
 import { exchangeRaw, type RawResponse } from '../support/raw-http.js';
 import { startTestService, type TestService } from '../support/service.js';

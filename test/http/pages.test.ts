@@ -6,7 +6,7 @@ import express from 'express';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { handleErrors } from '../../src/http/handle-errors.js';
-import { assetHandlers } from '../../src/http/pages/asset-files.js';
+import { assetHandlers } from '../../src/http/pages/static-files.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';

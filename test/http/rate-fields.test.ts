@@ -247,7 +247,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
       const refused = await told(service, '/graphql', query('{ nothing }'));
       expect(refused).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
       const message = expect.stringMatching(
-        /^Too many GraphQL documents were refused or got no domain\. Try /,
+        /^Too many GraphQL requests were rejected or got no domain\. Try /,
       );
       expect(JSON.parse(refused.body)).toMatchObject({
         errors: [{ message, extensions: { code: 'RATE_LIMITED' } }],

@@ -3,8 +3,7 @@ import type { RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { startHttpServer } from '../../src/http/server.js';
-import { TIME_LIMITS, type TimeLimits } from '../../src/http/time-limits.js';
+import { startHttpServer, TIME_LIMITS, type TimeLimits } from '../../src/http/server.js';
 import { OperationError } from '../../src/model/errors.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TIME_LIMITS } from '../../src/http/time-limits.js';
+import { TIME_LIMITS } from '../../src/http/server.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';

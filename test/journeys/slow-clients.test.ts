@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { TIME_LIMITS } from '../../src/http/time-limits.js';
+import { TIME_LIMITS } from '../../src/http/server.js';
 import { repeats } from '../support/long-form.js';
 import { insertDomain } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';

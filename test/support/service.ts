@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '../../src/auth/viewer.js';
 import { readSettings } from '../../src/config/env.js';
 import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
-import type { TimeLimits } from '../../src/http/time-limits.js';
+import type { TimeLimits } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { openTestDatabase } from './database.js';
 import { requireDocumentedAnswers } from './documented-fetch.js';

@@ -2,12 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
-import { API_CATALOG_PATH, apiCatalog } from './api-catalog.js';
-import { assetHandlers } from './asset-files.js';
-import { docsPage } from './docs-page.js';
-import { fixedAnswer } from './fixed-answer.js';
-import { graphiqlPage } from './graphiql-page.js';
-import { type DocumentedService, startPage } from './start-page.js';
+import { type DocumentedService, docsPage, graphiqlPage, startPage } from './html-pages.js';
+import { assetHandlers, type StaticResponse, staticHandler } from './static-files.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../../package.json', import.meta.url);
@@ -26,21 +22,61 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const assets = `${basePath}/assets`;
   const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
-  const start = fixedAnswer(startPage(service));
-  const catalog = fixedAnswer(apiCatalog(basePath, anyQuery));
+  const start = staticHandler(startPage(service));
+  const catalog = staticHandler(apiCatalog(basePath, anyQuery));
   const handlers = new Map<string, Handler>([
     [`${basePath}/`, start],
     [basePath, start],
     [
       `${basePath}/api/v1/openapi.json`,
-      fixedAnswer({ mediaType: 'application/json; charset=utf-8', body: openApi }),
+      staticHandler({ mediaType: 'application/json; charset=utf-8', body: openApi }),
     ],
-    [`${basePath}/api/v1/docs`, fixedAnswer(docsPage(assets))],
+    [`${basePath}/api/v1/docs`, staticHandler(docsPage(assets))],
     [API_CATALOG_PATH, catalog],
     // For a proxy that hands on nothing but the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
     ...assetHandlers(assets),
   ]);
-  if (anyQuery) handlers.set(`${basePath}/graphiql`, fixedAnswer(graphiqlPage(assets)));
+  if (anyQuery) handlers.set(`${basePath}/graphiql`, staticHandler(graphiqlPage(assets)));
   return handlers;
+}
+
+/** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
+export const API_CATALOG_PATH = '/.well-known/api-catalog';
+
+const PROFILE = 'https://www.rfc-editor.org/info/rfc9727';
+const JSON_TYPE = 'application/json';
+const HTML_TYPE = 'text/html';
+
+/**
+ * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
+ * addresses have no host: what this server calls itself is not what it is called through a proxy.
+ *
+ * @param graphiql Whether there is GraphiQL.
+ */
+function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
+  const rest = `${basePath}/api/v1`;
+  const status = [{ href: '/readyz', type: JSON_TYPE, title: 'Whether the service is ready' }];
+  const linkset = [
+    {
+      anchor: rest,
+      'service-desc': [{ href: `${rest}/openapi.json`, type: JSON_TYPE, title: 'REST API v1: OpenAPI 3.1' }],
+      'service-doc': [{ href: `${rest}/docs`, type: HTML_TYPE, title: 'REST API v1' }],
+      status,
+    },
+    {
+      anchor: `${basePath}/graphql`,
+      ...(graphiql ? { 'service-doc': [graphiqlOf(basePath)] } : {}),
+      status,
+    },
+  ];
+  return {
+    mediaType: `application/linkset+json; profile="${PROFILE}"`,
+    body: JSON.stringify({ linkset }),
+    headers: { link: `<${API_CATALOG_PATH}>; rel="api-catalog"` },
+  };
+}
+
+function graphiqlOf(basePath: string): object {
+  return { href: `${basePath}/graphiql`, type: HTML_TYPE, title: 'GraphQL API: GraphiQL' };
 }

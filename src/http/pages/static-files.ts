@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { createGunzip } from 'node:zlib';
+import type { Handler, Request, Response } from 'express';
+import { requireGetOrHead } from '../../rest/v1/problem.js';
+
+/** A response that is the same for every client until the process ends. */
+export interface StaticResponse {
+  readonly mediaType: string;
+  readonly body: string;
+  /** Further header fields. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time. */
+export function staticHandler({ mediaType, body, headers = {} }: StaticResponse): Handler {
+  const bytes = Buffer.from(body);
+  const tag = opaqueTagOf(bytes);
+  return (request, response) => {
+    requireGetOrHead(request, response);
+    response.set(headers);
+    if (sendNotModified(request, response, tag)) return;
+    response.writeHead(200, { 'content-type': mediaType, 'content-length': bytes.length }).end(bytes);
+  };
+}
+
+/** The part of an entity tag that tells one body from another, in its quotes (RFC 9110, section 8.8.3). */
+function opaqueTagOf(bytes: Buffer): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+}
+
+/**
+ * Sets the header fields for caches, and responds with 304 to a client that has the body. If-None-Match is the only
+ * precondition: nothing here has a date, or is written by clients.
+ *
+ * @param tag of opaqueTagOf().
+ * @returns whether it has responded.
+ */
+function sendNotModified(request: Request, response: Response, tag: string): boolean {
+  // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
+  response.set({ 'cache-control': 'no-cache', etag: `W/${tag}` });
+  if (!names(request.headers['if-none-match'], tag)) return false;
+  response.writeHead(304).end();
+  return true;
+}
+
+/**
+ * Whether If-None-Match has a validator (RFC 9110, section 13.1.2). Express' own check sends the body again for
+ * `Cache-Control: no-cache` in the request, which fetch() adds.
+ */
+function names(field: string | undefined, tag: string): boolean {
+  if (field === undefined) return false;
+  return field.split(',').some((named) => named.trim() === '*' || named.trim().replace(/^W\//, '') === tag);
+}
+
+/** Written by the build (scripts/pages.js); the same from src/ and from dist/. */
+const FOLDER = fileURLToPath(new URL('../../../dist/pages', import.meta.url));
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+
+/** All files that pages load, with their media types. */
+const FILES: Readonly<Record<string, string>> = {
+  'swagger-ui/swagger-ui-bundle.js': JAVASCRIPT,
+  'swagger-ui/swagger-ui.css': CSS,
+  'graphiql/graphiql.js': JAVASCRIPT,
+  'graphiql/graphiql.css': CSS,
+  'graphiql/editor-worker.js': JAVASCRIPT,
+  'graphiql/json-worker.js': JAVASCRIPT,
+  'graphiql/graphql-worker.js': JAVASCRIPT,
+};
+
+/**
+ * The files that pages load, by path: compressed for a client that accepts gzip, and unpacked for others.
+ *
+ * @param folder Of the compressed files; absent: the build's.
+ */
+export function assetHandlers(
+  assets: string,
+  folder = FOLDER,
+): readonly (readonly [path: string, handler: Handler])[] {
+  return Object.entries(FILES).map(([name, mediaType]) => [
+    `${assets}/${name}`,
+    assetHandler(join(folder, `${name}.gz`), mediaType),
+  ]);
+}
+
+interface Asset {
+  readonly compressed: Buffer;
+  /** Of the unpacked file, in octets. */
+  readonly size: number;
+  /** Of opaqueTagOf(). */
+  readonly tag: string;
+}
+
+function assetHandler(file: string, mediaType: string): Handler {
+  // Read at the first request: most processes never show a page.
+  let read: Asset | undefined;
+  return (request, response) => {
+    requireGetOrHead(request, response);
+    read ??= readAsset(file);
+    const { compressed, size, tag } = read;
+    if (sendNotModified(request, response, tag)) return;
+    response.setHeader('content-type', mediaType);
+    if (request.acceptsEncodings('gzip', 'identity') === 'gzip') {
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': compressed.length });
+      response.end(compressed);
+      return;
+    }
+    response.writeHead(200, { 'content-length': size });
+    if (request.method === 'HEAD') response.end();
+    else sendUnpacked(response, compressed);
+  };
+}
+
+/** @throws what reading throws where the build has not been run; the next request tries again. */
+function readAsset(file: string): Asset {
+  const compressed = readFileSync(file);
+  // The last field of a gzip file (RFC 1952, section 2.3.1: ISIZE).
+  const size = compressed.readUInt32LE(compressed.length - 4);
+  return { compressed, size, tag: opaqueTagOf(compressed) };
+}
+
+/** In parts, so that many clients that read slowly do not each hold a whole file in memory. */
+function sendUnpacked(response: Response, compressed: Buffer): void {
+  // It fails where the client goes away: there is nothing to report to.
+  pipeline(Readable.from([compressed]), createGunzip(), response, () => {});
+}

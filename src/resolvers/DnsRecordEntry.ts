@@ -1,4 +1,0 @@
-import { DnsRecord } from './DnsRecord.js';
-import type { DnsRecordEntryResolvers } from './types.generated.js';
-
-export const DnsRecordEntry: DnsRecordEntryResolvers = DnsRecord;
