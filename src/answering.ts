@@ -139,7 +139,7 @@ function graphqlOf(
   });
 }
 
-/** Logs and counts what clients are not told. */
+/** Logs and counts the errors that clients are not shown. */
 function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
   const withoutDatabase = new WeakSet<LoggedRequest>();
   return (error) => {
@@ -190,11 +190,11 @@ function keysOf({ jwksUrl }: IdentityProviderSettings, log: Logger): JWTVerifyGe
   return createKeySet(jwksUrl, {
     away: (reason) => log.warn({ address, reason }, "the identity provider's keys cannot be fetched"),
     back: () => log.info({ address }, "the identity provider's keys are fetched again"),
-    empty: () => log.warn({ address }, 'the identity provider has no keys: every JWT is refused'),
+    empty: () => log.warn({ address }, 'the identity provider has no keys: every JWT is rejected'),
   });
 }
 
-/** Measures each batch, and traces it where traces are sent: what is asked for is in neither. */
+/** Measures each batch, and traces it where traces are sent. Neither has the names of domains. */
 function aroundBatches(metrics: LoaderMetrics, tracing: Tracing | null): AroundBatch {
   const measured: AroundBatch = async (loader, size, load) => {
     const began = performance.now();

@@ -42,7 +42,7 @@ export interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
-  /** Brings the database up to date; without it nothing is said of what that does. */
+  /** Brings the database up to date; absent: without output. */
   readonly migrate?: (pool: Pool) => Promise<unknown>;
   /** How long clients may take. */
   readonly timeLimits?: TimeLimits;

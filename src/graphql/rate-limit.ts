@@ -7,23 +7,23 @@ import type { Limiters } from '../rates/limiters.js';
 import { ratePolicy, secondsUntilReset } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
 
-/** How often a viewer of each kind may ask for a limited field: occurrences in a minute. */
+/** The rate limit of each kind of viewer: occurrences of limited fields in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
 
-/** A viewer, and whether any limited field was granted to this request. */
+/** The viewer of a request, and whether it was granted any limited field. */
 export interface CountedViewer extends Viewer {
   granted?: boolean;
 }
 
-/** Told of each occurrence of a limited field that is refused. */
+/** Called for each occurrence of a limited field that is rejected. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
-/** A schema whose fields are limited, and the way to charge a viewer for more than their number. */
+/** A schema whose fields are limited, and a function that charges a viewer for more than their number. */
 export interface LimitedSchema {
   readonly schema: GraphQLSchema;
   /**
-   * Takes units from the viewer's limit, more than there are if need be: a request to which something was left is
-   * answered, so that what costs more than the whole limit is answered at all.
+   * Takes units from the viewer's limit, more than it has if need be: otherwise a request that costs more than the
+   * whole limit could never succeed.
    *
    * @param paid What the request has taken before.
    * @throws RateLimitedError where other requests have taken the whole limit.
@@ -64,7 +64,7 @@ function limitKind(
   const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
     viewer.rates = { policy, remaining, resetAfter };
   };
-  const refused = (resetAfter: number) => {
+  const rejected = (resetAfter: number) => {
     onRateLimited?.(kind);
     return new RateLimitedError(secondsUntilReset({ resetAfter }));
   };
@@ -89,13 +89,13 @@ function limitKind(
     ) => {
       const viewer: CountedViewer = context.viewer;
       note(viewer, remainingPoints, msBeforeNext);
-      // It is told of refused ones as well.
+      // It is called for rejected ones, too.
       if (consumedPoints > limit) return;
       viewer.granted = true;
       if (context.counted !== true) context.budget.granted();
     },
     onLimit: ({ msBeforeNext }) => {
-      throw refused(msBeforeNext);
+      throw rejected(msBeforeNext);
     },
   });
   return {
@@ -103,7 +103,7 @@ function limitKind(
     async charge(viewer, units, paid) {
       const { consumedPoints, msBeforeNext } = await limiter.penalty(viewer.rateLimitKey, units);
       note(viewer, Math.max(0, policy.limit - consumedPoints), msBeforeNext);
-      if (consumedPoints - units - paid >= policy.limit) throw refused(msBeforeNext);
+      if (consumedPoints - units - paid >= policy.limit) throw rejected(msBeforeNext);
     },
   };
 }

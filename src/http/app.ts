@@ -17,29 +17,29 @@ import { identifyRequests, logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
-/** What the HTTP side is made of. */
+/** The parts of the HTTP side. */
 export interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
-  /** What a client without a token may do, as `authenticate` and the APIs have it: the pages say so. */
+  /** What a client without a token may do, as `authenticate` and the APIs have it: for the pages. */
   readonly access: AnonymousAccess;
-  /** Whether any query is answered, so that Sandbox and GraphiQL are of use: the pages say so. */
+  /** Whether any query is allowed, so that Sandbox and GraphiQL are of use: for the pages. */
   readonly sandbox: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
-  /** Of which sites pages may read answers: all, or these. */
+  /** The origins whose pages may read responses: all, or these. */
   readonly corsOrigins: '*' | readonly string[];
   readonly log: Logger;
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
-  /** Leaves secrets out of what is sent with traces. */
+  /** Removes secrets from what is sent with traces. */
   readonly redact: (text: string) => string;
   readonly authenticate: Authenticate;
   /** As `authenticate` counts them. */
   readonly failures?: Penalties;
   readonly rest: RestHandler;
-  /** Reads the body itself; who asks is the request's `viewer`. */
+  /** Reads the body itself. */
   readonly graphql: Handler;
 }
 
@@ -75,10 +75,10 @@ function restHandler(rest: RestHandler): Handler {
   return (request, response) => rest(request, response, request.path, request.viewer);
 }
 
-/** What GraphQL reads the body of. */
+/** Whether GraphQL reads the body. */
 function isJsonPost(request: Request): boolean {
   return request.method === 'POST' && request.is('application/json') !== false;
 }
 
-/** What GraphQL's own parts log of a request carries its id. */
+/** What GraphQL logs of a request has its id. */
 const forRequest: Handler = (request, _response, next) => runForRequest(request.requestId, next);

@@ -7,8 +7,8 @@ import { setRateFields } from '../rates/rate-fields.js';
 import type { Logger } from '../telemetry/logging.js';
 
 /**
- * Sets the request's viewer, and rejects a credential that is not valid before anything else is looked at. The
- * client is told the same for every reason; the log has the reason under the request's id.
+ * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
+ * error for every reason; the log has the reason, with the request's id.
  *
  * @param failures As `authenticate` counts them, for the RateLimit fields of a client that has failed too often.
  */
@@ -20,7 +20,7 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger, fa
     } catch (error) {
       if (error instanceof RateLimitedError) setRateFields(response, failures?.usedUp(client));
       if (error instanceof UnauthenticatedError && error.reason !== undefined) {
-        log.info({ requestId: request.requestId, reason: error.reason }, 'token refused');
+        log.info({ requestId: request.requestId, reason: error.reason }, 'token rejected');
       }
       throw error;
     }
@@ -30,9 +30,9 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger, fa
 
 const UNTRUSTED_PROXY =
   'X-Forwarded-For comes with requests and is ignored, since no proxy is trusted: clients behind a proxy share one ' +
-  'rate limit. If a proxy of yours sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one; otherwise nothing is to be done';
+  'rate limit. If your proxy sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one proxy; otherwise ignore this';
 
-/** Logs once that there may be a proxy of which TRUST_PROXY does not say. To be used where no proxy is trusted. */
+/** Logs once that there may be a proxy that TRUST_PROXY does not name. For use where no proxy is trusted. */
 export function warnOfForwarding(log: Logger): Handler {
   let warned = false;
   return (request, _response, next) => {

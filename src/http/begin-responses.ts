@@ -15,7 +15,7 @@ const compress = compression({
   },
 });
 
-/** The length of a compressed body is not known, and HEAD may tell no other (RFC 9110, section 8.6). */
+/** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */
 function omitLength(response: Response): void {
   const isCompressed = response.hasHeader('content-encoding');
   const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
@@ -23,10 +23,10 @@ function omitLength(response: Response): void {
 }
 
 /**
- * What is done for every request alike: the header fields of its response, its content coding, and the rejection
- * of what is not a valid request. It is one stage, since a stage costs more than each of these.
+ * Begins every response: its header fields, its content coding, and the rejection of malformed requests. It is one
+ * stage, since a stage costs more than each of these.
  *
- * @param variesByOrigin Whether the response is another for another site's page.
+ * @param variesByOrigin Whether the response depends on Origin.
  */
 export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }): Handler {
   const setFields = defaultFields(variesByOrigin);
@@ -46,8 +46,8 @@ function acceptsCompression(request: Request): boolean {
 }
 
 /**
- * Rejects a request that does not say once which host it is for (RFC 9112, section 3.2), or says twice who asks:
- * Authorization is no list, so it may come once only (RFC 9110, section 5.3).
+ * Rejects a request without exactly one Host (RFC 9112, section 3.2), or with more than one Authorization, which is
+ * not a list (RFC 9110, section 5.3).
  *
  * @throws PublicError INVALID_PARAMETER.
  */

@@ -12,14 +12,14 @@ import type { Logger } from '../telemetry/logging.js';
 import type { Connection, Connections } from './connections.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-fields.js';
 
-/** Who is told of what is rejected here. */
+/** Observes what is rejected here. */
 export interface RejectionObserver {
   readonly log: Logger;
-  /** Takes the status of what was rejected before it was a request; absent: nobody counts. */
+  /** Takes the status of what was rejected before it was a request. */
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 
-/** What a client is told by the socket itself, where there will be no response. */
+/** What is written to the socket itself, in place of a response. */
 export interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
@@ -38,7 +38,7 @@ export const MAX_HEADER_FIELDS = 2_000;
 const LINGER_MS = 2_000;
 
 /**
- * Answers what is not valid HTTP, with the body that all other errors have; Accept is not looked at. Complete
+ * Responds to malformed requests with the body that all other errors have; Accept is ignored. Complete
  * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
  * answered twice. An error within the body of a request is answered under the id of that request.
  */

@@ -68,7 +68,7 @@ export function trackConnections(server: Server): ConnectionTracker {
 
 /**
  * Closes the responses that wait for others. Of several requests that are pipelined on one connection, Node.js
- * gives the socket to the first response, and up to version 22 never tells the others that the client has gone.
+ * gives the socket to the first response, and up to version 22 never closes the others when the client goes away.
  */
 function closeQueued(pending: ReadonlySet<ServerResponse>): void {
   const queued = [...pending].filter((response) => response.socket === null);

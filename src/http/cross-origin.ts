@@ -1,7 +1,7 @@
 import cors, { type CorsRequest } from 'cors';
 import type { Handler } from 'express';
 
-/** What a page of another site may read of an answer, besides its body and the fields of no interest. */
+/** The header fields that a page of another site may read. */
 const EXPOSED = ['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'];
 
 const OPTIONS = {
@@ -14,15 +14,15 @@ const OPTIONS = {
 };
 
 /**
- * Lets pages of other sites read answers, and answers their browsers' preflights (Fetch, section 3.3).
- * Credentials that a browser adds by itself are never asked for: a page sends its token itself.
+ * Lets pages of other sites read responses, and responds to their browsers' preflights (Fetch, section 3.3).
+ * Credentials that a browser adds by itself are not used: a page sends its token itself.
  *
- * @param origins All, or those that may. Others are answered as if there were no such thing.
+ * @param origins All, or those that may. Requests of others get no CORS fields.
  */
 export function allowOrigins(origins: '*' | readonly string[]): Handler {
   const allow = cors({
     ...OPTIONS,
-    // For all, the answer is the same whether a page asks or not, so that caches may share it (section 3.3.6).
+    // For all origins, the response is the same with and without Origin, so that caches may share it (section 3.3.6).
     origin:
       origins === '*'
         ? '*'

@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
- * Answers a request that is for it, and says whether it was. What stands before everything else: it is
+ * Handles a request that is for it, and returns whether it was. Endpoints come before everything else: they are
  * neither authenticated, limited nor logged.
  */
 export type Endpoint = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** A whole answer. */
-export interface TextAnswer {
+/** A whole response. */
+export interface TextResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly text: string;
 }
 
-/** The media type of JSON, as all answers declare it. */
+/** The media type of JSON, as all responses declare it. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The path of a request, without the query. */
@@ -24,8 +24,8 @@ export function pathOf({ url = '' }: IncomingMessage): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Sends an answer that no cache keeps, to GET and HEAD; other methods are rejected. */
-export function sendText(request: IncomingMessage, response: ServerResponse, answer: TextAnswer): void {
+/** Sends a response that is not cached, to GET and HEAD; other methods are rejected. */
+export function sendText(request: IncomingMessage, response: ServerResponse, answer: TextResponse): void {
   const { status, headers, contentType, text } = allowed(request) ? answer : METHOD_NOT_ALLOWED;
   response.writeHead(status, {
     ...DEFAULT_FIELDS,
@@ -37,10 +37,10 @@ export function sendText(request: IncomingMessage, response: ServerResponse, ans
   response.end(text);
 }
 
-/** Answers a request that nothing else has answered, where there are only endpoints. */
+/** Rejects a request that no endpoint has handled, on a port with nothing but endpoints. */
 export function nothingHere(request: IncomingMessage, response: ServerResponse): void {
   const text =
-    '{"status":"refused","reason":"There is nothing at this path: ask for /livez, /readyz or /metrics."}\n';
+    '{"status":"rejected","reason":"There is nothing at this path: use /livez, /readyz or /metrics."}\n';
   sendText(request, response, { status: 404, headers: {}, contentType: JSON_TYPE, text });
 }
 
@@ -48,9 +48,9 @@ function allowed({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const METHOD_NOT_ALLOWED: TextAnswer = {
+const METHOD_NOT_ALLOWED: TextResponse = {
   status: 405,
   headers: { allow: 'GET, HEAD' },
   contentType: JSON_TYPE,
-  text: '{"status":"refused","reason":"Method not allowed: use GET or HEAD."}\n',
+  text: '{"status":"rejected","reason":"Method not allowed: use GET or HEAD."}\n',
 };

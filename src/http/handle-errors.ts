@@ -4,14 +4,14 @@ import { PublicError } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 
-/** For every path that nothing else has answered. */
+/** For every path that nothing else handles. */
 export const notFound: Handler = () => {
   throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
 };
 
 /**
- * Sends an error for whatever was thrown before, in the format of the path's API. What a client is not told is
- * logged under the request's id.
+ * Sends an error for whatever was thrown before, in the format of the path's API. What clients are not shown is
+ * logged with the request's id.
  *
  * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
  */
@@ -26,7 +26,7 @@ export function handleErrors(log: Logger, isGraphql: (path: string) => boolean):
     }
     const failures: unknown[] = [];
     const problem = problemOf(error, (internal) => failures.push(internal));
-    // That the database has not answered a client that has gone is nobody's concern.
+    // A client that has gone needs no database.
     const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
     if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
     if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(request, response, problem);

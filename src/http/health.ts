@@ -2,28 +2,28 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../telemetry/logging.js';
 import { type Endpoint, JSON_TYPE, pathOf, sendText } from './endpoint.js';
 
-/** Why a process that runs should get no requests; null: it should. */
+/** Why a running process should get no requests; null: it is ready. */
 export type Unreadiness = string | null;
 
 /** The probes of a process. */
 export interface Health {
   /** Answers `/livez` and `/readyz`. */
   readonly endpoint: Endpoint;
-  /** From now on the process is not ready: it is stopping. */
+  /** Makes the process not ready: it is stopping. */
   stopping(): void;
 }
 
-/** Whole seconds after which asking again makes sense. */
+/** In seconds. */
 const RETRY_AFTER = 5;
 const STOPPING = 'The service is stopping.';
 
 /**
- * Makes the probes. `/livez` says that the process is up, whatever it depends on; `/readyz` whether it can
- * do its work. They stand at the root, whatever the base path: they are asked past the proxy.
+ * Creates the probes: `/livez` succeeds while the process is up, `/readyz` while what it depends on is available. They
+ * are at the root, whatever the base path: they are not requested through the proxy.
  *
- * @param unreadiness Asks what the work depends on, and settles soon.
- * @param log Told when the process is no longer ready, and when it is again; not of each probe.
- * @param cause What the log alone is told beside the reason; null: nothing.
+ * @param unreadiness Checks what the process depends on, within a short time.
+ * @param log Gets changes of the state, and not each probe.
+ * @param cause For the log alone, beside the reason.
  */
 export function createHealth(
   unreadiness: () => Promise<Unreadiness>,
@@ -31,11 +31,11 @@ export function createHealth(
   cause: () => string | null = () => null,
 ): Health {
   let stopping = false;
-  const tell = changesTo(log);
+  const logState = stateLogger(log);
   const readiness = async (): Promise<Unreadiness> => {
     if (stopping) return STOPPING;
     const reason = await unreadiness();
-    tell(reason, reason === null ? null : cause());
+    logState(reason, reason === null ? null : cause());
     return stopping ? STOPPING : reason;
   };
   return {
@@ -45,10 +45,10 @@ export function createHealth(
     endpoint(request, response) {
       switch (pathOf(request)) {
         case '/livez':
-          answer(request, response, null);
+          respond(request, response, null);
           return true;
         case '/readyz':
-          void readiness().then((reason) => answer(request, response, reason));
+          void readiness().then((reason) => respond(request, response, reason));
           return true;
         default:
           return false;
@@ -57,8 +57,8 @@ export function createHealth(
   };
 }
 
-/** Tells the log of a state, unless it is the one before. */
-function changesTo(log: Logger): (reason: Unreadiness, cause: string | null) => void {
+/** Logs a state, unless it is the one before. */
+function stateLogger(log: Logger): (reason: Unreadiness, cause: string | null) => void {
   let last = JSON.stringify([null, null]);
   return (reason, cause) => {
     const state = JSON.stringify([reason, cause]);
@@ -69,7 +69,7 @@ function changesTo(log: Logger): (reason: Unreadiness, cause: string | null) => 
   };
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, reason: Unreadiness): void {
+function respond(request: IncomingMessage, response: ServerResponse, reason: Unreadiness): void {
   const body = reason === null ? { status: 'ok' } : { status: 'unavailable', reason };
   sendText(request, response, {
     status: reason === null ? 200 : 503,

@@ -13,7 +13,7 @@ declare global {
     interface Request {
       /** What the log and the client know the request by. */
       requestId: string;
-      /** Who asks: known once the request is authenticated. */
+      /** Set once the request is authenticated. */
       viewer: Viewer;
     }
   }
@@ -27,20 +27,20 @@ export const identifyRequests: Handler = (request, response, next) => {
   next();
 };
 
-/** What is told of requests, and to whom. */
+/** What observes requests. */
 export interface RequestObservers {
   readonly log: Logger;
   readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
-  /** Leaves secrets out of what a client has written, as the log does, before it is sent with a trace. */
+  /** Removes secrets from what a client has sent, as the log does, before it is sent with a trace. */
   readonly redact: (text: string) => string;
 }
 
 /**
- * Logs, counts and traces each request when its response is over. The log has one line: no query, since
- * that may hold what a client wants to know, and no header, since one holds its token.
+ * Logs, counts and traces each request when its response is closed. The line of the log has no query, which may be
+ * confidential, and no header fields, of which one has the token.
  */
 export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObservers): Handler {
   return (request, response, next) => {
@@ -61,9 +61,9 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObs
     });
     response.once('close', () => {
       const duration = performance.now() - began;
-      const answered = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
+      const served = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
       const outcome = { ...endOf(response, sending), duration };
-      metrics.answered(answered, outcome.status, duration / 1000);
+      metrics.answered(served, outcome.status, duration / 1000);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
       span?.end(outcome.status === 0 ? undefined : outcome.status);
     });
@@ -82,9 +82,9 @@ type Sending = 'under way' | 'complete' | 'cut off';
 interface Outcome {
   /** 0: the client went before there was one. */
   readonly status: number;
-  /** All of the response, or of what was said in its place, has left. */
+  /** All of the response, or of what was sent in its place, has left. */
   readonly complete: boolean;
-  /** Why the socket has answered in its place. */
+  /** Why the response was written to the socket itself. */
   readonly reason?: string | undefined;
   /** In milliseconds. */
   readonly duration: number;
@@ -99,8 +99,8 @@ function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> 
 }
 
 /**
- * A response that has never had a socket has a head all the same, which nobody has seen. So has the refusal of
- * a body that will not come any more, since its client has gone or was cut off.
+ * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
+ * gone or was cut off.
  */
 function statusOf({ req, headersSent, socket, statusCode }: Response, sending: Sending): number {
   const tooLate = req.complete ? socket === null && sending === 'under way' : sending !== 'complete';
@@ -112,7 +112,7 @@ function isPage(response: Response): boolean {
   return typeof type === 'string' && type.startsWith('text/html');
 }
 
-/** The fields of W3C Trace Context. What a client has written into tracestate goes on to whom traces are sent to. */
+/** The fields of W3C Trace Context. What a client has written into tracestate is passed on to the collector. */
 function traceFieldsOf({ headers }: Request, redact: (text: string) => string): Record<string, string> {
   const { traceparent, tracestate } = headers;
   return {

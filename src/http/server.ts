@@ -127,7 +127,7 @@ function readTarget(request: IncomingMessage): void {
 }
 
 /**
- * Sends 100 Continue when somebody begins to read the body, and not before (RFC 9110, section 10.1.1): the
+ * Sends 100 Continue when the body is first read, and not before (RFC 9110, section 10.1.1): the
  * client of a request that is rejected by its header section then keeps its body.
  */
 function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {

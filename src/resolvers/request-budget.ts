@@ -32,13 +32,13 @@ export interface BudgetOptions {
    * @throws BusyError where it takes too long.
    */
   room(characters: number): Promise<void>;
-  /** Whether the answer is limited: false for operations of this program's own, which ask for each value once. */
+  /** Whether the result is limited: false for operations of this program's own, which select each value once. */
   readonly limited: boolean;
 }
 
 /**
- * What one request has read for its answer, and what it has paid for that. Each domain that is granted is a unit of
- * the client's rate limit; what the request reads beyond these is paid for, by its size, before more is done for it.
+ * The work of one request, and what it has paid for it. Each domain that is granted is a unit of the client's rate
+ * limit; what the request reads beyond these is paid for, by its size, before it is executed.
  */
 export class RequestBudget {
   readonly #options: BudgetOptions;
@@ -64,7 +64,7 @@ export class RequestBudget {
     return this.#units;
   }
 
-  /** Why the request gets no data: it asks for more than one answer may have. */
+  /** Why the request gets no data: its result would exceed a limit. */
   get exceeded(): PublicError | undefined {
     return this.#exceeded;
   }
@@ -107,18 +107,18 @@ export class RequestBudget {
     await this.#paid();
   }
 
-  /** Nothing is executed of a request that asks for too much, even where that shows only in its last list. */
+  /** Nothing more is executed of a request that exceeds a limit. */
   #requireWithin(): void {
     if (this.#exceeded !== undefined) throw this.#exceeded;
   }
 
-  /** All that one turn of the event loop asks for is one payment; who asks for more meanwhile waits for it. */
+  /** All that is due in one turn of the event loop is one payment; what becomes due meanwhile waits for it. */
   #paid(): Promise<void> | undefined {
     if (this.#payment === undefined && this.#due() > 0) this.#payment = this.#pay();
     return this.#payment;
   }
 
-  /** Where a payment is rejected it stays, and rejects what is asked for later. */
+  /** A payment that is rejected stays, and rejects all later ones. */
   async #pay(): Promise<void> {
     await endOfTurn();
     for (let units = this.#due(); units > 0; units = this.#due()) {
@@ -137,7 +137,7 @@ export class RequestBudget {
 function tooMuch(most: number, what: string): PublicError {
   return new PublicError(
     'QUERY_TOO_COMPLEX',
-    `The answer would have more than ${most} ${what}: ask for fewer domains, types, names or fields in one request.`,
+    `The response would have more than ${most} ${what}: select fewer domains, types, names or fields in one request.`,
   );
 }
 

@@ -2,7 +2,7 @@ import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import type { DomainDnsRecordsArgs, DomainHttpHeadersArgs } from './types.generated.js';
 
-/** The entries of the types that are asked for, in any case, that are present or that were removed. */
+/** The entries of the given types, in any case, that are present or that were removed. */
 export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,
@@ -15,7 +15,7 @@ export function selectDnsEntries(
   );
 }
 
-/** The headers of the names that are asked for, in any case. */
+/** The headers of the given names, in any case. */
 export function selectHeaders(
   headers: readonly HeaderEntry[],
   { names }: Partial<DomainHttpHeadersArgs>,

@@ -207,7 +207,7 @@ test.each(['RS384', 'RS512', 'PS384', 'PS512', 'ES512'])(
 /** What the log says of the token that was refused by this answer. */
 function toldOf({ logged }: TestService, { headers }: Response) {
   const requestId = headers.get('x-request-id');
-  return logged.filter((line) => line['msg'] === 'token refused' && line['requestId'] === requestId);
+  return logged.filter((line) => line['msg'] === 'token rejected' && line['requestId'] === requestId);
 }
 
 describe('the log says why a JWT was refused, and what it was compared with', () => {
@@ -366,7 +366,7 @@ describe('the keys of the provider', () => {
       expect(asking.logged).toContainEqual(
         expect.objectContaining({
           level: 'warn',
-          msg: 'the identity provider has no keys: every JWT is refused',
+          msg: 'the identity provider has no keys: every JWT is rejected',
         }),
       ),
     );

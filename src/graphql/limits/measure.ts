@@ -157,7 +157,7 @@ export class DocumentMeasure {
         included(inclusionOf(selection.directives), this.#selection(selection, parent, level)),
       )
       .reduce(together, NOTHING);
-    // A fragment that was looked into before may go deeper than this one's level alone tells.
+    // A fragment that was measured before may be deeper than its level here shows.
     if (measure.levels > MOST_LEVELS) tooManyLevels();
     return measure;
   }

@@ -4,17 +4,17 @@ import { type AnonymousAccess, isOpen, ROUTES } from '../../rest/v1/routes.js';
 import { type PolicySources, pagePolicy } from '../response-fields.js';
 import type { StaticResponse } from './static-files.js';
 
-/** What the pages tell of. */
+/** The service that the pages describe. */
 export interface DocumentedService {
   /** '' or like `/dms`; of characters that need no escaping. */
   readonly basePath: string;
   /** What a client without a token may do. */
   readonly access: AnonymousAccess;
-  /** Whether GraphQL answers any query, so that Sandbox and GraphiQL are of use. */
+  /** Whether GraphQL allows any query, so that Sandbox and GraphiQL are of use. */
   readonly anyQuery: boolean;
 }
 
-/** The page at the root: where to find what. It loads nothing. */
+/** The page at the root, with links to the APIs. It loads nothing. */
 export function startPage(service: DocumentedService): StaticResponse {
   return {
     mediaType: 'text/html; charset=utf-8',
@@ -56,7 +56,7 @@ function graphqlText(basePath: string, anyQuery: boolean): string {
     return `<a href="${basePath}/graphql">GraphQL</a>: opens Apollo Sandbox, with ready queries; or
 <a href="${basePath}/graphiql">GraphiQL</a>, which needs no other host`;
   }
-  return `GraphQL, at <code>${basePath}/graphql</code>: answers the operations of <code>PERSISTED_ONLY</code> only`;
+  return `GraphQL, at <code>${basePath}/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only`;
 }
 
 /** The OpenAPI document beside it as a page: Swagger UI, which loads nothing from other hosts. */
@@ -179,7 +179,7 @@ function htmlPage({ title, styles, scripts, elementId, start, sources }: HtmlPag
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width">',
     `<title>${title}</title>`,
-    // Otherwise the browser asks for /favicon.ico.
+    // Without it, browsers request /favicon.ico.
     '<link rel="icon" href="data:,">',
     '<style>html, body { height: 100%; margin: 0 }</style>',
     ...styles.map((address) => `<link rel="stylesheet" href="${address}">`),

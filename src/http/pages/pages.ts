@@ -8,7 +8,7 @@ import { assetHandlers, type StaticResponse, staticHandler } from './static-file
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/** Answers the paths of the pages and documents that describe the APIs, for people and for programs. */
+/** Serves the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
   const handlers = pagesByPath(service);
   return (request, response, next) => {

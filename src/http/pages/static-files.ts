@@ -27,7 +27,7 @@ export function staticHandler({ mediaType, body, headers = {} }: StaticResponse)
   };
 }
 
-/** The part of an entity tag that tells one body from another, in its quotes (RFC 9110, section 8.8.3). */
+/** The opaque tag of an entity tag, in its quotes (RFC 9110, section 8.8.3). */
 function opaqueTagOf(bytes: Buffer): string {
   return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
 }

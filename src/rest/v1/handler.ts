@@ -39,7 +39,7 @@ export type RestHandler = (
   viewer: Viewer,
 ) => Promise<void>;
 
-/** What the clients of REST v1 are told besides the data. */
+/** What responses of REST v1 have besides the data. */
 export interface RestOptions {
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
@@ -83,23 +83,23 @@ export function createRestV1(
     requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
-    const asked = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
-    await answer(executor, { ...asked, variables: await readVariables(executor, asked, segments) });
+    const exchange = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
+    await answer(executor, { ...exchange, variables: await readVariables(executor, exchange, segments) });
   };
 }
 
 async function readVariables(
   executor: GraphqlExecutor,
-  asked: Omit<Exchange, 'variables'>,
+  exchange: Omit<Exchange, 'variables'>,
   segments: readonly string[],
 ): Promise<Variables> {
-  const { route, request } = asked;
+  const { route, request } = exchange;
   try {
     return route.readParameters(segments, request.url);
   } catch (error) {
     if (!(error instanceof InvalidDomainError)) throw error;
     // Counts against the rate limit like a name that the operation rejects, as it does the empty one.
-    const rejected = find(executor, { ...asked, variables: { domain: '' } }, route.stored);
+    const rejected = find(executor, { ...exchange, variables: { domain: '' } }, route.stored);
     throw await rejected.catch((reason: unknown) => (reason instanceof InvalidDomainError ? error : reason));
   }
 }
@@ -185,7 +185,7 @@ async function findInParts(
 }
 
 /**
- * Runs an operation, and tells what the viewer has left of its budget.
+ * Runs an operation, and sets the RateLimit fields.
  *
  * @param counted Whether the request has been counted against the rate limit.
  */

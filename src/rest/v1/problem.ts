@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { maskError, type OnInternalError } from '../../graphql/format-error.js';
 import { type ErrorCode, ForbiddenError, PublicError, UnauthenticatedError } from '../../model/errors.js';
 
-/** An error as a client is told of it: the members of RFC 9457 and a stable code, and header fields. */
+/** An error as clients see it: the members of RFC 9457 with a stable code, and header fields. */
 export interface Problem {
   readonly body: {
     readonly type: 'about:blank';
@@ -35,9 +35,9 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
 const REALM = 'Bearer realm="Domain Metadata Service"';
 
 /**
- * What a client is told of an error: a PublicError as it is, and nothing of the inside.
+ * What a client is shown of an error: a PublicError as it is, and nothing internal.
  *
- * @param onInternalError Takes what the client is not told, for the log.
+ * @param onInternalError Takes errors that clients are not shown, for the log.
  */
 export function problemOf(error: unknown, onInternalError: OnInternalError): Problem {
   const { code, message, retryAfter } = maskError(error, onInternalError);

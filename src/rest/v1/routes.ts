@@ -24,7 +24,7 @@ export interface Route {
   /** After `/api/v1`; `{name}` is any segment but an empty one, and the parameter of that name. */
   readonly path: string;
   readonly parameters: ParameterTable;
-  /** The stored GraphQL operation: a file of operations/. It asks for one field. */
+  /** The stored GraphQL operation: a file of operations/. It selects one field. */
   readonly operation: string;
   /** What it means that the field is null; null: it never is. */
   readonly missing: Missing | null;

@@ -147,7 +147,7 @@ test('entries of TXT records count by their number: 499 lists of 16 times 65,000
       errors: [
         {
           message:
-            'The answer would have more than 250000 values: ask for fewer domains, types, names or fields in one request.',
+            'The response would have more than 250000 values: select fewer domains, types, names or fields in one request.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ],

@@ -154,7 +154,7 @@ describe('an answer that would be too long is refused, whatever its query costs'
       expect(answer.errors).toEqual([
         {
           message:
-            'The answer would have more than 10000000 characters: ask for fewer domains, types, names or fields in one request.',
+            'The response would have more than 10000000 characters: select fewer domains, types, names or fields in one request.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ]);
@@ -177,7 +177,7 @@ describe('an answer that would be too long is refused, whatever its query costs'
           errors: [
             {
               message:
-                'The answer would have more than 250000 values: ask for fewer domains, types, names or fields in one request.',
+                'The response would have more than 250000 values: select fewer domains, types, names or fields in one request.',
               extensions: { code: 'QUERY_TOO_COMPLEX' },
             },
           ],

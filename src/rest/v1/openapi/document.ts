@@ -94,18 +94,18 @@ function parameterOf(path: string, name: string, parameter: Parameter): object {
   return { name, in: inPath ? 'path' : 'query', required, description, schema, example };
 }
 
-const DESCRIPTION = `The history of domains, for reading. Every operation is asked by GET, and by HEAD for the header
-fields alone; another method is answered with 405. Bodies are JSON, with their keys in the order shown here.
+const DESCRIPTION = `The history of domains, read-only. Every operation has the method GET, and HEAD for the header
+fields alone; any other is rejected with 405. Bodies are JSON, with their keys in the order shown here.
 Errors have the members of RFC 9457 and a \`code\`; their media type is \`application/problem+json\` for a client
 whose \`Accept\` names it, and \`application/json\` for all others.
 
 ## Versions and deprecation
 
-\`/api/v1\` is the version; what would break clients of settled operations comes under a new one, beside it. The
-maturity of an operation says how settled it is. **Testing**: complete and meant to stay, but its body may still
-change. **Developing**: everything of it may change with any release. An operation that is to go answers for at
+\`/api/v1\` is the version; changes that would break clients of stable operations get a new one beside it. Each
+operation has a maturity. **Testing**: complete and meant to stay, but its body may still
+change. **Developing**: anything may change with any release. An operation that will be removed works for at
 least six months with the header fields \`Deprecation\` (RFC 9745) and \`Link\`, and with \`Sunset\` (RFC 8594) once
-the day of its end is known. The file CHANGELOG.md of the service tells of every change.`;
+its last day is known. CHANGELOG.md of the service lists every change.`;
 
 /** The name of the security scheme. */
 const TOKEN_SCHEME = 'accessToken';
@@ -114,9 +114,9 @@ const TOKEN = {
   type: 'http',
   scheme: 'bearer',
   description:
-    'An access token, sent as `Authorization: Bearer <token>`. Whoever runs the service makes one with ' +
+    'An access token, sent as `Authorization: Bearer <token>`. The operator of the service creates one with ' +
     '`dms token create`. Its scopes are `dns:read`, `details:read`, `headers:read` and `search:read`; each ' +
-    'operation says which one it needs. A token that is sent must be valid, even where none is needed.',
+    'operation has the one that it needs. A token that is sent must be valid, even where none is needed.',
 };
 
 /** The header fields of a conditional request. */
@@ -124,15 +124,15 @@ const CONDITIONS = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'The `ETag` of an answer that the client has: 304 where it is still the same.',
+    description: 'The `ETag` of a response that the client has: 304 where it is still the same.',
     schema: { type: 'string' },
   },
   IfModifiedSince: {
     name: 'If-Modified-Since',
     in: 'header',
     description:
-      'The `Last-Modified` of an answer that the client has: 304 where nothing was recorded since. It is not ' +
-      'looked at beside `If-None-Match`.',
+      'The `Last-Modified` of a response that the client has: 304 where nothing was recorded since. It is ' +
+      'ignored beside `If-None-Match`.',
     schema: { type: 'string' },
   },
 };

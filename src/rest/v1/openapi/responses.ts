@@ -14,7 +14,7 @@ const TEXT = { type: 'string' };
 /** The header fields of responses, by name. */
 export const HEADER_FIELDS = {
   'X-Request-Id': {
-    description: "The request's own `X-Request-Id`, or a new one: what the log knows the request by.",
+    description: "The request's own `X-Request-Id`, or a new one. The log has it, too.",
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
     required: true,
   },
@@ -30,32 +30,33 @@ export const HEADER_FIELDS = {
     required: true,
   },
   'Cache-Control': {
-    description: 'Who may keep the answer, and for how long without asking again (RFC 9111, section 5.2).',
+    description:
+      'Which caches may store the response, and for how long without revalidation (RFC 9111, section 5.2).',
     schema: TEXT,
     required: true,
   },
   Vary: {
-    description: 'The header fields of the request that the answer depends on (RFC 9110, section 12.5.5).',
+    description: 'The header fields of the request that the response depends on (RFC 9110, section 12.5.5).',
     schema: TEXT,
     required: true,
   },
   RateLimit: {
-    description: 'What is left of the budget of requests (draft-ietf-httpapi-ratelimit-headers).',
+    description: 'What is left of the rate limit (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
     required: true,
   },
   'RateLimit-Policy': {
-    description: 'The budget of requests (draft-ietf-httpapi-ratelimit-headers).',
+    description: 'The rate limit (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
     required: true,
   },
   'Retry-After': {
-    description: 'After how many seconds to try again (RFC 9110, section 10.2.3).',
+    description: 'In how many seconds to try again (RFC 9110, section 10.2.3).',
     schema: { type: 'integer', minimum: 1 },
     required: true,
   },
   'WWW-Authenticate': {
-    description: 'What to come with instead (RFC 6750, section 3).',
+    description: 'The credentials that are needed (RFC 6750, section 3).',
     schema: { type: 'string', pattern: '^Bearer realm="[^"]*"' },
     required: true,
   },
@@ -79,7 +80,7 @@ const ERRORS: Readonly<Record<number, ErrorResponse>> = {
   403: { description: 'The access token lacks the scope of the operation.', fields: ['WWW-Authenticate'] },
   413: { description: 'The request has a body of more than 512 kB. None is needed.' },
   429: {
-    description: 'The budget of requests is used up.',
+    description: 'The rate limit is used up.',
     fields: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   },
   431: {
@@ -87,17 +88,17 @@ const ERRORS: Readonly<Record<number, ErrorResponse>> = {
       'The header fields of the request, with its path, are larger than 16 KiB, or more than 2,000.',
   },
   500: {
-    description: 'The service has failed. Its log has the failure under the `X-Request-Id` of the response.',
+    description: 'Internal error. The log has it with the `X-Request-Id` of the response.',
   },
   503: {
-    description: 'The database does not answer, or too many large histories are being answered.',
+    description: 'The database is not available, or too many large responses are being sent.',
     fields: ['Retry-After'],
   },
 };
 
 /** The schema of every error's body (RFC 9457). */
 export const PROBLEM_SCHEMA: Schema = closedObject('A problem (RFC 9457).', {
-  type: { const: 'about:blank', description: 'The status and the code say all.' },
+  type: { const: 'about:blank', description: 'Status and code are sufficient.' },
   title: text('The phrase of the status.'),
   status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
   detail: text('What is wrong, and what to do about it, for people.'),
@@ -122,7 +123,7 @@ export function responsesOf(route: Route, access: AnonymousAccess): Readonly<Rec
     },
     ...(route.state === null ? {} : { 304: { description: NOT_MODIFIED, headers: headersOf(kept) } }),
     408: {
-      description: 'The request did not come to its end in time. There is no body.',
+      description: 'The request was not complete in time. There is no body.',
       headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control']),
     },
     ...errorResponses(route, access),
@@ -169,7 +170,7 @@ function errorResponse(route: Route, status: number, { description, fields = [] 
     headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control', ...fields]),
     content: {
       'application/json': content,
-      // Where the header fields are not read, nobody knows what the client accepts.
+      // Where the header fields are not read, it is not known what the client accepts.
       ...(status === 431 ? {} : { 'application/problem+json': content }),
     },
   };

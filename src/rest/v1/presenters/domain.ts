@@ -33,10 +33,7 @@ interface DomainResult {
 }
 
 const START = {
-  domain: text(
-    'The name that was asked for, in its canonical form: lower-case A-labels, no final dot.',
-    'example.com',
-  ),
+  domain: text('The requested name in canonical form: lower-case A-labels, no final dot.', 'example.com'),
 };
 const TIMES = {
   created: timestamp('The time of the earliest observation of the domain.'),
