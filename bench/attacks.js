@@ -22,6 +22,8 @@ const { values: options } = parseArgs({
     // Another checkout's, to compare with.
     program: { type: 'string', default: fileURLToPath(new URL('../bin/dms.js', import.meta.url)) },
     seconds: { type: 'string', default: '30' },
+    // Only attacks whose title has this text.
+    only: { type: 'string', default: '' },
   },
 });
 const SECONDS = Number(options.seconds);
@@ -93,7 +95,9 @@ const ATTACKS = [
 try {
   await record();
   const rows = [];
-  for (const attack of ATTACKS) rows.push(await measure(attack));
+  for (const attack of ATTACKS) {
+    if (attack.title.includes(options.only)) rows.push(await measure(attack));
+  }
   printTable(
     [
       'attack',
