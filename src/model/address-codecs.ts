@@ -1,5 +1,5 @@
 import { InvalidObservationError } from './errors.js';
-import { canonicalIpv4, ipv6Octets } from './ip-address.js';
+import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { MalformedMessageError } from './malformed.js';
 import type { MessageReader } from './message-reader.js';
 import { quoted } from './quoted.js';
@@ -9,7 +9,6 @@ import {
   integerOctets,
   ipv4,
   ipv6,
-  ipv6OfOctets,
   name,
   type RdataCodec,
   readAll,
@@ -146,11 +145,7 @@ const FAMILIES: readonly {
   readonly octets: (text: string) => Buffer;
   readonly text: (octets: Buffer) => string;
 }[] = [
-  {
-    bits: 32,
-    octets: (text) => Buffer.from(canonicalIpv4(text).split('.').map(Number)),
-    text: (octets) => octets.join('.'),
-  },
+  { bits: 32, octets: ipv4Octets, text: (octets) => octets.join('.') },
   { bits: 128, octets: ipv6Octets, text: ipv6OfOctets },
 ];
 

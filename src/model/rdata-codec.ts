@@ -2,7 +2,7 @@ import { characterStringText } from './character-string.js';
 import { typeName, typeNumberOf } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
-import { canonicalIpv4, canonicalIpv6, ipv6Octets } from './ip-address.js';
+import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { MalformedMessageError } from './malformed.js';
 import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
@@ -83,7 +83,7 @@ function absolute(text: string): string {
 }
 
 export const ipv4: OwnCodec = {
-  write: (text) => Buffer.from(canonicalIpv4(text.next('an IPv4 address')).split('.').map(Number)),
+  write: (text) => ipv4Octets(text.next('an IPv4 address')),
   read: ipv4Text,
   value: ipv4Text,
 };
@@ -100,11 +100,6 @@ export const ipv6: OwnCodec = {
 
 function ipv6Text(rdata: MessageReader): string {
   return ipv6OfOctets(rdata.octets(16));
-}
-
-/** The canonical text of an address's 16 octets. */
-export function ipv6OfOctets(octets: Buffer): string {
-  return canonicalIpv6(octets.toString('hex').replace(/.{4}(?!$)/g, '$&:'));
 }
 
 /** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */

@@ -1,5 +1,5 @@
 import { InvalidObservationError } from './errors.js';
-import { canonicalIpv4, ipv6Octets } from './ip-address.js';
+import { ipv4Octets, ipv6Octets } from './ip-address.js';
 import { MalformedMessageError } from './malformed.js';
 import { escapedOctets, fieldOctets, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
@@ -61,7 +61,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'ipv4hint',
-    value: list((value) => Buffer.from(canonicalIpv4(value).split('.').map(Number)), ipv4.read),
+    value: list(ipv4Octets, ipv4.read),
   },
   {
     name: 'ech',
