@@ -6,7 +6,7 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose';
-import { BoundedCache } from '../model/bounded-cache.js';
+import { LRUCache } from 'lru-cache';
 import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf } from './access-token.js';
@@ -66,7 +66,7 @@ export function isJwt(text: string): boolean {
  * verified is not valid.
  */
 export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<RefusedToken> {
-  const known = new BoundedCache<string, KnownToken>(options.mostKnown ?? MOST_TOKENS_KNOWN);
+  const known = new LRUCache<string, KnownToken>({ max: options.mostKnown ?? MOST_TOKENS_KNOWN });
   const tellOfKey = once(options);
   return {
     knows: (text) => known.has(keyOf(text)),

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
-import { BoundedCache } from '../model/bounded-cache.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './access-token.js';
 import { SCOPES, type Scope, type Viewer } from './viewer.js';
@@ -46,7 +46,7 @@ export function createTokenVerifier(
   now: () => Instant,
   mostKnown = MOST_TOKENS_KNOWN,
 ): TokenVerifier {
-  const known = new BoundedCache<string, KnownToken>(mostKnown);
+  const known = new LRUCache<string, KnownToken>({ max: mostKnown });
   const asking = new Map<string, Promise<KnownToken | null>>();
 
   /** Requests that come while the database is asked about their token wait for the same answer. */

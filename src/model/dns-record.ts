@@ -1,8 +1,8 @@
-import { memoized } from './bounded-cache.js';
 import { requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject } from './json-object.js';
+import { memoized } from './memoized.js';
 import { canonicalClass } from './mnemonic.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
@@ -38,7 +38,7 @@ interface RecordLayout {
   readonly parseRdata: RdataParser;
 }
 
-const layoutOf = memoized((text): RecordLayout => {
+const layoutOf = memoized((text: string): RecordLayout => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
   const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data']);

@@ -7,9 +7,9 @@ import {
   toALabel,
   toUnicodeLabel,
 } from './a-label.js';
-import { memoized } from './bounded-cache.js';
 import { InvalidDomainError } from './errors.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 
 const LONGEST_NAME = 253;

@@ -1,5 +1,5 @@
-import { memoized } from './bounded-cache.js';
 import { InvalidObservationError } from './errors.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 import { refuseUnstorable } from './storable-text.js';
 

@@ -1,6 +1,6 @@
 import { LABEL_SEPARATOR, needsConversion, toALabel } from './a-label.js';
-import { memoized } from './bounded-cache.js';
 import { InvalidObservationError } from './errors.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 
 const LONGEST_LABEL = 63;

@@ -1,6 +1,6 @@
-import { BoundedCache } from './bounded-cache.js';
 import { daysInMonth, daysSinceEpoch } from './calendar.js';
 import { InvalidObservationError } from './errors.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 
 /** Microseconds since the Unix epoch, UTC, without leap seconds. `Date` would lose the microseconds. */
@@ -131,16 +131,11 @@ function formatTime(day: number, microsecondOfDay: number): string {
   return `${dateText(day)}${MINUTES_OF_DAY[minute]}${afterMinute}`;
 }
 
-const dates = new BoundedCache<number, string>(4096);
-
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
-function dateText(day: number): string {
-  const known = dates.get(day);
-  if (known !== undefined) return known;
-  const text = new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11);
-  dates.set(day, text);
-  return text;
-}
+const dateText = memoized(
+  (day: number) => new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11),
+  4096,
+);
 
 /** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
 export function compareInstants(left: Instant, right: Instant): number {

@@ -1,5 +1,5 @@
-import { memoized } from './bounded-cache.js';
 import { InvalidObservationError } from './errors.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 
 const MNEMONIC = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;

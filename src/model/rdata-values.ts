@@ -1,4 +1,4 @@
-import { memoized } from './bounded-cache.js';
+import { memoized } from './memoized.js';
 import { type RdataField, rdataFields } from './rdata-fields.js';
 import { compareUnits, compareUtf8, firstDifference } from './utf8-order.js';
 

@@ -1,8 +1,8 @@
-import { memoized } from './bounded-cache.js';
 import { canonicalCharacterString } from './character-string.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.js';
+import { memoized } from './memoized.js';
 import { quoted } from './quoted.js';
 import { OTHER_RDATA_FIELDS, type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
 import { parseRdataText } from './rdata-text.js';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { memoized } from '../model/bounded-cache.js';
+import { memoized } from '../model/memoized.js';
 
 /** Some proxies write the client's port behind its address: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
-import { BoundedCache } from '../model/bounded-cache.js';
 import { RateLimitedError } from '../model/errors.js';
 import { type RatePolicy, type RateState, secondsUntilReset } from './rate-policy.js';
 
@@ -22,7 +22,7 @@ export class Penalties {
   readonly #policy: RatePolicy;
   readonly #refusal: PenaltyRefusal;
   /** Until when budgets are used up, by the monotonic clock. */
-  readonly #usedUp = new BoundedCache<string, number>(MOST_REMEMBERED);
+  readonly #usedUp = new LRUCache<string, number>({ max: MOST_REMEMBERED });
 
   constructor(limiter: RateLimiterAbstract, policy: RatePolicy, refusal: PenaltyRefusal) {
     this.#limiter = limiter;
