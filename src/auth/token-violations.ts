@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { quoted } from '../model/quoted.js';
+import { quoted } from '../model/text.js';
 import { isTokenName } from './tokens.js';
 import { SCOPES } from './viewer.js';
 

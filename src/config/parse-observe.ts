@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import { canonicalType } from '../model/dns-types.js';
 import { durationOf } from '../model/duration.js';
 import { IGNORED_HEADERS } from '../model/ignored-headers.js';
-import { parseSourceName } from '../model/source-name.js';
+import { parseSourceName } from '../model/text.js';
 import { badSetting, splitList } from './parse.js';
 
 const DNS_PORT = 53;

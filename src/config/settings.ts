@@ -1,5 +1,5 @@
 import type { Scope } from '../auth/viewer.js';
-import type { ObservationLimits } from '../model/observation-limits.js';
+import type { ObservationLimits } from '../model/observation.js';
 
 /** How much is logged, from most to nothing. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;

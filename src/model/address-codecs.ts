@@ -1,8 +1,6 @@
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
 import {
   encoded,
   encodedOctets,
@@ -17,6 +15,7 @@ import {
   untilEnd,
   writeAll,
 } from './rdata-codec.js';
+import { quoted } from './text.js';
 
 /** Octets in hexadecimal with a separator, as addresses of machines have it. */
 export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {

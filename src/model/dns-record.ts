@@ -1,15 +1,11 @@
-import { requireType } from './dns-types.js';
+import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
-import { isJsonObject } from './json-object.js';
+import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
-import { canonicalClass } from './mnemonic.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
-import { refusedAt } from './refusal.js';
-import { requireText } from './required.js';
-import { unknownKey } from './unknown-key.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
@@ -74,7 +70,7 @@ function readText<Result>(key: string, value: unknown, read: (text: string) => R
   try {
     return read(requireText(value));
   } catch (error) {
-    throw refusedAt(key, error);
+    throw errorAt(key, error);
   }
 }
 
@@ -116,4 +112,41 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
     compareRdata(a.type, a.rdata, b.rdata) ||
     compareUtf8(a.class, b.class)
   );
+}
+
+/**
+ * Records by their type, as an observation holds them: those of a type in the order of compareDnsRecords,
+ * each of them once.
+ */
+export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
+  const byType = new Map<string, DnsRecord[]>();
+  for (const record of records) {
+    const group = byType.get(record.type);
+    if (group === undefined) byType.set(record.type, [record]);
+    else group.push(record);
+  }
+  for (const group of byType.values()) {
+    if (!isOrderedSet(group)) putInOrder(group);
+  }
+  return byType;
+}
+
+/** Most tools write a domain's records in the same order each time, often this one. */
+function isOrderedSet(records: readonly DnsRecord[]): boolean {
+  return records.every((record, at) => {
+    const before = records[at - 1];
+    return before === undefined || compareDnsRecords(before, record) < 0;
+  });
+}
+
+function putInOrder(records: DnsRecord[]): void {
+  records.sort(compareDnsRecords);
+  let kept = 0;
+  for (const record of records) {
+    const latest = records[kept - 1];
+    if (latest !== undefined && compareDnsRecords(latest, record) === 0) continue;
+    records[kept] = record;
+    kept += 1;
+  }
+  records.length = kept;
 }

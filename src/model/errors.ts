@@ -120,3 +120,8 @@ export class OperationError extends Error {
 export class NoDatabaseError extends OperationError {
   override readonly name = 'NoDatabaseError';
 }
+
+/** Octets that are no DNS message, or no rdata of their type. The message is the reason. */
+export class MalformedMessageError extends Error {
+  override readonly name = 'MalformedMessageError';
+}

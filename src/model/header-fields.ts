@@ -1,7 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
-import { quoted } from './quoted.js';
-import { refuseUnstorable } from './storable-text.js';
+import { quoted, requireStorable } from './text.js';
 
 const LONGEST_NAME = 1024;
 /** Characters of a token (RFC 9110, section 5.6.2), and those outside ASCII, which some sites send. */
@@ -25,7 +25,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (name.length > LONGEST_NAME) {
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   }
-  refuseUnstorable(name);
+  requireStorable(name);
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
@@ -36,7 +36,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
  * @throws InvalidObservationError for a value with U+0000 or a lone surrogate.
  */
 export function canonicalFieldValue(value: string): string {
-  refuseUnstorable(value);
+  requireStorable(value);
   return trimmed(value);
 }
 
@@ -81,4 +81,19 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
   const joined = new Map<string, string>();
   for (const [name, values] of fields) joined.set(name, trimmed(values.join(', ')));
   return joined;
+}
+
+const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
+
+/**
+ * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
+ * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
+ * nothing.
+ *
+ * @param octets A character is one octet.
+ */
+export function textOfOctets(octets: string): string {
+  if (!OUTSIDE_ASCII.test(octets)) return octets;
+  const bytes = Buffer.from(octets, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : octets;
 }

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
+import { quoted } from './text.js';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 

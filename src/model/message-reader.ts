@@ -1,5 +1,5 @@
+import { MalformedMessageError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
-import { MalformedMessageError } from './malformed.js';
 
 /** RFC 1035, section 4.1.1. */
 export const HEADER_LENGTH = 12;

@@ -1,12 +1,11 @@
 import { characterStringText } from './character-string.js';
 import { typeName, typeNumberOf } from './dns-types.js';
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
 import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
+import { quoted } from './text.js';
 
 /**
  * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
@@ -31,6 +30,9 @@ export interface RdataCodec {
 export interface OwnCodec extends RdataCodec {
   value(rdata: MessageReader): unknown;
 }
+
+/** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
+export const LARGEST_RDATA = 65_535;
 
 /** Names of numbers, in upper case. */
 type Mnemonics = Readonly<Record<string, number>>;

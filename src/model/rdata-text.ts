@@ -1,13 +1,17 @@
-import { InvalidObservationError } from './errors.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
-import { encodedOctets, integerOctets, type RdataCodec, readAll, writeAll } from './rdata-codec.js';
+import {
+  encodedOctets,
+  integerOctets,
+  LARGEST_RDATA,
+  type RdataCodec,
+  readAll,
+  writeAll,
+} from './rdata-codec.js';
 import { RDATA_FIELDS } from './rdata-fields.js';
 import { LAYOUTS } from './rdata-layouts.js';
-import { refuseUnstorable } from './storable-text.js';
-import { LARGEST_RDATA } from './txt-fields.js';
+import { quoted, requireStorable } from './text.js';
 
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
@@ -22,7 +26,7 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   if (fields === undefined) return { data: rdataText(type, rdata) };
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) if (codec !== null) values[name] = codec.value(rdata);
-  refuseMore(type, rdata);
+  requireEnd(type, rdata);
   return values;
 }
 
@@ -58,7 +62,7 @@ function parse(type: string, text: string): Readonly<Record<string, unknown>> {
       `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
     );
   }
-  refuseUnstorable(text);
+  requireStorable(text);
   const fields = new MasterText(text);
   const isGeneric = fields.isNext('\\#');
   const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
@@ -112,14 +116,14 @@ function rdataText(type: string, rdata: MessageReader): string {
 function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageReader): string {
   const all = rdata.fork();
   const text = readAll(layout, rdata);
-  refuseMore(type, rdata);
+  requireEnd(type, rdata);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
   if (text.length > LONGEST_TEXT) return unknownText(all.rest());
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
   return text === '' ? unknownText(Buffer.alloc(0)) : text;
 }
 
-function refuseMore(type: string, rdata: MessageReader): void {
+function requireEnd(type: string, rdata: MessageReader): void {
   if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 

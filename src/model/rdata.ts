@@ -1,16 +1,14 @@
-import { canonicalCharacterString } from './character-string.js';
+import { canonicalCharacterString, characterStringOctets, characterStringText } from './character-string.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.js';
+import { readAt, requireText, requireTexts } from './json-values.js';
 import { memoized } from './memoized.js';
-import { quoted } from './quoted.js';
+import { LARGEST_RDATA } from './rdata-codec.js';
 import { OTHER_RDATA_FIELDS, type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
 import { parseRdataText } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
-import { readAt } from './refusal.js';
-import { requireText, requireTexts } from './required.js';
-import { refuseUnstorable } from './storable-text.js';
-import { completeTxt, LARGEST_RDATA } from './txt-fields.js';
+import { quoted, requireStorable } from './text.js';
 
 /** Takes a record's data object, and gives the own fields of its type in canonical form as JSON text. */
 export type RdataParser = (data: Readonly<Record<string, unknown>>) => string;
@@ -104,7 +102,7 @@ function canonicalInteger(value: unknown): number {
 
 function storableText(value: unknown): string {
   const text = requireText(value);
-  refuseUnstorable(text);
+  requireStorable(text);
   return text;
 }
 
@@ -121,4 +119,33 @@ function valuesLength(rdata: string): number {
     (length, value) => length + Buffer.byteLength(String(value)),
     0,
   );
+}
+
+/**
+ * Both own fields of a TXT record in canonical form, where one is enough: a `txt` alone is one entry,
+ * and `entries` alone are joined.
+ *
+ * @throws InvalidObservationError for fields that are missing, not texts, or an empty list; a `txt` that
+ * is not the entries joined; lone surrogates; more than 65,535 octets.
+ */
+function completeTxt(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const alone = data['entries'] === undefined;
+  const texts = alone
+    ? [readAt('txt', () => requireText(data['txt']))]
+    : readAt('entries', () => requireTexts(data['entries']));
+  const entries = readAt(alone ? 'txt' : 'entries', () => texts.map(characterStringOctets));
+  const joined = Buffer.concat(entries);
+  if (!alone && data['txt'] !== undefined) {
+    readAt('txt', () => requireJoined(requireText(data['txt']), texts, joined));
+  }
+  // Each character-string has a length octet before it.
+  if (joined.length + entries.length > LARGEST_RDATA) {
+    throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
+  }
+  return { txt: characterStringText(joined), entries: entries.map(characterStringText) };
+}
+
+function requireJoined(txt: string, entries: readonly string[], joined: Buffer): void {
+  if (txt === entries.join('') || characterStringOctets(txt).equals(joined)) return;
+  throw new InvalidObservationError('it is not the entries joined.');
 }

@@ -1,7 +1,6 @@
 import { typeName, typeNumberOf } from './dns-types.js';
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { ipv4Octets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
 import type { MessageReader } from './message-reader.js';
 import { integerOctets, ipv4, type RdataCodec, untilEnd } from './rdata-codec.js';
 
