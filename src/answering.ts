@@ -65,7 +65,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   };
   const failures = limiters.penalties('failures', penaltyLimits.failures, {
     complaint: 'Too many invalid tokens came from this address.',
-    onRefused: () => refusals.rateLimited('failures'),
+    onRejected: () => refusals.rateLimited('failures'),
   });
   const metrics = createRequestMetrics(operating.registry);
   const app = appOf(parts, executor, graphql, metrics, failures);
@@ -134,7 +134,7 @@ function graphqlOf(
     listed: knownOperations,
     penalties: limiters.penalties('documents', documents, {
       complaint: 'Too many GraphQL requests were rejected or got no domain.',
-      onRefused: () => refusals.rateLimited('documents'),
+      onRejected: () => refusals.rateLimited('documents'),
     }),
   });
 }
