@@ -17,7 +17,7 @@ const USUAL_NAME = /^[A-Z][A-Z0-9_]*$/;
  * backticks, of several lines perhaps. Between `"`, `\n` is a line feed.
  *
  * @returns the values by their names; of a name that is there twice, the last.
- * @throws UsageError for a line that is nothing of that. It shows no value.
+ * @throws UsageError for any other line. The message shows no value.
  */
 export function parseEnvironmentFile(content: string): ReadonlyMap<string, string> {
   const text = content.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
@@ -25,7 +25,7 @@ export function parseEnvironmentFile(content: string): ReadonlyMap<string, strin
   for (let place = 0; place < text.length; place = ENTRY.lastIndex) {
     ENTRY.lastIndex = place;
     const entry = ENTRY.exec(text);
-    if (entry === null) throw unclear(text, place);
+    if (entry === null) throw invalidLine(text, place);
     const { name, escaped, single, backtick, plain } = entry.groups ?? {};
     if (name === undefined) continue;
     values.set(name, escaped?.replaceAll('\\n', '\n') ?? single ?? backtick ?? plain ?? '');
@@ -33,7 +33,7 @@ export function parseEnvironmentFile(content: string): ReadonlyMap<string, strin
   return values;
 }
 
-function unclear(text: string, place: number): UsageError {
+function invalidLine(text: string, place: number): UsageError {
   const number = text.slice(0, place).split('\n').length;
   const [, name, sign] = NAMED.exec(text.slice(place)) ?? [];
   // A line of a key or a password that went astray is like a name, too.
@@ -46,6 +46,6 @@ function unclear(text: string, place: number): UsageError {
   }
   const line = shown === undefined ? 'this' : `what begins with ${shown}`;
   return new UsageError(
-    `.env, line ${number}: ${line} is no setting: write NAME=value, or # before a comment.`,
+    `.env, line ${number}: ${line} is not a setting: write NAME=value, or # before a comment.`,
   );
 }
