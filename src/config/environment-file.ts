@@ -1,14 +1,13 @@
 import { UsageError } from '../model/errors.js';
 
 /**
- * A line of a file `.env`, or several where the value is quoted: a setting, a comment, or nothing. Node.js'
- * own reader takes a line that is none of them for the beginning of the next one's name, and differs from
- * version to version.
+ * A line of a file `.env`, or several where the value is quoted: a setting, a comment, or nothing. Node.js' own
+ * parser reads any other line as the beginning of the next name, and differs between versions.
  */
 const ENTRY =
   /[ \t]*(?:(?:export[ \t]+)?(?<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?:"(?<escaped>[^"]*)"|'(?<single>[^']*)'|`(?<backtick>[^`]*)`|(?<plain>(?:[^\s#"'`](?:[^\n#]*[^\s#])?)?))(?:[ \t]+#.*)?|#.*)?[ \t]*(?:\n|$)/y;
 
-/** How a setting begins whose value cannot be told, or that is written otherwise than settings are. */
+/** The beginning of a setting with an unclear value, or with a colon. */
 const NAMED = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,63})[ \t]*([=:])/;
 const USUAL_NAME = /^[A-Z][A-Z0-9_]*$/;
 
@@ -36,7 +35,7 @@ export function parseEnvironmentFile(content: string): ReadonlyMap<string, strin
 function invalidLine(text: string, place: number): UsageError {
   const number = text.slice(0, place).split('\n').length;
   const [, name, sign] = NAMED.exec(text.slice(place)) ?? [];
-  // A line of a key or a password that went astray is like a name, too.
+  // A misplaced line of a key or a password may look like a name, too.
   const shown = name !== undefined && USUAL_NAME.test(name) ? name : undefined;
   if (sign === '=') {
     const value = shown === undefined ? 'the value' : `the value of ${shown}`;

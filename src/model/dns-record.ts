@@ -26,7 +26,7 @@ export interface DnsRecordData {
   readonly [field: string]: RdataValue;
 }
 
-/** What a type asks of its records. */
+/** How records of a type are parsed. */
 interface RecordLayout {
   readonly type: string;
   /** Every key that a data object of the type may have. */
@@ -42,9 +42,8 @@ const layoutOf = memoized((text: string): RecordLayout => {
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may stand in any
- * form that means them; a `ttl` is dropped. In the place of its own fields a type may have `data`, its rdata
- * as text.
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any
+ * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -65,7 +64,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   };
 }
 
-/** Written without closures: it runs three times for every record that is imported. */
+/** Without closures: it runs three times for every record that is imported. */
 function readText<Result>(key: string, value: unknown, read: (text: string) => Result): Result {
   try {
     return read(requireText(value));
@@ -74,7 +73,7 @@ function readText<Result>(key: string, value: unknown, read: (text: string) => R
   }
 }
 
-/** The record as an answer shows it, with its fields in the order of the specification (2.3). */
+/** The record as in responses, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
@@ -84,7 +83,7 @@ export function hasRdataText({ rdata }: DnsRecord): boolean {
   return rdata.startsWith('{"data":');
 }
 
-/** Whether a stored record is one that parseDnsRecord gives: earlier versions took texts that it rejects. */
+/** Whether a stored record is canonical: earlier versions accepted texts that parseDnsRecord rejects. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
   try {
     const parsed = parseDnsRecord(dnsRecordData(record));
@@ -100,7 +99,7 @@ export function isCanonicalRecord(record: DnsRecord): boolean {
 }
 
 /**
- * The order of records in answers: by type, host, and the type's own fields in their order (numbers as
+ * The order of records in responses: by type, host, and the type's own fields in their order (numbers as
  * numbers, texts by their UTF-8 bytes), then by class.
  *
  * @returns A number below, equal to or above 0, as sort() wants it; 0 only for the same record.

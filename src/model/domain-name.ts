@@ -20,7 +20,7 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 
 /**
  * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
- * converted by UTS 46, non-transitional; one that begins with `xn--` is taken as it is, decodable or not.
+ * converted by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not.
  *
  * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
  * of other characters than letters, digits, `-` and `_`, or with `-` at an end, in Unicode too; a last
@@ -58,12 +58,12 @@ function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
 }
 
-/** A canonical name for people: A-labels in Unicode where they can be decoded, and as they are where not. */
+/** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
   return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
 }
 
-/** The hosts in this program are canonical names already: nothing is to be cut out or checked. */
+/** Names are canonical already: there is nothing to extract or validate. */
 const PUBLIC_SUFFIX_LIST = {
   allowPrivateDomains: true,
   extractHostname: false,

@@ -4,7 +4,7 @@ import { memoized } from './memoized.js';
 import { quoted, requireStorable } from './text.js';
 
 const LONGEST_NAME = 1024;
-/** Characters of a token (RFC 9110, section 5.6.2), and those outside ASCII, which some sites send. */
+/** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
 const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
 
 /** Whether some header field may have the name, whatever its length. */
@@ -60,7 +60,7 @@ function isWhiteSpace(unit: number): boolean {
  * was written, in the order in which they are added.
  *
  * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
- *   value (RFC 9110, section 5.5). Values that were stored before this was rejected stay readable.
+ *   value (RFC 9110, section 5.5). Values stored before this check remain readable.
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);
@@ -75,7 +75,7 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
 
 /**
  * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3).
- * Where the last is empty the white space after the comma goes, so that the value is canonical again.
+ * Where the last is empty the white space after the comma goes, so that the value is canonical.
  */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const joined = new Map<string, string>();

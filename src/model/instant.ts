@@ -47,7 +47,8 @@ function readDate(text: string): number {
   const day = digitsAt(text, 8, 10);
   if (month < 1 || month > 12) throw invalid(text, 'the month is not 01 to 12');
   // Every month has 28 days: the calendar is needed for few dates.
-  if (day < 1 || (day > 28 && day > daysInMonth(year, month))) throw invalid(text, 'the month has no such day');
+  if (day < 1 || (day > 28 && day > daysInMonth(year, month)))
+    throw invalid(text, 'the month has no such day');
   return daysSinceEpoch(year, month, day);
 }
 
@@ -93,7 +94,7 @@ function invalid(text: string, reason: string): InvalidObservationError {
   return new InvalidObservationError(`${quoted(text)} is not an RFC 3339 time: ${reason}.`);
 }
 
-/** `00` to `59` and so on, written once: an answer of the API holds some sixty times. */
+/** `00` to `59` and so on, computed once: a response of the API has some sixty times. */
 function digits(count: number, width: number, suffix: string): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(width, '0') + suffix);
 }

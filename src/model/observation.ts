@@ -2,7 +2,7 @@ import type { DnsRecord } from './dns-record.js';
 import { InvalidObservationError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** What one look at one domain at one time has shown. Everything in it is in canonical form. */
+/** One observation of one domain. Everything in it is in canonical form. */
 export interface Observation {
   /** The domain's canonical name (see domain-name.ts). */
   readonly domain: string;
@@ -12,22 +12,22 @@ export interface Observation {
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
   /**
-   * Field names in lower case that the observer leaves out of `httpHeaders`: of these headers nothing is
-   * known, neither a value nor an absence. Absent: it leaves none out.
+   * Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown.
+   * Absent: it omits none.
    */
   readonly ignoredHeaders?: ReadonlySet<string>;
-  /** The response that `httpHeaders` are of. Absent: it is not known. */
+  /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
   /**
-   * HTTPS was declined before HTTP was tried: the port refused the connection, or spoke no TLS, at every
-   * address that could be reached. Absent: it was not, or nobody knows.
+   * HTTPS was declined before HTTP was tried: the port refused the connection, or did not speak TLS, at every
+   * reachable address. Absent: it was not, or that is unknown.
    */
   readonly httpsDeclined?: boolean;
-  /** Who observed: at most 64 printable characters. */
+  /** The observer's name: at most 64 printable characters. */
   readonly source?: string;
 }
 
-/** How a site's response came. */
+/** Where a site's response came from. */
 export interface SiteResponse {
   readonly scheme: 'https' | 'http';
   /** The status code, from 100 to 999. */
@@ -36,9 +36,9 @@ export interface SiteResponse {
   readonly address: string;
 }
 
-/** The complete set of a domain's records, of every type or of the types that were asked. */
+/** The complete set of a domain's records, of every type or of the types that were queried. */
 export interface DnsObservation {
-  /** The types that were asked and answered, at least one. Absent: every type. */
+  /** The types that were queried and answered, at least one. Absent: every type. */
   readonly types?: ReadonlySet<string>;
   /**
    * Types of which only these owner names were observed: the known records of others stay. One that is not in
@@ -48,7 +48,7 @@ export interface DnsObservation {
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
    * The records by type; a type without records may be missing. The records of a type are all
-   * different and stand in the order of compareDnsRecords.
+   * different, in the order of compareDnsRecords.
    */
   readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
 }

@@ -9,7 +9,7 @@ import { quoted } from './text.js';
 
 /**
  * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
- * what `write` gives.
+ * the result of `write`.
  */
 export interface RdataCodec {
   /**
@@ -41,7 +41,7 @@ type Mnemonics = Readonly<Record<string, number>>;
  * An unsigned integer.
  *
  * @param size In octets: 1, 2 or 4.
- * @param mnemonics Names that may stand for a number.
+ * @param mnemonics Names for some numbers.
  * @param shows Whether the canonical text has the name, as dig prints it.
  */
 export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): OwnCodec {

@@ -53,7 +53,7 @@ export function parseRdataText(type: string, text: string): Readonly<Record<stri
 const CANONICAL_DELEGATION =
   /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
 
-/** An octet takes up to four characters (`\DDD`), and blanks may stand between them. */
+/** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
 function parse(type: string, text: string): Readonly<Record<string, unknown>> {
@@ -87,7 +87,7 @@ export function rdataOctets(type: string, fields: MasterText): Buffer {
   throw new InvalidObservationError(`${quoted(fields.next('more'))} is one field too many.`);
 }
 
-/** RFC 3597, section 5. The hexadecimal may stand in several pieces. */
+/** RFC 3597, section 5. The hexadecimal may be in several pieces. */
 function genericOctets(fields: MasterText): Buffer {
   fields.next('\\#');
   const length = integerOctets(fields.next('the number of octets'), 2).readUInt16BE(0);

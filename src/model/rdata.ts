@@ -10,7 +10,7 @@ import { parseRdataText } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
 import { quoted, requireStorable } from './text.js';
 
-/** Takes a record's data object, and gives the own fields of its type in canonical form as JSON text. */
+/** From a record's data object to the own fields of its type in canonical form, as JSON text. */
 export type RdataParser = (data: Readonly<Record<string, unknown>>) => string;
 
 const LARGEST_INTEGER = 4_294_967_295;
@@ -28,8 +28,8 @@ const CANONICAL: Readonly<Record<RdataFieldKind, (value: unknown, type: string) 
 
 /**
  * The parser for the own fields of a type. It throws an InvalidObservationError that names the field, for
- * one that is missing or is not what its kind says, and one for rdata over 65,535 octets. In the place of
- * fields a type may have its rdata as text in `data` (rdata-text.ts).
+ * one that is missing or is not what its kind says, and one for rdata over 65,535 octets. Instead of
+ * fields a record may have its rdata as text in `data` (rdata-text.ts).
  *
  * @param type The type's canonical name (dns-types.ts).
  */
@@ -61,20 +61,20 @@ function fieldsParser(type: string, fields: readonly RdataField[]): RdataParser 
   return (data) => withinLimit(rdataJson(type, fields, data));
 }
 
-/** The types with `data` are without number, and each has a memory of its own. */
-const FEW = 256;
+/** The number of types with `data` is not bounded, and each has a cache. */
+const SMALL_CACHE = 256;
 
-/** Most records have one text: with a memory of the latest ones, they cost a look-up each. */
+/** Most records have one text: with a cache, each costs a look-up. */
 function singleFieldParser(type: string, field: RdataField): RdataParser {
   const { name, kind } = field;
   const parse = (value: unknown) => {
     const json = rdataJson(type, [field], { [name]: value });
     return kind === 'presentation' ? json : withinLimit(json);
   };
-  const remembered = memoized(parse, kind === 'presentation' && type !== 'DS' ? FEW : undefined);
+  const cached = memoized(parse, kind === 'presentation' && type !== 'DS' ? SMALL_CACHE : undefined);
   return (data) => {
     const value = data[name];
-    return typeof value === 'string' ? remembered(value) : parse(value);
+    return typeof value === 'string' ? cached(value) : parse(value);
   };
 }
 
@@ -107,7 +107,7 @@ function storableText(value: unknown): string {
 }
 
 function withinLimit(rdata: string): string {
-  // A UTF-16 unit takes three octets at most: nearly all rdata is known to be short enough at a glance.
+  // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
   if (rdata.length * 3 > LARGEST_RDATA && valuesLength(rdata) > LARGEST_RDATA) {
     throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
   }

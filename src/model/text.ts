@@ -4,7 +4,7 @@ const LONGEST_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
 
 /**
- * A text as it may stand in an error's message: in double quotes, on one line, with control and other
+ * A text for an error's message: in double quotes, on one line, with control and other
  * invisible characters written as escapes, and cut with `…` after 64 characters.
  */
 export function quoted(text: string): string {
@@ -18,13 +18,13 @@ function escaped(character: string): string {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Whether the text is well-formed Unicode: a UTF-16 surrogate stands only in a pair. */
+/** Whether the text is well-formed Unicode: UTF-16 surrogates are only in pairs. */
 export function isWellFormed(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
 
 /**
- * Refuses a text that PostgreSQL cannot hold.
+ * Checks that PostgreSQL can store a text.
  *
  * @throws InvalidObservationError for U+0000 and for surrogates without their other half.
  */
@@ -36,7 +36,7 @@ export function requireStorable(text: string): void {
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
 /**
- * The name of who observed, as it is.
+ * The name of an observer, unchanged.
  *
  * @throws InvalidObservationError for anything but 1 to 64 printable characters.
  */

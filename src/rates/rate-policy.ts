@@ -24,7 +24,7 @@ export interface RateState {
 /**
  * A policy with a limit per minute.
  *
- * @param name Letters only: it stands in a quoted string.
+ * @param name Letters only: it is part of a quoted string.
  */
 export function ratePolicy(name: string, limit: number): RatePolicy {
   return { name, limit, field: `"${name}";q=${limit};w=${WINDOW_SECONDS}` };
