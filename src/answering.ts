@@ -22,12 +22,16 @@ import { createLimiters, type Limiters } from './rates/limiters.js';
 import type { Penalties } from './rates/penalties.js';
 import { openRedisStore } from './rates/redis-store.js';
 import { createRestV1 } from './rest/v1/handler.js';
-import { createLoaderMetrics, type LoaderMetrics } from './telemetry/loader-metrics.js';
 import type { Logger } from './telemetry/logging.js';
+import { currentRequest, type LoggedRequest } from './telemetry/logging.js';
+import { createLoaderMetrics, type LoaderMetrics } from './telemetry/process-metrics.js';
 import { redactorOf } from './telemetry/redact.js';
-import { createRefusalMetrics, type RefusalMetrics } from './telemetry/refusal-metrics.js';
-import { currentRequest, type LoggedRequest } from './telemetry/request-id.js';
-import { createRequestMetrics, type RequestMetrics } from './telemetry/request-metrics.js';
+import {
+  createRejectionMetrics,
+  createRequestMetrics,
+  type RejectionMetrics,
+  type RequestMetrics,
+} from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
 /** What the parts that answer stand on. */
@@ -53,7 +57,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
-  const refusals = createRefusalMetrics(operating.registry);
+  const refusals = createRejectionMetrics(operating.registry);
   const executor = executorOf(parts, limiters, refusals);
   const graphql = await graphqlOf(parts, executor, limiters, refusals).catch((error: unknown) => {
     redis?.close();
@@ -65,7 +69,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
   };
   const failures = limiters.penalties('failures', penaltyLimits.failures, {
     complaint: 'Too many invalid tokens came from this address.',
-    onRefused: () => refusals.rateLimited('failures'),
+    onRejected: () => refusals.rateLimited('failures'),
   });
   const metrics = createRequestMetrics(operating.registry);
   const app = appOf(parts, executor, graphql, metrics, failures);
@@ -73,7 +77,7 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     if (!operating.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
-  const onRejected = (status: number) => metrics.refused(NOWHERE, status);
+  const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
   const listening = startHttpServer(listener, {
     ...{ host, port, log, onRejected, timeLimits },
     lastRequests: shutdownTimeout,
@@ -121,7 +125,7 @@ function graphqlOf(
   parts: AnsweringParts,
   executor: GraphqlExecutor,
   limiters: Limiters,
-  refusals: RefusalMetrics,
+  refusals: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
   const { settings, log, knownOperations } = parts;
   const { documents } = settings.penaltyLimits;
@@ -134,13 +138,13 @@ function graphqlOf(
     listed: knownOperations,
     penalties: limiters.penalties('documents', documents, {
       complaint: 'Too many GraphQL requests were rejected or got no domain.',
-      onRefused: () => refusals.rateLimited('documents'),
+      onRejected: () => refusals.rateLimited('documents'),
     }),
   });
 }
 
 /** Logs and counts the errors that clients are not shown. */
-function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
+function logFailures(log: Logger, refusals: RejectionMetrics): OnInternalError {
   const withoutDatabase = new WeakSet<LoggedRequest>();
   return (error) => {
     const unavailable = isDatabaseFailure(error);
@@ -158,7 +162,7 @@ function logFailures(log: Logger, refusals: RefusalMetrics): OnInternalError {
 function executorOf(
   { settings, database, operating: { registry, tracing }, timeLimits }: AnsweringParts,
   limiters: Limiters,
-  refusals: RefusalMetrics,
+  refusals: RejectionMetrics,
 ): GraphqlExecutor {
   const { rateLimits, answerMemory } = settings;
   const loaders = createLoaders(database.prisma, {

@@ -1,6 +1,7 @@
 import { getServers } from 'node:dns';
 import type { Registry } from 'prom-client';
-import { parseDnsServers } from './config/parse-observe.js';
+import { list } from './config/parse.js';
+import { dnsServer } from './config/parse-addresses.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { OperationError } from './model/errors.js';
@@ -52,7 +53,7 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
 
 function systemResolvers(): { address: string; port: number }[] {
   const servers = getServers();
-  if (servers.length > 0) return parseDnsServers('DNS_SERVERS', servers.join(','));
+  if (servers.length > 0) return list(dnsServer)('DNS_SERVERS', servers.join(','));
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 

@@ -7,11 +7,8 @@ import { createHealth, type Unreadiness } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
 import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
 import { readImportCounts } from './recorder/import-counts.js';
-import { createImportMetrics } from './telemetry/import-metrics.js';
 import type { Logger } from './telemetry/logging.js';
-import { createPoolMetrics } from './telemetry/pool-metrics.js';
-import { processMetrics } from './telemetry/process-metrics.js';
-import { startTracing } from './telemetry/start-tracing.js';
+import { createImportMetrics, createPoolMetrics, processMetrics } from './telemetry/process-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
 /** How a process tells of itself, while it works. */
@@ -106,4 +103,10 @@ async function serveMetrics(
 
 function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request, response) => first(request, response) || second(request, response);
+}
+
+/** OpenTelemetry is loaded only where traces are sent. */
+async function startTracing(log: Logger): Promise<Tracing> {
+  const { openTelemetry } = await import('./telemetry/open-telemetry.js');
+  return openTelemetry(log);
 }

@@ -51,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What the pure layers may use of Node.js: nothing that reads, writes, or tells the time. */
-const PURE_MODULES = ['node:buffer', 'node:crypto', 'node:url', 'tldts'];
+const PURE_MODULES = ['node:buffer', 'node:crypto', 'node:url', 'ipaddr.js', 'lru-cache', 'tldts'];
 
 interface SourceFile {
   readonly path: string;

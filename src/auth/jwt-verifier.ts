@@ -6,46 +6,44 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose';
-import { BoundedCache } from '../model/bounded-cache.js';
+import { LRUCache } from 'lru-cache';
 import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { digestOf } from './access-token.js';
-import { endOf, viewerOf } from './jwt-claims.js';
-import { refusalReason, shown } from './jwt-refusal.js';
-import type { RefusedToken, TokenVerifier } from './token-verifier.js';
-import type { Viewer } from './viewer.js';
+import { rejectionReason, shown } from './jwt-rejection.js';
+import type { RejectedToken, TokenVerifier } from './token-verifier.js';
+import { digestOf } from './tokens.js';
+import { SCOPES, type Viewer } from './viewer.js';
 
-/** Whose tokens are taken, and how they are verified. */
+/** Whose tokens are accepted, and how they are verified. */
 export interface JwtVerifierOptions {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;
   readonly audience: string;
   /** The wall clock: `exp` and `nbf` are by it. */
   readonly now: () => Instant;
-  /** How many valid tokens are remembered at most; 10,000 if absent. */
-  readonly mostKnown?: number;
+  /** The largest number of valid tokens in the cache; 10,000 if absent. */
+  readonly maxCached?: number;
   /**
-   * Told once of each key of the provider's that no signature can be verified with, such as an RSA key of
-   * 1024 bits.
+   * Called once for each key of the provider that cannot verify any signature, such as an RSA key of 1024 bits.
    *
-   * @param keyId Its `kid`; undefined where the token that met it named none.
+   * @param keyId Its `kid`; undefined where the token named none.
    */
   onUnusableKey?(keyId: string | undefined, reason: string): void;
 }
 
-/** By public key only: with a shared secret whoever verifies could sign (RFC 8725, section 3.1). */
+/** Public keys only: with a shared secret, whoever verifies could sign (RFC 8725, section 3.1). */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
 
-/** An access token says that it is one (RFC 9068, section 2.1), or only JWT, or nothing; never something else. */
+/** RFC 9068, section 2.1, asks for `at+jwt`; providers also write `JWT`, or no type. */
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'];
 
 /** Seconds that two clocks may differ. */
 const CLOCK_TOLERANCE = 5;
-/** How old, in milliseconds, a verification may be: a key that the provider takes back works no longer. */
-const KNOWN_FOR_MILLISECONDS = 60_000;
-const MOST_TOKENS_KNOWN = 10_000;
-/** Whatever tokens name: the log stays short. */
-const MOST_KEYS_TOLD = 100;
+/** How long, in milliseconds, a verification is valid, and so a key that the provider has withdrawn. */
+const CACHED_FOR = 60_000;
+const MAX_CACHED = 10_000;
+/** Clients name the keys: the log stays short. */
+const MOST_KEYS_REPORTED = 100;
 
 interface KnownToken {
   readonly viewer: Viewer;
@@ -65,9 +63,9 @@ export function isJwt(text: string): boolean {
  * Its `verify` throws ProviderUnavailableError where `keys` does, and nothing else: whatever cannot be
  * verified is not valid.
  */
-export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<RefusedToken> {
-  const known = new BoundedCache<string, KnownToken>(options.mostKnown ?? MOST_TOKENS_KNOWN);
-  const tellOfKey = once(options);
+export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<RejectedToken> {
+  const known = new LRUCache<string, KnownToken>({ max: options.maxCached ?? MAX_CACHED });
+  const reportKey = once(options);
   return {
     knows: (text) => known.has(keyOf(text)),
     async verify(text) {
@@ -75,7 +73,7 @@ export function createJwtVerifier(options: JwtVerifierOptions): TokenVerifier<Re
       const token = known.get(key);
       if (token !== undefined && isFresh(token, options.now())) return token.viewer;
       known.delete(key);
-      const verified = await verifyToken(text, options, tellOfKey);
+      const verified = await verifyToken(text, options, reportKey);
       if ('reason' in verified) return verified;
       known.set(key, verified);
       return verified.viewer;
@@ -88,14 +86,14 @@ function keyOf(text: string): string {
 }
 
 function isFresh({ verifiedAt, expiresAt }: KnownToken, now: Instant): boolean {
-  return performance.now() - verifiedAt < KNOWN_FOR_MILLISECONDS && now < expiresAt;
+  return performance.now() - verifiedAt < CACHED_FOR && now < expiresAt;
 }
 
 async function verifyToken(
   text: string,
   options: JwtVerifierOptions,
-  tellOfKey: (header: ProtectedHeaderParameters | undefined, error: unknown) => void,
-): Promise<KnownToken | RefusedToken> {
+  reportKey: (header: ProtectedHeaderParameters | undefined, error: unknown) => void,
+): Promise<KnownToken | RejectedToken> {
   const { keys, issuer, audience, now } = options;
   const milliseconds = Number(now() / 1000n);
   try {
@@ -111,41 +109,41 @@ async function verifyToken(
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error;
     const header = headerOf(text);
-    // What jose cannot do with a key it says by errors of other kinds.
-    if (!(error instanceof errors.JOSEError)) tellOfKey(header, error);
+    // Where jose cannot use a key it throws errors of other classes.
+    if (!(error instanceof errors.JOSEError)) reportKey(header, error);
     const expected = { issuer, audience, algorithms: ALGORITHMS, now: Math.floor(milliseconds / 1000) };
-    return refused(refusalReason(header, error, expected));
+    return rejected(rejectionReason(header, error, expected));
   }
 }
 
-/** What a token says whose signature and claims are in order. */
-function knownToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): KnownToken | RefusedToken {
+/** A token whose signature and registered claims are valid. */
+function knownToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): KnownToken | RejectedToken {
   if (!isAccessTokenType(typ)) {
-    return refused(`unexpected "typ" header: the token has ${shown(typ)}, taken are at+jwt, JWT, and none`);
+    return rejected(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
   const viewer = viewerOf(payload);
-  if (viewer === null) return refused('the token has neither "sub" nor "client_id", or no text there');
-  const expiresAt = endOf(payload);
-  if (expiresAt === null) return refused('the "exp" claim is no time');
+  if (viewer === null) return rejected('the token has neither "sub" nor "client_id" with text');
+  const expiresAt = expiryOf(payload);
+  if (expiresAt === null) return rejected('the "exp" claim is not a time');
   return { viewer, expiresAt, verifiedAt: performance.now() };
 }
 
-function refused(reason: string): RefusedToken {
-  return { kind: 'refused', reason };
+function rejected(reason: string): RejectedToken {
+  return { kind: 'rejected', reason };
 }
 
-/** Whoever names a key, with any signature at all, brings its failure about: it is told of once. */
+/** Any client can name a key, with any signature: its failure is reported once. */
 function once({ onUnusableKey }: JwtVerifierOptions) {
-  const told = new Set<string | undefined>();
+  const reported = new Set<string | undefined>();
   return (header: ProtectedHeaderParameters | undefined, error: unknown): void => {
     const keyId = typeof header?.kid === 'string' ? header.kid : undefined;
-    if (header === undefined || told.has(keyId) || told.size >= MOST_KEYS_TOLD) return;
-    told.add(keyId);
+    if (header === undefined || reported.has(keyId) || reported.size >= MOST_KEYS_REPORTED) return;
+    reported.add(keyId);
     onUnusableKey?.(keyId, error instanceof Error ? error.message : String(error));
   };
 }
 
-/** Undefined where it is no JSON object: such a token names no key. */
+/** Undefined where it is not a JSON object: such a token names no key. */
 function headerOf(text: string): ProtectedHeaderParameters | undefined {
   try {
     return decodeProtectedHeader(text);
@@ -154,7 +152,31 @@ function headerOf(text: string): ProtectedHeaderParameters | undefined {
   }
 }
 
-/** A header is the client's JSON: its `typ` may be no text. */
+/** The header is the client's JSON: its `typ` may be anything. */
 function isAccessTokenType(type: unknown): boolean {
   return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
+}
+
+/** A NumericDate may have a fraction (RFC 7519, section 2). Null where it is not a time: JSON's 1e400 is Infinity. */
+function expiryOf({ exp }: JWTPayload): Instant | null {
+  const seconds = Math.floor(exp ?? Number.NaN);
+  return Number.isSafeInteger(seconds) ? BigInt(seconds) * 1_000_000n : null;
+}
+
+/** The rate limit is the subject's, for all its tokens together. Null for a token without a subject. */
+function viewerOf({ iss, sub, client_id: client, scope, scp }: JWTPayload): Viewer | null {
+  const subject = sub ?? client;
+  if (typeof subject !== 'string' || subject === '') return null;
+  const granted = listOf(scope ?? scp);
+  return {
+    kind: 'token',
+    rateLimitKey: Buffer.from(digestOf(JSON.stringify([iss, subject]))).toString('base64'),
+    scopes: new Set(SCOPES.filter((each) => granted.includes(each))),
+  };
+}
+
+/** A space-separated text (RFC 8693, section 4.2), or a list, as some providers write it. */
+function listOf(claim: unknown): readonly unknown[] {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) ? claim : [];
 }

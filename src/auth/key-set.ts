@@ -1,85 +1,170 @@
-import { createLocalJWKSet, errors, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { ProviderUnavailableError } from '../model/errors.js';
-import { fetchKeys } from './fetch-keys.js';
+import { isJsonObject } from '../model/json-values.js';
 
-/** Tells of the provider's absence and of its end, once each, and of keys that are of no use. */
+/** Reports on the identity provider and its keys. */
 export interface KeySetEvents {
+  /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
   back(): void;
-  /** The provider has a set without a key: no token can be valid. Told again only after it has had one. */
+  /** The set has no keys: no token can be valid. Called again only after it has had some. */
   empty(): void;
 }
 
 // All in milliseconds.
 
-/** Between two fetches: whatever clients send, the provider is not asked more often. */
-const FETCH_EVERY = 10_000;
-/** Keys of this age are fetched anew, while they go on. */
-const OLD_AFTER = 10 * 60_000;
-/** Keys that the provider has not confirmed for so long are not taken any more. */
-const KEPT_FOR = 24 * 60 * 60_000;
+const FETCH_TIMEOUT = 3_000;
+/** Between two fetches, successful or not: whatever clients send, the provider has no more to do. */
+const FETCH_INTERVAL = 10_000;
+/** Keys of this age are fetched again, while they stay in use. */
+const REFRESH_AGE = 10 * 60_000;
+/** Keys that the provider has not confirmed for so long are no longer used. */
+const MAX_AGE = 24 * 60 * 60_000;
+
+const MAX_BYTES = 512 * 1024;
 
 /**
  * The public keys of an identity provider (RFC 7517), fetched at once, so that whoever starts the service sees
  * what is wrong with the address; when they are old; and when a token names a key that is not among them.
  *
+ * When to fetch is decided here: jose alone has no interval between failed fetches, does not use old keys while
+ * the provider is away, and takes ages from the wall clock, which may step.
+ *
  * The function throws JOSEError for a token whose key the provider does not have, and
  * ProviderUnavailableError where that cannot be known.
  */
 export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
-  let keys: LocalJWKSet | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
   let isEmpty = false;
-  let fetching: Promise<void> | undefined;
 
-  const fetchOnce = async (): Promise<void> => {
+  const fetchOnce: FetchImplementation = async (address, options) => {
     triedAt = performance.now();
     try {
-      const fetched = await fetchKeys(url);
-      keys = createLocalJWKSet(fetched);
+      const keySet = await fetchKeys(address, options);
       fetchedAt = performance.now();
-      if (fetched.keys.length === 0 && !isEmpty) events.empty();
-      isEmpty = fetched.keys.length === 0;
+      if (keySet.keys.length === 0 && !isEmpty) events.empty();
+      isEmpty = keySet.keys.length === 0;
       if (failure !== undefined) events.back();
       failure = undefined;
+      return Response.json(keySet);
     } catch (error) {
       if (failure === undefined) events.away(error instanceof Error ? error.message : String(error));
       failure = error;
+      throw error;
     }
   };
 
-  /** Whoever comes while the keys are fetched waits for the same answer. */
+  const keys = createRemoteJWKSet(url, {
+    timeoutDuration: FETCH_TIMEOUT,
+    cooldownDuration: Number.POSITIVE_INFINITY,
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    [customFetch]: fetchOnce,
+  });
+
+  /** Fetches the keys, or waits for the fetch that is under way. What fails is in `failure`. */
   const refresh = async (): Promise<void> => {
-    if (fetching === undefined && performance.now() - triedAt >= FETCH_EVERY) {
-      fetching = fetchOnce().finally(() => {
-        fetching = undefined;
-      });
-    }
-    await fetching;
+    if (keys.reloading || performance.now() - triedAt >= FETCH_INTERVAL) await keys.reload().catch(() => {});
   };
 
-  const current = async (): Promise<LocalJWKSet> => {
+  /** @throws ProviderUnavailableError where there are no keys, or only expired ones. */
+  const ensureKeys = async (): Promise<void> => {
     const age = performance.now() - fetchedAt;
-    if (age >= KEPT_FOR) await refresh();
-    else if (age >= OLD_AFTER) void refresh();
-    if (keys !== undefined && performance.now() - fetchedAt < KEPT_FOR) return keys;
-    throw new ProviderUnavailableError(FETCH_EVERY / 1000, { cause: failure });
+    if (age >= MAX_AGE) await refresh();
+    else if (age >= REFRESH_AGE) void refresh();
+    if (performance.now() - fetchedAt >= MAX_AGE) throw unavailable(failure);
   };
 
   void refresh();
 
   return async (header, token) => {
-    const known = await current();
+    await ensureKeys();
     try {
-      return await known(header, token);
+      return await keys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await refresh();
-      // Where the provider is away the key may be a new one of its own.
-      if (failure !== undefined) throw new ProviderUnavailableError(FETCH_EVERY / 1000, { cause: failure });
-      return (await current())(header, token);
+      // While the provider is away, the key may be a new one.
+      if (failure !== undefined) throw unavailable(failure);
+      return keys(header, token);
     }
   };
+}
+
+function unavailable(cause: unknown): ProviderUnavailableError {
+  return new ProviderUnavailableError(FETCH_INTERVAL / 1000, { cause });
+}
+
+const RIGHT_ADDRESS =
+  'AUTH_JWKS_URL should be the address that the OpenID configuration of the identity provider has in "jwks_uri"';
+
+/**
+ * Fetches a set of keys (RFC 7517, section 5) of bounded size. jose's options follow no redirect: the keys are
+ * where the setting says.
+ *
+ * @throws Error, whose message tells whoever runs the service what is wrong there.
+ */
+async function fetchKeys(...request: Parameters<FetchImplementation>): Promise<JSONWebKeySet> {
+  const response = await fetch(...request).catch((error: unknown) => {
+    throw new Error(connectionFailure(error), { cause: error });
+  });
+  const { status } = response;
+  if (status !== 200) {
+    await response.body?.cancel();
+    const advice = status >= 500 ? 'the identity provider fails' : RIGHT_ADDRESS;
+    throw new Error(`the response has the status ${status}: ${advice}`);
+  }
+  const value = parseJson(await readBounded(response));
+  if (isKeySet(value)) return value;
+  throw new Error(`${invalidKeySet(value, response.headers.get('content-type'))}: ${RIGHT_ADDRESS}`);
+}
+
+/** fetch() itself only says that it failed. */
+function connectionFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const code = 'code' in cause ? String(cause.code) : '';
+  return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES} bytes: ${RIGHT_ADDRESS}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Undefined for a text that is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isKeySet(value: unknown): value is JSONWebKeySet {
+  if (!isJsonObject(value)) return false;
+  const { keys } = value;
+  return Array.isArray(keys) && keys.every(isJsonObject);
+}
+
+function invalidKeySet(value: unknown, mediaType: string | null): string {
+  if (value === undefined) return `the response is not JSON but ${mediaType ?? 'text'}`;
+  const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
+  return `the response is ${isConfiguration ? 'an OpenID configuration, ' : ''}not a set of keys`;
 }

@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { quoted } from '../model/quoted.js';
+import { quoted } from '../model/text.js';
 import { isTokenName } from './tokens.js';
 import { SCOPES } from './viewer.js';
 
@@ -18,18 +18,20 @@ interface TokenRow {
 }
 
 /**
- * Finds what breaks a rule among the tokens that are stored.
+ * Checks the stored tokens.
  *
- * @returns one line for each breach; none when all are sound.
+ * @returns one line for each violation; none where all tokens are valid.
  */
 export async function findTokenViolations(prisma: PrismaClient): Promise<string[]> {
   const rows = await prisma.accessToken.findMany({ orderBy: { name: 'asc' } });
-  return rows.flatMap((row) => [...breachesOf(row)].map((breach) => `token ${quoted(row.name)}: ${breach}`));
+  return rows.flatMap((row) =>
+    [...violationsIn(row)].map((violation) => `token ${quoted(row.name)}: ${violation}`),
+  );
 }
 
-function* breachesOf(row: TokenRow): Generator<string> {
+function* violationsIn(row: TokenRow): Generator<string> {
   const { name, digest, scopes, createdAt, expiresAt } = row;
-  if (!isTokenName(name)) yield 'its name is not one that a token may have';
+  if (!isTokenName(name)) yield 'its name is not valid';
   if (digest.length !== DIGEST_BYTES)
     yield `its digest has ${digest.length} bytes, and a SHA-256 has ${DIGEST_BYTES}`;
   const known: readonly string[] = SCOPES;

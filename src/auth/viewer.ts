@@ -1,19 +1,47 @@
+import { ForbiddenError, UnauthenticatedError } from '../model/errors.js';
 import type { RateState } from '../rates/rate-policy.js';
 
-/** What a token may be allowed to do. Scopes guard operations, not data. */
+/** What a token may be allowed to do. Scopes protect operations, not data. */
 export const SCOPES = ['dns:read', 'headers:read', 'details:read', 'search:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Who asks: decided once for each request, before any operation runs. */
+/** Who sent a request: determined once, before any operation runs. */
 export interface Viewer {
-  /** Whether the viewer came with a valid token: it decides which rate limit holds. */
+  /** Whether the viewer has a valid token: it decides which rate limit applies. */
   readonly kind: 'anonymous' | 'token';
-  /** The bucket that the viewer's requests are counted in: by the client's address, or by its token. */
+  /** The key of the viewer's rate limit: from the client's address, or from its token. */
   readonly rateLimitKey: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Whether the viewer may ask nothing at all before it comes with a token. */
+  /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
-  /** What this request has left of the viewer's budget: absent until it has asked for what is limited. */
+  /** What is left of the viewer's rate limit after this request; absent until it has selected a limited field. */
   rates?: RateState | undefined;
+}
+
+/**
+ * Checks that a viewer has the scope.
+ *
+ * @throws UnauthenticatedError for a viewer without a token, ForbiddenError for one whose token lacks it.
+ */
+export function requireScope(viewer: Viewer, scope: Scope): void {
+  if (viewer.scopes.has(scope)) return;
+  if (viewer.kind === 'token') throw new ForbiddenError(scope);
+  throw new UnauthenticatedError(
+    `An access token with the scope ${scope} is required, in the header "Authorization: Bearer <token>".`,
+    false,
+  );
+}
+
+/**
+ * Checks that a viewer has a token, where one is required.
+ *
+ * @throws UnauthenticatedError where it has none.
+ */
+export function requireToken({ needsToken }: Viewer): void {
+  if (needsToken !== true) return;
+  throw new UnauthenticatedError(
+    'An access token is required, in the header "Authorization: Bearer <token>".',
+    false,
+  );
 }

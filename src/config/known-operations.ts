@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { UsageError } from '../model/errors.js';
-import { badSetting } from './parse.js';
+import { isJsonObject } from '../model/json-values.js';
+import { invalidSetting } from './parse.js';
 
 /** Documents by their ids. */
 export type KnownOperations = ReadonlyMap<string, string>;
@@ -18,10 +19,10 @@ const FORMATS =
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
   const content = parse(file, readText(file));
-  const entries = isRecord(content) ? entriesOf(content) : undefined;
+  const entries = isJsonObject(content) ? entriesOf(content) : undefined;
   if (entries === undefined || !entries.every(isOperation))
-    throw bad(file, `it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw bad(file, `it has no operation in it; ${FORMATS}`);
+    throw invalid(file, `it is neither format; ${FORMATS}`);
+  if (entries.length === 0) throw invalid(file, `it has no operation in it; ${FORMATS}`);
   return new Map(entries);
 }
 
@@ -30,7 +31,7 @@ function readText(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw bad(file, `it cannot be read (${reason}); write the path of a file`);
+    throw invalid(file, `it cannot be read (${reason}); write the path of a file`);
   }
 }
 
@@ -38,7 +39,7 @@ function parse(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw bad(file, `it is no JSON; ${FORMATS}`);
+    throw invalid(file, `it is not JSON; ${FORMATS}`);
   }
 }
 
@@ -49,7 +50,7 @@ function entriesOf(content: Readonly<Record<string, unknown>>): [unknown, unknow
   if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
   if (!Array.isArray(operations)) return undefined;
   return operations.map((entry: unknown) =>
-    isRecord(entry) ? [entry['id'], entry['body']] : [entry, entry],
+    isJsonObject(entry) ? [entry['id'], entry['body']] : [entry, entry],
   );
 }
 
@@ -57,10 +58,6 @@ function isOperation(entry: readonly [unknown, unknown]): entry is [string, stri
   return typeof entry[0] === 'string' && entry[0] !== '' && typeof entry[1] === 'string';
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function bad(file: string, advice: string): UsageError {
-  return badSetting('PERSISTED_ONLY', file, advice);
+function invalid(file: string, advice: string): UsageError {
+  return invalidSetting('PERSISTED_ONLY', file, advice);
 }

@@ -1,62 +1,38 @@
-import { durationOf } from '../model/duration.js';
 import { UsageError } from '../model/errors.js';
-import { badSetting } from './parse.js';
-
-const LONGEST_SHUTDOWN = 600_000_000n;
-
-/** A time limit as a duration, in milliseconds. @throws UsageError for none, and for more than ten minutes. */
-export function parseShutdownTimeout(name: string, value: string): number {
-  const duration = durationOf(value);
-  if (duration !== undefined && duration <= LONGEST_SHUTDOWN) return Number(duration / 1000n);
-  throw badSetting(name, value, 'write a time up to ten minutes, such as 10s');
-}
-
-/** A port, 0 for a free one; empty: undefined. @throws UsageError for anything else. */
-export function parseOptionalPort(name: string, value: string): number | undefined {
-  if (value === '') return undefined;
-  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw badSetting(name, value, 'write a port from 0 to 65535, or leave it unset');
-}
-
-/** What the standard variables say that decide whether traces are sent. */
-export interface TraceVariables {
-  /** OTEL_SDK_DISABLED. */
-  readonly disabled: string;
-  /** OTEL_TRACES_EXPORTER. */
-  readonly exporter: string;
-  /** OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or OTEL_EXPORTER_OTLP_PROTOCOL. */
-  readonly protocol: string;
-  /** OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly endpoint: string;
-  /** OTEL_EXPORTER_OTLP_TRACES_HEADERS or OTEL_EXPORTER_OTLP_HEADERS. */
-  readonly headers: string;
-}
+import { invalidSetting } from './parse.js';
 
 /**
- * Whether traces are sent: where an endpoint is named, or the exporter, and nothing says no (OpenTelemetry
+ * Whether traces are sent: where an endpoint or the exporter is set, and they are not disabled (OpenTelemetry
  * specification, environment variables; empty is unset).
  *
- * @throws UsageError for an exporter, a protocol, an endpoint or headers that this program does not know.
+ * @param read The value of one of OpenTelemetry's variables; empty: it is not set.
+ * @throws UsageError for an exporter, a protocol, an endpoint or headers that are not supported.
  */
-export function wantsTraces({ disabled, exporter, protocol, endpoint, headers }: TraceVariables): boolean {
-  if (disabled.toLowerCase() === 'true' || exporter === 'none') return false;
+export function wantsTraces(read: (name: string) => string): boolean {
+  /** What holds for traces goes before what holds for every signal. */
+  const otlp = (name: string) =>
+    read(`OTEL_EXPORTER_OTLP_TRACES_${name}`) || read(`OTEL_EXPORTER_OTLP_${name}`);
+  const exporter = read('OTEL_TRACES_EXPORTER');
+  const endpoint = otlp('ENDPOINT');
+  if (read('OTEL_SDK_DISABLED').toLowerCase() === 'true' || exporter === 'none') return false;
   if (exporter === '' && endpoint === '') return false;
   if (exporter !== '' && exporter !== 'otlp') {
-    throw badSetting('OTEL_TRACES_EXPORTER', exporter, 'write otlp or none');
+    throw invalidSetting('OTEL_TRACES_EXPORTER', exporter, 'write otlp or none');
   }
+  const protocol = otlp('PROTOCOL');
   if (protocol !== '' && protocol !== 'http/protobuf') {
-    throw badSetting('OTEL_EXPORTER_OTLP_PROTOCOL', protocol, 'write http/protobuf, or leave it unset');
+    throw invalidSetting('OTEL_EXPORTER_OTLP_PROTOCOL', protocol, 'write http/protobuf, or leave it unset');
   }
-  if (endpoint !== '' && !/^https?:$/.test(protocolOf(endpoint))) {
+  if (endpoint !== '' && !isHttpUrl(endpoint)) {
     throw new UsageError(
-      'OTEL_EXPORTER_OTLP_ENDPOINT is no address (it is not shown, since it may hold a password): ' +
+      'OTEL_EXPORTER_OTLP_ENDPOINT is not a valid URL (it is not shown, since it may contain a password): ' +
         'write one such as http://127.0.0.1:4318.',
     );
   }
-  if (!headers.split(',').every((pair) => pair.trim() === '' || HEADER.test(pair))) {
+  const pairs = otlp('HEADERS').split(',');
+  if (!pairs.every((pair) => pair.trim() === '' || HEADER.test(pair))) {
     throw new UsageError(
-      'OTEL_EXPORTER_OTLP_HEADERS is no list of headers (it is not shown, since it may hold a secret): ' +
+      'OTEL_EXPORTER_OTLP_HEADERS is not a list of headers (it is not shown, since it may contain a secret): ' +
         'write name=value, with commas between several.',
     );
   }
@@ -66,8 +42,8 @@ export function wantsTraces({ disabled, exporter, protocol, endpoint, headers }:
 /** A field name (RFC 9110, section 5.6.2), and its value. */
 const HEADER = /^\s*[!#$%&'*+.^_`|~\w-]+\s*=/;
 
-function protocolOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).protocol : '';
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 /** Where the service listens, and its metrics; undefined: these have no port of their own. */

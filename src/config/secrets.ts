@@ -1,5 +1,5 @@
-/** Settings that are addresses, with a password in them perhaps. */
-const ADDRESSES = [
+/** Settings that are URLs, perhaps with a password. */
+const URLS = [
   'DATABASE_URL',
   'REDIS_URL',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -10,11 +10,11 @@ const LISTS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'
 /** Settings that are secrets as they are: PostgreSQL's driver reads it. */
 const PLAIN = ['PGPASSWORD'];
 
-/** The secrets in an environment, each once, as they are and as an address writes them. */
+/** The secrets in an environment, each once, decoded and as in a URL. */
 export function secretsIn(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const values = (names: readonly string[]) => names.map((name) => environment[name] ?? '');
   const secrets = [
-    ...values(ADDRESSES).map(passwordIn),
+    ...values(URLS).map(passwordIn),
     ...values(LISTS).flatMap((list) =>
       list.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim()),
     ),
@@ -23,8 +23,8 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
   return [...new Set(secrets.flatMap((secret) => [secret, decoded(secret)]))].filter((text) => text !== '');
 }
 
-function passwordIn(address: string): string {
-  return URL.canParse(address) ? new URL(address).password : '';
+function passwordIn(url: string): string {
+  return URL.canParse(url) ? new URL(url).password : '';
 }
 
 function decoded(text: string): string {

@@ -1,135 +1,176 @@
-import type { Scope } from '../auth/viewer.js';
-import type { ObservationLimits } from '../model/observation-limits.js';
+import { resolve } from 'node:path';
+import {
+  choice,
+  duration,
+  integer,
+  list,
+  onOff,
+  optional,
+  type Parse,
+  printableAscii,
+  scope,
+  size,
+  sourceName,
+  text,
+} from './parse.js';
+import {
+  basePath,
+  corsOrigins,
+  databaseUrl,
+  dnsServer,
+  identityProvider,
+  jwksUrl,
+  redisUrl,
+  tokenClaim,
+  trustProxy,
+} from './parse-addresses.js';
+import { gracePeriod, ignoredHeaders, observedDnsTypes } from './parse-observe.js';
+import { wantsTraces } from './parse-telemetry.js';
 
-/** How much is logged, from most to nothing. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+/**
+ * Reads one setting.
+ *
+ * @param fallback The value of an unset one, as it would be written.
+ * @throws UsageError, one line that names the setting, its value, and what to write instead.
+ */
+export type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** What a serving process does: everything, or the API only. */
-export const ROLES = ['all', 'api'] as const;
-
-export type Role = (typeof ROLES)[number];
-
-/** The program's settings, checked. */
-export interface Settings {
-  /** Where to listen; port 0 takes a free one. */
-  readonly host: string;
-  readonly port: number;
-  /** The path before all others: empty, or like `/dms` or `/a/b`. */
-  readonly basePath: string;
-  /** Address of a PostgreSQL database; absent: the embedded database. It may hold a password. */
-  readonly databaseUrl: string | undefined;
-  /** Folder of the embedded database. */
-  readonly dataDirectory: string;
-  readonly logLevel: LogLevel;
-  readonly role: Role;
-  /** Domains asked for in a minute, by a client's address and by a token. */
-  readonly rateLimits: { readonly anonymous: number; readonly token: number };
-  /** Failed authentications in a minute by a client's address, and GraphQL requests that ask for no domain. */
-  readonly penaltyLimits: { readonly failures: number; readonly documents: number };
-  /** Address of a Redis in which processes count together; absent: each counts alone. It may hold a password. */
-  readonly redisUrl: string | undefined;
-  readonly auth: AuthSettings;
-  /** What a client without a token may do, and so every client; without effect where all need one. */
-  readonly anonymousScopes: ReadonlySet<Scope>;
-  /** Whether a new embedded database is filled with the sample observations. */
-  readonly samples: boolean;
-  /**
-   * Which proxies may name a client's address in X-Forwarded-For: how many of the nearest hops, or those
-   * of these addresses and subnets. Zero hops: none.
-   */
-  readonly trustProxy: number | readonly string[];
-  /** How long, in milliseconds, requests and observations under way may take once the service stops. */
-  readonly shutdownTimeout: number;
-  readonly observe: ObserveSettings;
-  /** How many octets of large histories may be in answers at once. */
-  readonly answerMemory: number;
-  /** What one observation may hold, and how many bytes a line of an import may have. */
-  readonly limits: ObservationLimits & { readonly line: number };
-  readonly http: HttpSettings;
-  readonly graphql: GraphqlSettings;
-  readonly telemetry: TelemetrySettings;
-  /** What must not be read in any log: the passwords in other settings. */
+/** The program's settings, checked. Durations are milliseconds unless said otherwise. */
+export interface Settings extends Readonly<ReturnType<typeof settingsFrom>> {
+  /** What must not appear in any log: the passwords in other settings. */
   readonly secrets: readonly string[];
 }
 
-/** What HTTP clients are told besides the data. */
-export interface HttpSettings {
-  /** For how many seconds an answer of REST may be used before it is revalidated. */
-  readonly maxAge: number;
-  /** The origins whose pages may read answers in a browser: all, or these. */
-  readonly corsOrigins: '*' | readonly string[];
+/** An identity provider whose access tokens are accepted beside the service's own. */
+export type IdentityProviderSettings = NonNullable<Settings['auth']['provider']>;
+
+const port = integer(1, 65_535);
+const freePort = integer(0, 65_535);
+const perMinute = integer(1, 1_000_000_000);
+const atOnce = integer(1, 100_000);
+const YEAR_SECONDS = 31_536_000;
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** The program's own, so that who finds it in a log can find out what sent the request. */
+const USER_AGENT =
+  'domain-metadata-service (self-hosted; looks at the response headers of / and reads no page)';
+
+/** Every setting: its name in the environment, its default, and its parser. docs/ describes them for users. */
+export function settingsFrom(read: Read) {
+  return {
+    /** Where to listen; port 0 takes a free one. */
+    host: read('HOST', '127.0.0.1', text),
+    port: read('PORT', '4000', freePort),
+    /** The prefix of all paths: empty, or like `/dms` or `/a/b`. */
+    basePath: read('BASE_PATH', '', basePath),
+    /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
+    databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
+    /** Folder of the embedded database. */
+    dataDirectory: read('DATA_DIR', './data', path),
+    logLevel: read('LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
+    /** What a serving process does: everything, or the API only. */
+    role: read('ROLE', 'all', choice('all', 'api')),
+    /** Domains per minute, by a client's address and by a token. */
+    rateLimits: {
+      anonymous: read('RATE_LIMIT_ANONYMOUS', '600', perMinute),
+      token: read('RATE_LIMIT_TOKEN', '6000', perMinute),
+    },
+    /** Failed authentications per minute by a client's address, and GraphQL requests that get no domain. */
+    penaltyLimits: {
+      failures: read('RATE_LIMIT_FAILURES', '60', perMinute),
+      documents: read('RATE_LIMIT_DOCUMENTS', '300', perMinute),
+    },
+    /** URL of a Redis in which processes count together; absent: each counts alone. It may contain a password. */
+    redisUrl: read('REDIS_URL', '', optional(redisUrl)),
+    auth: {
+      /** Absent: only the service's own tokens are accepted. */
+      provider: identityProvider({
+        jwksUrl: read('AUTH_JWKS_URL', '', optional(jwksUrl)),
+        issuer: read('AUTH_ISSUER', '', optional(tokenClaim)),
+        audience: read('AUTH_AUDIENCE', '', optional(tokenClaim)),
+      }),
+      /** What needs a token: operations with a scope, or everything. */
+      required: read('AUTH_REQUIRED', 'scopes', choice('scopes', 'all')),
+    },
+    /** The scopes of a client without a token, and so of every client; without effect where all need one. */
+    anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
+    /** Whether a new embedded database is filled with the sample observations. */
+    samples: read('SAMPLES', 'on', onOff),
+    /**
+     * Which proxies may name a client's address in X-Forwarded-For: how many of the nearest hops, or those
+     * of these addresses and subnets. Zero hops: none.
+     */
+    trustProxy: read('TRUST_PROXY', '0', trustProxy),
+    /** How long requests and observations under way may take once the service stops. */
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', duration({ most: '10m', example: '10s' })),
+    /** How domains are observed. */
+    observe: {
+      /** The resolvers to ask, in order of preference; none: those of the system. */
+      dnsServers: read('DNS_SERVERS', '', list(dnsServer)),
+      /** Every DNS type to ask for. */
+      dnsTypes: read('OBSERVE_DNS_TYPES', '', observedDnsTypes),
+      /** How long one try of a question may take, and how many tries it has. */
+      dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', duration({ most: '1m', example: '500ms or 10s' })),
+      dnsTries: read('OBSERVE_DNS_TRIES', '3', integer(1, 10)),
+      httpsPort: read('OBSERVE_HTTPS_PORT', '443', port),
+      httpPort: read('OBSERVE_HTTP_PORT', '80', port),
+      /** How long the observation of a site may take in all. */
+      httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', duration({ most: '1m', example: '500ms or 10s' })),
+      /**
+       * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0:
+       * they always do.
+       */
+      httpsGrace: read('OBSERVE_HTTPS_GRACE', '1d', gracePeriod),
+      userAgent: read('OBSERVE_USER_AGENT', USER_AGENT, printableAscii),
+      /** The observer's name in recorded observations. */
+      source: read('OBSERVE_SOURCE', 'dms', sourceName),
+      /** The response headers that are not recorded: field names in lower case. */
+      ignoredHeaders: read('OBSERVE_IGNORED_HEADERS', '', ignoredHeaders),
+      /** Whether connections to addresses that are not public are allowed. */
+      allowPrivate: read('OBSERVE_PRIVATE', 'refuse', choice('refuse', 'allow')) === 'allow',
+      /** How many domains, questions to one resolver, and connections to one address are under way at once. */
+      concurrency: read('OBSERVE_CONCURRENCY', '200', atOnce),
+      questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
+      connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
+      /** For how long a worker has a domain to itself. An observation ends at half of that. */
+      lease: read('OBSERVE_LEASE', '2m', duration({ least: '5s', most: '1h', example: '2m' })),
+    },
+    /** What one observation may hold, and how many bytes a line of an import may have. */
+    limits: {
+      recordsPerType: read('LIMIT_RECORDS_PER_TYPE', '1000', integer(1, 1_000_000)),
+      records: read('LIMIT_RECORDS', '10000', integer(1, 1_000_000)),
+      headers: read('LIMIT_HEADERS', '500', integer(1, 10_000)),
+      headerValue: read('LIMIT_HEADER_VALUE', '32kB', size(KB, 16 * MB)),
+      // JavaScript's strings end at half a gigabyte.
+      line: read('LIMIT_LINE', '4MB', size(KB, 256 * MB)),
+    },
+    /** How many octets of large histories may be in responses at once. */
+    answerMemory: read('ANSWER_MEMORY', '64MB', size(MB, MB * MB)),
+    http: {
+      /** For how many seconds a response of REST may be used before it is revalidated. */
+      maxAge: read('HTTP_MAX_AGE', '0', integer(0, YEAR_SECONDS)),
+      /** The origins whose pages may read responses in a browser: all, or these. */
+      corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
+    },
+    graphql: {
+      /** The largest estimated cost of one request. */
+      maxCost: read('GRAPHQL_MAX_COST', '100000', integer(1, 1_000_000_000)),
+      /** Whether clients may query the schema. */
+      introspection: read('GRAPHQL_INTROSPECTION', 'on', onOff),
+      /** A file with the only operations that are executed; absent: any operation is. */
+      persistedOnly: read('PERSISTED_ONLY', '', optional(path)),
+    },
+    telemetry: {
+      /** Where metrics have an address of their own; 0 takes a free port; absent: they have none. */
+      metricsPort: read('METRICS_PORT', '', optional(freePort)),
+      metricsHost: read('METRICS_HOST', '127.0.0.1', text),
+      /** Whether traces are sent; OpenTelemetry's own variables say where to and how. */
+      traces: wantsTraces((name) => read(name, '', text)),
+    },
+  };
 }
 
-/** Who is let in. */
-export interface AuthSettings {
-  /** An identity provider, whose access tokens are taken beside the service's own; absent: there is none. */
-  readonly provider: IdentityProviderSettings | undefined;
-  /** What needs a token: operations with a scope, or everything. */
-  readonly required: (typeof AUTH_REQUIREMENTS)[number];
-}
-
-/** What needs a token. */
-export const AUTH_REQUIREMENTS = ['scopes', 'all'] as const;
-
-/** Whose JSON Web Tokens are taken. */
-export interface IdentityProviderSettings {
-  /** Where its public keys are (RFC 7517, section 5). */
-  readonly jwksUrl: URL;
-  /** What a token's claims `iss` and `aud` must say. */
-  readonly issuer: string;
-  readonly audience: string;
-}
-
-/** What GraphQL answers. */
-export interface GraphqlSettings {
-  /** What one request may cost. */
-  readonly maxCost: number;
-  /** Whether clients may ask for the schema. */
-  readonly introspection: boolean;
-  /** The file of the operations that alone are answered; undefined: any operation is. */
-  readonly persistedOnly: string | undefined;
-}
-
-/** What a process tells of itself beside its log. */
-export interface TelemetrySettings {
-  /** Where metrics have an address of their own; 0 takes a free port; absent: they have none. */
-  readonly metricsPort: number | undefined;
-  readonly metricsHost: string;
-  /** Whether traces are sent; where to and how is said by OpenTelemetry's own variables. */
-  readonly traces: boolean;
-}
-
-/** How domains are observed. Durations are milliseconds unless said otherwise. */
-export interface ObserveSettings {
-  /** The resolvers to ask, in order of preference; none: those of the system. */
-  readonly dnsServers: readonly { readonly address: string; readonly port: number }[];
-  /** Every DNS type to ask for. */
-  readonly dnsTypes: readonly string[];
-  /** How long one try of a question may take, and how many tries it has. */
-  readonly dnsTimeout: number;
-  readonly dnsTries: number;
-  readonly httpsPort: number;
-  readonly httpPort: number;
-  /** How long the observation of a site may take in all. */
-  readonly httpTimeout: number;
-  /**
-   * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
-   * always do.
-   */
-  readonly httpsGrace: bigint;
-  readonly userAgent: string;
-  /** Who observes, as recorded observations tell. */
-  readonly source: string;
-  /** The response headers that are not recorded: field names in lower case. */
-  readonly ignoredHeaders: ReadonlySet<string>;
-  /** Whether addresses are connected to that are not public. */
-  readonly allowPrivate: boolean;
-  /** How many domains, questions to one resolver, and connections to one address are under way at once. */
-  readonly concurrency: number;
-  readonly questionsPerResolver: number;
-  readonly connectionsPerAddress: number;
-  /** For how long a worker has a domain to itself. A look at it ends at half of that. */
-  readonly lease: number;
+function path(_name: string, value: string): string {
+  return resolve(value);
 }

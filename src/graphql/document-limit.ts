@@ -1,4 +1,4 @@
-import { BoundedCache } from '../model/bounded-cache.js';
+import { LRUCache } from 'lru-cache';
 import type { Penalties } from '../rates/penalties.js';
 import type { KnownDocument } from './documents.js';
 import type { CountedViewer } from './rate-limit.js';
@@ -24,7 +24,7 @@ const COST_OF_DOCUMENT = 1_000;
 export class DocumentLimit {
   readonly #penalties: Penalties;
   /** By client and document. */
-  readonly #credits = new BoundedCache<string, number>(MOST_REMEMBERED);
+  readonly #credits = new LRUCache<string, number>({ max: MOST_REMEMBERED });
 
   constructor(penalties: Penalties) {
     this.#penalties = penalties;
@@ -74,7 +74,7 @@ export class DocumentLimit {
     const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
     if (usedUp !== undefined && credits === 0) {
       viewer.rates = usedUp;
-      throw this.#penalties.refusal(usedUp);
+      throw this.#penalties.rejection(usedUp);
     }
     return usedUp !== undefined;
   }

@@ -1,10 +1,10 @@
 import type { ApolloServer } from '@apollo/server';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type GraphQLFormattedError, type GraphQLSchema, getVariableValues, Kind } from 'graphql';
-import { requireToken } from '../auth/require-scope.js';
 import type { Viewer } from '../auth/viewer.js';
+import { requireToken } from '../auth/viewer.js';
 import type { Penalties } from '../rates/penalties.js';
-import { setRateFields } from '../rates/rate-fields.js';
+import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';

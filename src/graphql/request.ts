@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
-import { BoundedCache } from '../model/bounded-cache.js';
-import { isJsonObject } from '../model/json-object.js';
+import { LRUCache } from 'lru-cache';
+import { isJsonObject } from '../model/json-values.js';
 import type { Variables } from './limits/cost.js';
 
 /** What a client sends: the parameters of GraphQL over HTTP, section 5.1. */
@@ -69,7 +69,7 @@ const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 const WITH_PAGE = [...OF_RESPONSE, 'multipart/mixed', 'text/html'];
 
 /** By value of Accept: clients send few different ones, and negotiation takes a while. */
-const negotiated = new BoundedCache<string, string | undefined>(1_000);
+const negotiated = new LRUCache<string, string | false>({ max: 1_000 });
 /** Longer values are negotiated each time, so that a full cache stays small. */
 const LONGEST_KEPT = 255;
 
@@ -81,10 +81,11 @@ const LONGEST_KEPT = 255;
 export function mediaTypeFor(request: Request): string | undefined {
   const { accept } = request.headers;
   if (accept === undefined) return JSON_RESPONSE;
-  if (negotiated.has(accept)) return negotiated.get(accept);
-  const mediaType = request.accepts(OF_RESPONSE) || undefined;
+  const known = negotiated.get(accept);
+  if (known !== undefined) return known || undefined;
+  const mediaType = request.accepts(OF_RESPONSE);
   if (accept.length <= LONGEST_KEPT) negotiated.set(accept, mediaType);
-  return mediaType;
+  return mediaType || undefined;
 }
 
 /** Whether the client of a GET prefers a page to a response. */

@@ -1,5 +1,5 @@
+import { recordsByType } from '../model/dns-record.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
-import { recordsByType } from '../model/record-set.js';
 import type { Holdings } from './state.js';
 
 /** Whether an observation leaves out what it did not look at. */

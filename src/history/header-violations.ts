@@ -1,5 +1,5 @@
 import { canonicalFieldName, canonicalFieldValue } from '../model/header-fields.js';
-import { parseSourceName } from '../model/source-name.js';
+import { parseSourceName } from '../model/text.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import type { HeaderState } from './state.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';

@@ -1,6 +1,6 @@
 import { compareDnsRecords, isCanonicalRecord } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import { parseSourceName } from '../model/source-name.js';
+import { parseSourceName } from '../model/text.js';
 import { identityOf } from './diff-records.js';
 import { digestOfRecords } from './digest.js';
 import type { DomainState, PartTimes, RecordStay } from './state.js';

@@ -4,7 +4,7 @@ import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
-import { runForRequest } from '../telemetry/request-id.js';
+import { runForRequest } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { authenticateRequests, warnOfForwarding } from './authenticate-requests.js';

@@ -3,7 +3,7 @@ import type { Authenticate } from '../auth/authenticate.js';
 import { RateLimitedError, UnauthenticatedError } from '../model/errors.js';
 import { clientKey } from '../rates/client-key.js';
 import type { Penalties } from '../rates/penalties.js';
-import { setRateFields } from '../rates/rate-fields.js';
+import { setRateFields } from '../rates/rate-policy.js';
 import type { Logger } from '../telemetry/logging.js';
 
 /**

@@ -1,14 +1,10 @@
-import { type DnsRecord, parseDnsRecord } from '../model/dns-record.js';
+import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
-import { isJsonObject } from '../model/json-object.js';
+import { errorAt, isJsonObject, readAt, requireText, requireTexts } from '../model/json-values.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
-import { quoted } from '../model/quoted.js';
-import { recordsByType } from '../model/record-set.js';
-import { readAt, refusedAt } from '../model/refusal.js';
-import { requireText, requireTexts } from '../model/required.js';
-import { parseSourceName } from '../model/source-name.js';
+import { parseSourceName, quoted } from '../model/text.js';
 
 /** What a line says besides whose it is and from when. */
 export type DmsBody = Pick<Observation, 'dns' | 'httpHeaders' | 'source'>;
@@ -53,7 +49,7 @@ function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): D
     try {
       records.push(recordOfTypes(data, types));
     } catch (error) {
-      throw refusedAt(`dnsRecords[${records.length}]`, error);
+      throw errorAt(`dnsRecords[${records.length}]`, error);
     }
   }
   return records;

@@ -1,10 +1,7 @@
 import { parseDomainName } from '../model/domain-name.js';
 import type { Instant } from '../model/instant.js';
-import { isJsonObject } from '../model/json-object.js';
+import { isJsonObject, readAt, requireText, unknownKey } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
-import { readAt } from '../model/refusal.js';
-import { requireText } from '../model/required.js';
-import { unknownKey } from '../model/unknown-key.js';
 import { parseDmsBody } from './dms-body.js';
 import { LatestLines } from './dms-latest.js';
 import { parseJsonLine } from './json-line.js';

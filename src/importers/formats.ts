@@ -1,6 +1,6 @@
 import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { type ObservationLimits, requireWithinLimits } from '../model/observation-limits.js';
+import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
 import { parseDmsLine } from './dms.js';
 import { toolOf } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';

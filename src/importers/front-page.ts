@@ -1,6 +1,6 @@
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
-import { quoted } from '../model/quoted.js';
+import { quoted } from '../model/text.js';
 
 /** Scheme, authority, path, and what follows it: RFC 3986, appendix B. A scheme may be missing. */
 const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([^?#]*)(.*)$/is;

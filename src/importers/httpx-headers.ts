@@ -1,13 +1,10 @@
 import { InvalidObservationError } from '../model/errors.js';
-import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
+import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
 import { alwaysIgnoring } from '../model/ignored-headers.js';
-import { isJsonObject } from '../model/json-object.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
-import { textOfOctets } from '../model/octets.js';
-import { quoted } from '../model/quoted.js';
-import { readAt } from '../model/refusal.js';
-import { requireText } from '../model/required.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
+import { quoted } from '../model/text.js';
 
 type HeaderObservation = Required<Pick<Observation, 'httpHeaders' | 'ignoredHeaders'>>;
 

@@ -1,5 +1,5 @@
 import { InvalidObservationError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-object.js';
+import { isJsonObject } from '../model/json-values.js';
 import { refuseRepeatedKeys } from './repeated-key.js';
 
 /** What those who have a pretty-printed, a binary or a cut file need to hear. */

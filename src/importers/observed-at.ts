@@ -1,7 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { readAt } from '../model/refusal.js';
-import { requireText } from '../model/required.js';
+import { readAt, requireText } from '../model/json-values.js';
 
 /** How far an observer's clock may be ahead: five minutes, in microseconds. */
 const CLOCK_TOLERANCE = 300_000_000n;

@@ -1,6 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-object.js';
-import { quoted } from '../model/quoted.js';
+import { isJsonObject } from '../model/json-values.js';
+import { quoted } from '../model/text.js';
 
 /**
  * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,

@@ -1,15 +1,12 @@
-import { InvalidObservationError } from './errors.js';
-import { canonicalIpv4, ipv6Octets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
 import {
   encoded,
   encodedOctets,
   integerOctets,
   ipv4,
   ipv6,
-  ipv6OfOctets,
   name,
   type RdataCodec,
   readAll,
@@ -18,6 +15,7 @@ import {
   untilEnd,
   writeAll,
 } from './rdata-codec.js';
+import { quoted } from './text.js';
 
 /** Octets in hexadecimal with a separator, as addresses of machines have it. */
 export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
@@ -146,11 +144,7 @@ const FAMILIES: readonly {
   readonly octets: (text: string) => Buffer;
   readonly text: (octets: Buffer) => string;
 }[] = [
-  {
-    bits: 32,
-    octets: (text) => Buffer.from(canonicalIpv4(text).split('.').map(Number)),
-    text: (octets) => octets.join('.'),
-  },
+  { bits: 32, octets: ipv4Octets, text: (octets) => octets.join('.') },
   { bits: 128, octets: ipv6Octets, text: ipv6OfOctets },
 ];
 

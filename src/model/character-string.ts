@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
-import { isWellFormed } from './storable-text.js';
+import { isWellFormed, quoted } from './text.js';
 
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
 const BACKSLASH = 0x5c;

@@ -1,15 +1,11 @@
-import { memoized } from './bounded-cache.js';
-import { requireType } from './dns-types.js';
+import { canonicalClass, requireType } from './dns-types.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
-import { isJsonObject } from './json-object.js';
-import { canonicalClass } from './mnemonic.js';
+import { errorAt, isJsonObject, requireText, unknownKey } from './json-values.js';
+import { memoized } from './memoized.js';
 import { type RdataParser, rdataParser } from './rdata.js';
 import { rdataFields } from './rdata-fields.js';
 import { compareRdata, parseRdata, type RdataValue } from './rdata-values.js';
-import { refusedAt } from './refusal.js';
-import { requireText } from './required.js';
-import { unknownKey } from './unknown-key.js';
 import { compareUtf8 } from './utf8-order.js';
 
 /** A DNS record in canonical form: two records are the same if and only if these four are equal. */
@@ -30,7 +26,7 @@ export interface DnsRecordData {
   readonly [field: string]: RdataValue;
 }
 
-/** What a type asks of its records. */
+/** How records of a type are parsed. */
 interface RecordLayout {
   readonly type: string;
   /** Every key that a data object of the type may have. */
@@ -38,7 +34,7 @@ interface RecordLayout {
   readonly parseRdata: RdataParser;
 }
 
-const layoutOf = memoized((text): RecordLayout => {
+const layoutOf = memoized((text: string): RecordLayout => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
   const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data']);
@@ -46,9 +42,8 @@ const layoutOf = memoized((text): RecordLayout => {
 }, 256);
 
 /**
- * A record from a data object of the specification's 2.3. Names, addresses and numbers may stand in any
- * form that means them; a `ttl` is dropped. In the place of its own fields a type may have `data`, its rdata
- * as text.
+ * A record from a data object of the specification's 2.3. Names, addresses and numbers may have any
+ * valid form; a `ttl` is dropped. Instead of the fields of its type it may have `data`, the rdata as text.
  *
  * @param data Parsed JSON.
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
@@ -69,16 +64,16 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   };
 }
 
-/** Written without closures: it runs three times for every record that is imported. */
+/** Without closures: it runs three times for every record that is imported. */
 function readText<Result>(key: string, value: unknown, read: (text: string) => Result): Result {
   try {
     return read(requireText(value));
   } catch (error) {
-    throw refusedAt(key, error);
+    throw errorAt(key, error);
   }
 }
 
-/** The record as an answer shows it, with its fields in the order of the specification (2.3). */
+/** The record as in responses, with its fields in the order of the specification (2.3). */
 export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
@@ -88,7 +83,7 @@ export function hasRdataText({ rdata }: DnsRecord): boolean {
   return rdata.startsWith('{"data":');
 }
 
-/** Whether a stored record is one that parseDnsRecord gives: earlier versions took texts that it rejects. */
+/** Whether a stored record is canonical: earlier versions accepted texts that parseDnsRecord rejects. */
 export function isCanonicalRecord(record: DnsRecord): boolean {
   try {
     const parsed = parseDnsRecord(dnsRecordData(record));
@@ -104,7 +99,7 @@ export function isCanonicalRecord(record: DnsRecord): boolean {
 }
 
 /**
- * The order of records in answers: by type, host, and the type's own fields in their order (numbers as
+ * The order of records in responses: by type, host, and the type's own fields in their order (numbers as
  * numbers, texts by their UTF-8 bytes), then by class.
  *
  * @returns A number below, equal to or above 0, as sort() wants it; 0 only for the same record.
@@ -116,4 +111,41 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
     compareRdata(a.type, a.rdata, b.rdata) ||
     compareUtf8(a.class, b.class)
   );
+}
+
+/**
+ * Records by their type, as an observation holds them: those of a type in the order of compareDnsRecords,
+ * each of them once.
+ */
+export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
+  const byType = new Map<string, DnsRecord[]>();
+  for (const record of records) {
+    const group = byType.get(record.type);
+    if (group === undefined) byType.set(record.type, [record]);
+    else group.push(record);
+  }
+  for (const group of byType.values()) {
+    if (!isOrderedSet(group)) putInOrder(group);
+  }
+  return byType;
+}
+
+/** Most tools write a domain's records in the same order each time, often this one. */
+function isOrderedSet(records: readonly DnsRecord[]): boolean {
+  return records.every((record, at) => {
+    const before = records[at - 1];
+    return before === undefined || compareDnsRecords(before, record) < 0;
+  });
+}
+
+function putInOrder(records: DnsRecord[]): void {
+  records.sort(compareDnsRecords);
+  let kept = 0;
+  for (const record of records) {
+    const latest = records[kept - 1];
+    if (latest !== undefined && compareDnsRecords(latest, record) === 0) continue;
+    records[kept] = record;
+    kept += 1;
+  }
+  records.length = kept;
 }

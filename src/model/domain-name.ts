@@ -7,10 +7,10 @@ import {
   toALabel,
   toUnicodeLabel,
 } from './a-label.js';
-import { memoized } from './bounded-cache.js';
 import { InvalidDomainError } from './errors.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
-import { quoted } from './quoted.js';
+import { memoized } from './memoized.js';
+import { quoted } from './text.js';
 
 const LONGEST_NAME = 253;
 /** No name comes from a longer text, even if each of its characters is composed of several. */
@@ -20,7 +20,7 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 
 /**
  * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
- * converted by UTS 46, non-transitional; one that begins with `xn--` is taken as it is, decodable or not.
+ * converted by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not.
  *
  * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
  * of other characters than letters, digits, `-` and `_`, or with `-` at an end, in Unicode too; a last
@@ -29,41 +29,41 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 export const parseDomainName: (text: string) => string = memoized(canonicalName);
 
 function canonicalName(text: string): string {
-  if (text.length > LONGEST_TEXT) throw refused(text, TOO_LONG);
-  if (isIpv4(text) || isIpv6(text)) throw refused(text, 'it is an IP address');
+  if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
+  if (isIpv4(text) || isIpv6(text)) throw invalid(text, 'it is an IP address');
   const labels = text.split(LABEL_SEPARATOR);
   if (labels.length > 1 && labels.at(-1) === '') labels.pop();
   const name = labels.map((label) => canonicalLabel(label, text)).join('.');
-  if (name.length > LONGEST_NAME) throw refused(text, TOO_LONG);
-  if (/(?:^|\.)\d+$/.test(name)) throw refused(text, 'its last label is all digits');
+  if (name.length > LONGEST_NAME) throw invalid(text, TOO_LONG);
+  if (/(?:^|\.)\d+$/.test(name)) throw invalid(text, 'its last label is all digits');
   return name;
 }
 
 function canonicalLabel(label: string, text: string): string {
   const converted = needsConversion(label);
   const ascii = converted ? toALabel(label) : label.toLowerCase();
-  if (ascii === undefined) throw refused(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
-  if (ascii === '') throw refused(text, 'it has an empty label');
+  if (ascii === undefined) throw invalid(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
+  if (ascii === '') throw invalid(text, 'it has an empty label');
   if (!LABEL_CHARACTERS.test(ascii)) {
-    throw refused(text, 'its labels may hold only letters, digits, "-" and "_"');
+    throw invalid(text, 'its labels may hold only letters, digits, "-" and "_"');
   }
-  if (ascii.length > 63) throw refused(text, 'it has a label longer than 63 characters');
+  if (ascii.length > 63) throw invalid(text, 'it has a label longer than 63 characters');
   if (hasHyphenAtEnd(ascii) || (converted && hidesHyphenAtEnd(ascii))) {
-    throw refused(text, 'it has a label that begins or ends with "-"');
+    throw invalid(text, 'it has a label that begins or ends with "-"');
   }
   return ascii;
 }
 
-function refused(text: string, reason: string): InvalidDomainError {
+function invalid(text: string, reason: string): InvalidDomainError {
   return new InvalidDomainError(`${quoted(text)} is not a domain name: ${reason}.`);
 }
 
-/** A canonical name for people: A-labels in Unicode where they can be decoded, and as they are where not. */
+/** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
   return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
 }
 
-/** The hosts in this program are canonical names already: nothing is to be cut out or checked. */
+/** Names are canonical already: there is nothing to extract or validate. */
 const PUBLIC_SUFFIX_LIST = {
   allowPrivateDomains: true,
   extractHostname: false,

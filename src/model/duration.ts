@@ -18,7 +18,7 @@ export function durationOf(text: string): bigint | undefined {
   return microseconds === undefined ? undefined : BigInt(digits) * microseconds;
 }
 
-/** A duration as durationOf reads it, in the largest unit that gives a whole number. */
+/** A duration as durationOf() parses it, in the largest unit without a fraction. */
 export function durationText(microseconds: bigint): string {
   const units = [...MICROSECONDS_OF_UNIT].reverse();
   const [unit, size] = units.find(([, length]) => microseconds % length === 0n) ?? ['ms', 1_000n];

@@ -1,6 +1,6 @@
 /**
  * Stable codes of the errors that a caller may see. GraphQL carries them in `extensions.code`, REST in
- * the body's `code`; what HTTP status a code has is decided once in each door, not here.
+ * the body's `code`; the HTTP status of a code is decided by REST and GraphQL, not here.
  */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
@@ -29,18 +29,18 @@ export class PublicError extends Error {
   }
 }
 
-/** A domain's name that no domain can have. The message says which name and why. */
+/** A text that is not a domain's name. The message has the text and the reason. */
 export class InvalidDomainError extends PublicError {
   constructor(message: string) {
     super('INVALID_DOMAIN', message);
   }
 }
 
-/** No token where one is needed, or one that is not valid: the same answer for every reason. */
+/** A missing or invalid token: the same response for every reason. */
 export class UnauthenticatedError extends PublicError {
-  /** Whether a bearer token was sent: no other scheme is a credential here (RFC 6750, section 3.1: no `error`). */
+  /** Whether a bearer token was sent. Without one, the response has no `error` (RFC 6750, section 3.1). */
   readonly credentialSent: boolean;
-  /** What is wrong with the token, where that is known: for the log, never for the caller. */
+  /** Why the token is invalid, where that is known: for the log, never for the caller. */
   readonly reason: string | undefined;
 
   constructor(message: string, credentialSent: boolean, reason?: string) {
@@ -60,28 +60,28 @@ export class ForbiddenError extends PublicError {
   }
 }
 
-/** The client's budget of requests is used up. */
+/** The client has reached a rate limit. */
 export class RateLimitedError extends PublicError {
-  /** Whole seconds, at least 1, until the next request is answered. */
+  /** Whole seconds, at least 1, until the limit is reset. */
   readonly retryAfter: number;
 
-  /** @param complaint What there was too much of: a sentence. */
+  /** @param complaint What the client did too often: a sentence. */
   constructor(retryAfter: number, complaint = 'Too many requests.') {
     super('RATE_LIMITED', `${complaint} Try again in ${retryAfter} s.`);
     this.retryAfter = retryAfter;
   }
 }
 
-/** The database does not answer. */
+/** The database is unavailable. */
 export class UnavailableError extends PublicError {
   constructor(options?: ErrorOptions) {
     super('UNAVAILABLE', 'The database does not answer. Try again shortly.', options);
   }
 }
 
-/** So many large answers are being made that there was no room for another in time. */
+/** Too many large responses are in progress: there was no room for another in time. */
 export class BusyError extends PublicError {
-  /** Whole seconds, at least 1, until asking again makes sense. */
+  /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {
@@ -90,9 +90,9 @@ export class BusyError extends PublicError {
   }
 }
 
-/** The identity provider does not give the keys by which a token could be verified. */
+/** The keys of the identity provider, needed to verify a token, are unavailable. */
 export class ProviderUnavailableError extends PublicError {
-  /** Whole seconds, at least 1, until asking it again makes sense. */
+  /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
 
   constructor(retryAfter: number, options?: ErrorOptions) {
@@ -101,22 +101,27 @@ export class ProviderUnavailableError extends PublicError {
   }
 }
 
-/** A line, a record or a value of an observation that cannot be taken. The message is the reason. */
+/** An invalid line, record or value of an observation. The message is the reason. */
 export class InvalidObservationError extends Error {
   override readonly name = 'InvalidObservationError';
 }
 
-/** A wrong use of the program or of a setting. The message, one line, says what to write instead. */
+/** A usage error of the program or of a setting. The message, one line, says what to write instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A state of the machine or the database in which the program cannot go on. One line for its user. */
+/** A state of the machine or the database in which the program cannot continue. The message is one line for its user. */
 export class OperationError extends Error {
   override readonly name: string = 'OperationError';
 }
 
-/** There is no database, and none may be made. */
+/** There is no database, and the command must not create one. */
 export class NoDatabaseError extends OperationError {
   override readonly name = 'NoDatabaseError';
+}
+
+/** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
+export class MalformedMessageError extends Error {
+  override readonly name = 'MalformedMessageError';
 }

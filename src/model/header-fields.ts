@@ -1,10 +1,10 @@
-import { memoized } from './bounded-cache.js';
+import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
-import { refuseUnstorable } from './storable-text.js';
+import { memoized } from './memoized.js';
+import { quoted, requireStorable } from './text.js';
 
 const LONGEST_NAME = 1024;
-/** Characters of a token (RFC 9110, section 5.6.2), and those outside ASCII, which some sites send. */
+/** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
 const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
 
 /** Whether some header field may have the name, whatever its length. */
@@ -25,7 +25,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (name.length > LONGEST_NAME) {
     throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   }
-  refuseUnstorable(name);
+  requireStorable(name);
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
@@ -36,7 +36,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
  * @throws InvalidObservationError for a value with U+0000 or a lone surrogate.
  */
 export function canonicalFieldValue(value: string): string {
-  refuseUnstorable(value);
+  requireStorable(value);
   return trimmed(value);
 }
 
@@ -60,7 +60,7 @@ function isWhiteSpace(unit: number): boolean {
  * was written, in the order in which they are added.
  *
  * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
- *   value (RFC 9110, section 5.5). Values that were stored before this was rejected stay readable.
+ *   value (RFC 9110, section 5.5). Values stored before this check remain readable.
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);
@@ -75,10 +75,25 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
 
 /**
  * The fields of one response with one value each: several are joined by `, ` (RFC 9110, section 5.3).
- * Where the last is empty the white space after the comma goes, so that the value is canonical again.
+ * Where the last is empty the white space after the comma goes, so that the value is canonical.
  */
 export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const joined = new Map<string, string>();
   for (const [name, values] of fields) joined.set(name, trimmed(values.join(', ')));
   return joined;
+}
+
+const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
+
+/**
+ * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
+ * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
+ * nothing.
+ *
+ * @param octets A character is one octet.
+ */
+export function textOfOctets(octets: string): string {
+  if (!OUTSIDE_ASCII.test(octets)) return octets;
+  const bytes = Buffer.from(octets, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : octets;
 }

@@ -1,7 +1,7 @@
 import { LABEL_SEPARATOR, needsConversion, toALabel } from './a-label.js';
-import { memoized } from './bounded-cache.js';
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
+import { memoized } from './memoized.js';
+import { quoted } from './text.js';
 
 const LONGEST_LABEL = 63;
 /** RFC 1035, section 3.1: a length octet before each label, the root's too. */
@@ -35,14 +35,14 @@ function canonicalName(text: string): string {
 }
 
 function unusualName(text: string): string {
-  if (text.length > LONGEST_TEXT) throw refused(text, TOO_LONG);
+  if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
   const labels = splitLabels(text).map((label) => labelOctets(label, text));
-  if (labels.some((octets) => octets.length === 0)) throw refused(text, 'it has an empty label');
+  if (labels.some((octets) => octets.length === 0)) throw invalid(text, 'it has an empty label');
   if (labels.some((octets) => octets.length > LONGEST_LABEL)) {
-    throw refused(text, `it has a label longer than ${LONGEST_LABEL} octets`);
+    throw invalid(text, `it has a label longer than ${LONGEST_LABEL} octets`);
   }
   const wireLength = labels.reduce((length, octets) => length + 1 + octets.length, 1);
-  if (wireLength > LONGEST_WIRE_NAME) throw refused(text, TOO_LONG);
+  if (wireLength > LONGEST_WIRE_NAME) throw invalid(text, TOO_LONG);
   return labels.map((octets) => octets.map(presentOctet).join('')).join('.');
 }
 
@@ -67,13 +67,13 @@ function splitLabels(text: string): string[] {
 function labelOctets(label: string, text: string): number[] {
   const ascii = needsConversion(label) ? toALabel(label) : label;
   if (ascii === undefined) {
-    throw refused(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
+    throw invalid(text, 'it has a label without a form in ASCII (UTS 46); write octets as \\DDD');
   }
   return Array.from(ascii.matchAll(CHARACTER), ([, decimal, escaped, plain]) => {
     const octet = decimal === undefined ? (escaped ?? plain)?.charCodeAt(0) : Number(decimal);
     if (octet === undefined || octet > 255)
-      throw refused(text, 'after "\\" comes a character or \\000 to \\255');
-    if (octet === 0 && decimal === undefined) throw refused(text, 'it contains U+0000; write it as \\000');
+      throw invalid(text, 'after "\\" comes a character or \\000 to \\255');
+    if (octet === 0 && decimal === undefined) throw invalid(text, 'it contains U+0000; write it as \\000');
     return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
   });
 }
@@ -84,7 +84,7 @@ function presentOctet(octet: number): string {
   return ESCAPED_IN_LABELS.includes(character) ? `\\${character}` : character;
 }
 
-function refused(text: string, reason: string): InvalidObservationError {
+function invalid(text: string, reason: string): InvalidObservationError {
   return new InvalidObservationError(`${quoted(text)} is not a host name: ${reason}.`);
 }
 

@@ -1,4 +1,4 @@
-import { daysInMonth, daysSinceEpoch } from './calendar.js';
+import { daysInMonth, daysSinceEpoch } from './instant.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;

@@ -1,7 +1,6 @@
-import { BoundedCache } from './bounded-cache.js';
-import { daysInMonth, daysSinceEpoch } from './calendar.js';
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
+import { memoized } from './memoized.js';
+import { quoted } from './text.js';
 
 /** Microseconds since the Unix epoch, UTC, without leap seconds. `Date` would lose the microseconds. */
 export type Instant = bigint;
@@ -13,7 +12,9 @@ export const LATEST_INSTANT: Instant = 253_402_300_799_999_999n;
 const SECONDS_PER_DAY = 86_400;
 const EARLIEST_SECOND = -62_167_219_200;
 const LATEST_SECOND = 253_402_300_799;
+const MILLISECONDS_PER_DAY = 86_400_000;
 const MICROSECONDS_PER_DAY = 86_400_000_000;
+const DAYS_IN_400_YEARS = 146_097;
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
@@ -25,14 +26,14 @@ const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:
  * @throws InvalidObservationError for any other text, and for a time outside the years 0000 to 9999 UTC.
  */
 export function parseInstant(text: string): Instant {
-  if (!RFC_3339.test(text)) throw refused(text, 'write it like 2024-03-01T10:20:30.123456Z');
+  if (!RFC_3339.test(text)) throw invalid(text, 'write it like 2024-03-01T10:20:30.123456Z');
   const inUtc = text.endsWith('Z') || text.endsWith('z');
   const zone = text.length - (inUtc ? 1 : 6);
   const days = readDate(text);
   const seconds = days * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
-  if (text.startsWith('60', 17) && !followsLeapSecond(seconds)) throw refused(text, 'that is no leap second');
+  if (text.startsWith('60', 17) && !followsLeapSecond(seconds)) throw invalid(text, 'that is no leap second');
   if (seconds < EARLIEST_SECOND || seconds > LATEST_SECOND) {
-    throw refused(text, 'it is outside the years 0000 to 9999 in UTC');
+    throw invalid(text, 'it is outside the years 0000 to 9999 in UTC');
   }
   const microsecond = zone > 20 ? readMicrosecond(text, zone) : 0;
   const number = seconds * 1_000_000 + microsecond;
@@ -44,8 +45,10 @@ function readDate(text: string): number {
   const year = digitsAt(text, 0, 4);
   const month = digitsAt(text, 5, 7);
   const day = digitsAt(text, 8, 10);
-  if (month < 1 || month > 12) throw refused(text, 'the month is not 01 to 12');
-  if (day < 1 || day > daysInMonth(year, month)) throw refused(text, 'the month has no such day');
+  if (month < 1 || month > 12) throw invalid(text, 'the month is not 01 to 12');
+  // Every month has 28 days: the calendar is needed for few dates.
+  if (day < 1 || (day > 28 && day > daysInMonth(year, month)))
+    throw invalid(text, 'the month has no such day');
   return daysSinceEpoch(year, month, day);
 }
 
@@ -54,7 +57,7 @@ function readTime(text: string): number {
   const hour = digitsAt(text, 11, 13);
   const minute = digitsAt(text, 14, 16);
   const second = digitsAt(text, 17, 19);
-  if (hour > 23 || minute > 59 || second > 60) throw refused(text, 'the day has no such time');
+  if (hour > 23 || minute > 59 || second > 60) throw invalid(text, 'the day has no such time');
   return hour * 3600 + minute * 60 + second;
 }
 
@@ -62,7 +65,7 @@ function readTime(text: string): number {
 function readOffset(text: string, zone: number): number {
   const hour = digitsAt(text, zone + 1, zone + 3);
   const minute = digitsAt(text, zone + 4, zone + 6);
-  if (hour > 23 || minute > 59) throw refused(text, 'the offset is not up to 23:59');
+  if (hour > 23 || minute > 59) throw invalid(text, 'the offset is not up to 23:59');
   const seconds = hour * 3600 + minute * 60;
   return text.charAt(zone) === '-' ? -seconds : seconds;
 }
@@ -87,11 +90,11 @@ function followsLeapSecond(seconds: number): boolean {
   return seconds % SECONDS_PER_DAY === 0 && date.getUTCDate() === 1 && (month === 0 || month === 6);
 }
 
-function refused(text: string, reason: string): InvalidObservationError {
+function invalid(text: string, reason: string): InvalidObservationError {
   return new InvalidObservationError(`${quoted(text)} is not an RFC 3339 time: ${reason}.`);
 }
 
-/** `00` to `59` and so on, written once: an answer of the API holds some sixty times. */
+/** `00` to `59` and so on, computed once: a response of the API has some sixty times. */
 function digits(count: number, width: number, suffix: string): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(width, '0') + suffix);
 }
@@ -131,18 +134,27 @@ function formatTime(day: number, microsecondOfDay: number): string {
   return `${dateText(day)}${MINUTES_OF_DAY[minute]}${afterMinute}`;
 }
 
-const dates = new BoundedCache<number, string>(4096);
-
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
-function dateText(day: number): string {
-  const known = dates.get(day);
-  if (known !== undefined) return known;
-  const text = new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11);
-  dates.set(day, text);
-  return text;
-}
+const dateText = memoized(
+  (day: number) => new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11),
+  4096,
+);
 
 /** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
 export function compareInstants(left: Instant, right: Instant): number {
   return left < right ? -1 : Number(left > right);
+}
+
+/**
+ * Days from 1970-01-01 to a date of the proleptic Gregorian calendar (ISO 8601). The month is 1 to 12, and 13 the
+ * first of the next year.
+ */
+export function daysSinceEpoch(year: number, month: number, day: number): number {
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
+  return Date.UTC(year + 400, month - 1, day) / MILLISECONDS_PER_DAY - DAYS_IN_400_YEARS;
+}
+
+/** How many days a month (1 to 12) has. */
+export function daysInMonth(year: number, month: number): number {
+  return daysSinceEpoch(year, month + 1, 1) - daysSinceEpoch(year, month, 1);
 }

@@ -1,9 +1,7 @@
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
-import { MalformedMessageError } from './malformed.js';
 import type { MasterText } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
 import {
   characterString,
   encoded,
@@ -21,6 +19,7 @@ import {
   untilEnd,
   writeAll,
 } from './rdata-codec.js';
+import { quoted } from './text.js';
 
 /** DNS security algorithm numbers (IANA), by the names of RFC 4034, appendix A.1, and of BIND. */
 export const ALGORITHMS = {

@@ -1,9 +1,8 @@
-import { InvalidObservationError } from './errors.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import type { MasterText } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
 import type { RdataCodec } from './rdata-codec.js';
+import { quoted } from './text.js';
 
 const EQUATOR = 2 ** 31;
 /** Thousandths of a second of arc. */

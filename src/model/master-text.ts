@@ -1,5 +1,5 @@
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './quoted.js';
+import { quoted } from './text.js';
 
 /** One field of a record's data as a master file has it, its escapes and inner quotes still in it. */
 export interface MasterField {

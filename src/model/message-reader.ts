@@ -1,14 +1,14 @@
+import { MalformedMessageError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
-import { MalformedMessageError } from './malformed.js';
 
 /** RFC 1035, section 4.1.1. */
 export const HEADER_LENGTH = 12;
 
 /** RFC 1035, section 3.1: with the length octets and the root's. */
 const LONGEST_NAME = 255;
-/** The two highest bits of a length octet say that it is none (section 4.1.4). */
+/** A length octet with one of the two highest bits is not a length (section 4.1.4). */
 const LONGEST_LABEL = 63;
-/** A name has at most 127 labels, and a pointer to a pointer serves nobody. */
+/** A name has at most 127 labels, and chains of pointers are useless. */
 const MOST_POINTERS = 127;
 const POINTER = 0xc0;
 
@@ -19,15 +19,15 @@ const UNUSUAL_OCTET = /[^A-Za-z0-9_*-]/gs;
 export class MessageReader {
   readonly #message: Buffer;
   readonly #end: number;
-  /** Names that pointers have led to, by their place: most owner names of an answer are one pointer. */
+  /** Names by the offset of their pointers: most owner names of an answer are one pointer. */
   readonly #names: Map<number, string> | null;
   #position: number;
 
   /**
    * @param position Where to begin.
    * @param end The end of what may be read.
-   * @param names What readers of the same message have in common: an empty map for the first. Null: the
-   * octets are no message, and a pointer (RFC 1035, section 4.1.4) leads to nothing.
+   * @param names Shared by the readers of a message: an empty map for the first. Null: the octets are not a
+   * message, and pointers (RFC 1035, section 4.1.4) are errors.
    */
   constructor(message: Buffer, position: number, end: number, names: Map<number, string> | null) {
     this.#message = message;
@@ -46,12 +46,12 @@ export class MessageReader {
     return this.#position === this.#end;
   }
 
-  /** A reader at the same place, which goes its own way. */
+  /** An independent reader at the same position. */
   fork(): MessageReader {
     return new MessageReader(this.#message, this.#position, this.#end, this.#names);
   }
 
-  /** A reader for the next octets, which are passed over. */
+  /** A reader for the next octets, which are skipped. */
   part(length: number): MessageReader {
     const start = this.#take(length);
     return new MessageReader(this.#message, start, this.#position, this.#names);

@@ -1,7 +1,8 @@
 import type { DnsRecord } from './dns-record.js';
+import { InvalidObservationError } from './errors.js';
 import type { Instant } from './instant.js';
 
-/** What one look at one domain at one time has shown. Everything in it is in canonical form. */
+/** One observation of one domain. Everything in it is in canonical form. */
 export interface Observation {
   /** The domain's canonical name (see domain-name.ts). */
   readonly domain: string;
@@ -11,22 +12,22 @@ export interface Observation {
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
   /**
-   * Field names in lower case that the observer leaves out of `httpHeaders`: of these headers nothing is
-   * known, neither a value nor an absence. Absent: it leaves none out.
+   * Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown.
+   * Absent: it omits none.
    */
   readonly ignoredHeaders?: ReadonlySet<string>;
-  /** The response that `httpHeaders` are of. Absent: it is not known. */
+  /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
   /**
-   * HTTPS was declined before HTTP was tried: the port refused the connection, or spoke no TLS, at every
-   * address that could be reached. Absent: it was not, or nobody knows.
+   * HTTPS was declined before HTTP was tried: the port refused the connection, or did not speak TLS, at every
+   * reachable address. Absent: it was not, or that is unknown.
    */
   readonly httpsDeclined?: boolean;
-  /** Who observed: at most 64 printable characters. */
+  /** The observer's name: at most 64 printable characters. */
   readonly source?: string;
 }
 
-/** How a site's response came. */
+/** Where a site's response came from. */
 export interface SiteResponse {
   readonly scheme: 'https' | 'http';
   /** The status code, from 100 to 999. */
@@ -35,9 +36,9 @@ export interface SiteResponse {
   readonly address: string;
 }
 
-/** The complete set of a domain's records, of every type or of the types that were asked. */
+/** The complete set of a domain's records, of every type or of the types that were queried. */
 export interface DnsObservation {
-  /** The types that were asked and answered, at least one. Absent: every type. */
+  /** The types that were queried and answered, at least one. Absent: every type. */
   readonly types?: ReadonlySet<string>;
   /**
    * Types of which only these owner names were observed: the known records of others stay. One that is not in
@@ -47,7 +48,67 @@ export interface DnsObservation {
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
    * The records by type; a type without records may be missing. The records of a type are all
-   * different and stand in the order of compareDnsRecords.
+   * different, in the order of compareDnsRecords.
    */
   readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
+}
+
+/** How much one observation may hold. */
+export interface ObservationLimits {
+  /** DNS records of one type, over all owner names. */
+  readonly recordsPerType: number;
+  /** DNS records of all types together. */
+  readonly records: number;
+  /** Response headers, by field name. */
+  readonly headers: number;
+  /** Octets in the value of one header; several values of one name are joined. */
+  readonly headerValue: number;
+}
+
+/** What the records of one type exceed, as a phrase that names the setting; null: they are within the limit. */
+export function excessOfRecords(
+  type: string,
+  count: number,
+  { recordsPerType }: ObservationLimits,
+): string | null {
+  return count > recordsPerType
+    ? `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${recordsPerType})`
+    : null;
+}
+
+/** What response headers exceed, as a phrase that names the setting; null: they are within the limits. */
+export function excessOfHeaders(
+  headers: ReadonlyMap<string, string>,
+  { headers: most, headerValue }: ObservationLimits,
+): string | null {
+  if (headers.size > most) return `${headers.size} headers are more than LIMIT_HEADERS allows (${most})`;
+  for (const [name, value] of headers) {
+    // A UTF-16 unit is at least one octet and at most three.
+    if (value.length * 3 <= headerValue) continue;
+    const octets = Buffer.byteLength(value);
+    if (octets > headerValue) {
+      return `the value of ${name} has ${octets} octets, more than LIMIT_HEADER_VALUE allows (${headerValue})`;
+    }
+  }
+  return null;
+}
+
+/** @throws InvalidObservationError for an observation that exceeds a limit. */
+export function requireWithinLimits(
+  { dns, httpHeaders }: Pick<Observation, 'dns' | 'httpHeaders'>,
+  limits: ObservationLimits,
+): void {
+  let records = 0;
+  for (const [type, { length }] of dns?.records ?? []) {
+    records += length;
+    requireNone('dnsRecords', excessOfRecords(type, length, limits));
+  }
+  if (records > limits.records) {
+    requireNone('dnsRecords', `${records} records are more than LIMIT_RECORDS allows (${limits.records})`);
+  }
+  if (httpHeaders !== undefined) requireNone('httpHeaders', excessOfHeaders(httpHeaders, limits));
+}
+
+function requireNone(key: string, excess: string | null): void {
+  if (excess !== null) throw new InvalidObservationError(`${key}: ${excess}.`);
 }

@@ -1,16 +1,15 @@
 import { characterStringText } from './character-string.js';
 import { typeName, typeNumberOf } from './dns-types.js';
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
-import { canonicalIpv4, canonicalIpv6, ipv6Octets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
+import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { fieldOctets, type MasterText, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
+import { quoted } from './text.js';
 
 /**
  * One field of rdata, or several that depend on each other, in both forms. `read` is strict, and validates
- * what `write` gives.
+ * the result of `write`.
  */
 export interface RdataCodec {
   /**
@@ -32,6 +31,9 @@ export interface OwnCodec extends RdataCodec {
   value(rdata: MessageReader): unknown;
 }
 
+/** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
+export const LARGEST_RDATA = 65_535;
+
 /** Names of numbers, in upper case. */
 type Mnemonics = Readonly<Record<string, number>>;
 
@@ -39,7 +41,7 @@ type Mnemonics = Readonly<Record<string, number>>;
  * An unsigned integer.
  *
  * @param size In octets: 1, 2 or 4.
- * @param mnemonics Names that may stand for a number.
+ * @param mnemonics Names for some numbers.
  * @param shows Whether the canonical text has the name, as dig prints it.
  */
 export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = false): OwnCodec {
@@ -83,7 +85,7 @@ function absolute(text: string): string {
 }
 
 export const ipv4: OwnCodec = {
-  write: (text) => Buffer.from(canonicalIpv4(text.next('an IPv4 address')).split('.').map(Number)),
+  write: (text) => ipv4Octets(text.next('an IPv4 address')),
   read: ipv4Text,
   value: ipv4Text,
 };
@@ -100,11 +102,6 @@ export const ipv6: OwnCodec = {
 
 function ipv6Text(rdata: MessageReader): string {
   return ipv6OfOctets(rdata.octets(16));
-}
-
-/** The canonical text of an address's 16 octets. */
-export function ipv6OfOctets(octets: Buffer): string {
-  return canonicalIpv6(octets.toString('hex').replace(/.{4}(?!$)/g, '$&:'));
 }
 
 /** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */

@@ -93,7 +93,7 @@ const ROWS = {
     graphqlType: 'CaaRecord',
     fields: {
       flags: UINT8,
-      // RFC 8659, section 4.1: letters and digits, at least one; other octets are met.
+      // RFC 8659, section 4.1: letters and digits, at least one; other octets occur.
       tag: { kind: 'text', codec: stringLike(/./s) },
       value: { kind: 'text', codec: remainingString },
     },

@@ -1,13 +1,17 @@
-import { InvalidObservationError } from './errors.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
-import { encodedOctets, integerOctets, type RdataCodec, readAll, writeAll } from './rdata-codec.js';
+import {
+  encodedOctets,
+  integerOctets,
+  LARGEST_RDATA,
+  type RdataCodec,
+  readAll,
+  writeAll,
+} from './rdata-codec.js';
 import { RDATA_FIELDS } from './rdata-fields.js';
 import { LAYOUTS } from './rdata-layouts.js';
-import { refuseUnstorable } from './storable-text.js';
-import { LARGEST_RDATA } from './txt-fields.js';
+import { quoted, requireStorable } from './text.js';
 
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
@@ -22,7 +26,7 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
   if (fields === undefined) return { data: rdataText(type, rdata) };
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) if (codec !== null) values[name] = codec.value(rdata);
-  refuseMore(type, rdata);
+  requireEnd(type, rdata);
   return values;
 }
 
@@ -49,7 +53,7 @@ export function parseRdataText(type: string, text: string): Readonly<Record<stri
 const CANONICAL_DELEGATION =
   /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
 
-/** An octet takes up to four characters (`\DDD`), and blanks may stand between them. */
+/** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
 const LONGEST_TEXT = 8 * LARGEST_RDATA;
 
 function parse(type: string, text: string): Readonly<Record<string, unknown>> {
@@ -58,7 +62,7 @@ function parse(type: string, text: string): Readonly<Record<string, unknown>> {
       `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
     );
   }
-  refuseUnstorable(text);
+  requireStorable(text);
   const fields = new MasterText(text);
   const isGeneric = fields.isNext('\\#');
   const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
@@ -83,7 +87,7 @@ export function rdataOctets(type: string, fields: MasterText): Buffer {
   throw new InvalidObservationError(`${quoted(fields.next('more'))} is one field too many.`);
 }
 
-/** RFC 3597, section 5. The hexadecimal may stand in several pieces. */
+/** RFC 3597, section 5. The hexadecimal may be in several pieces. */
 function genericOctets(fields: MasterText): Buffer {
   fields.next('\\#');
   const length = integerOctets(fields.next('the number of octets'), 2).readUInt16BE(0);
@@ -112,14 +116,14 @@ function rdataText(type: string, rdata: MessageReader): string {
 function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageReader): string {
   const all = rdata.fork();
   const text = readAll(layout, rdata);
-  refuseMore(type, rdata);
+  requireEnd(type, rdata);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
   if (text.length > LONGEST_TEXT) return unknownText(all.rest());
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
   return text === '' ? unknownText(Buffer.alloc(0)) : text;
 }
 
-function refuseMore(type: string, rdata: MessageReader): void {
+function requireEnd(type: string, rdata: MessageReader): void {
   if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 

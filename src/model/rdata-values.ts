@@ -1,4 +1,4 @@
-import { memoized } from './bounded-cache.js';
+import { memoized } from './memoized.js';
 import { type RdataField, rdataFields } from './rdata-fields.js';
 import { compareUnits, compareUtf8, firstDifference } from './utf8-order.js';
 
@@ -14,7 +14,7 @@ export function parseRdata(rdata: string): RdataValues {
   return values;
 }
 
-const rememberedValues = memoized(parseRdata, 4096);
+const memoizedValues = memoized(parseRdata, 4096);
 
 /**
  * Compares the own fields of two records of one type, in their order: numbers as numbers, texts by their
@@ -46,8 +46,8 @@ function compareSingleTexts(a: string, b: string): number | undefined {
 }
 
 function compareFields(fields: readonly RdataField[], a: string, b: string): number {
-  const left = rememberedValues(a);
-  const right = rememberedValues(b);
+  const left = memoizedValues(a);
+  const right = memoizedValues(b);
   for (const { name } of fields) {
     const order = compareValues(left[name], right[name]);
     if (order !== 0) return order;

@@ -1,18 +1,16 @@
-import { memoized } from './bounded-cache.js';
-import { canonicalCharacterString } from './character-string.js';
+import { canonicalCharacterString, characterStringOctets, characterStringText } from './character-string.js';
 import { InvalidObservationError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.js';
-import { quoted } from './quoted.js';
+import { readAt, requireText, requireTexts } from './json-values.js';
+import { memoized } from './memoized.js';
+import { LARGEST_RDATA } from './rdata-codec.js';
 import { OTHER_RDATA_FIELDS, type RdataField, type RdataFieldKind, rdataFields } from './rdata-fields.js';
 import { parseRdataText } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
-import { readAt } from './refusal.js';
-import { requireText, requireTexts } from './required.js';
-import { refuseUnstorable } from './storable-text.js';
-import { completeTxt, LARGEST_RDATA } from './txt-fields.js';
+import { quoted, requireStorable } from './text.js';
 
-/** Takes a record's data object, and gives the own fields of its type in canonical form as JSON text. */
+/** From a record's data object to the own fields of its type in canonical form, as JSON text. */
 export type RdataParser = (data: Readonly<Record<string, unknown>>) => string;
 
 const LARGEST_INTEGER = 4_294_967_295;
@@ -30,8 +28,8 @@ const CANONICAL: Readonly<Record<RdataFieldKind, (value: unknown, type: string) 
 
 /**
  * The parser for the own fields of a type. It throws an InvalidObservationError that names the field, for
- * one that is missing or is not what its kind says, and one for rdata over 65,535 octets. In the place of
- * fields a type may have its rdata as text in `data` (rdata-text.ts).
+ * one that is missing or is not what its kind says, and one for rdata over 65,535 octets. Instead of
+ * fields a record may have its rdata as text in `data` (rdata-text.ts).
  *
  * @param type The type's canonical name (dns-types.ts).
  */
@@ -63,20 +61,20 @@ function fieldsParser(type: string, fields: readonly RdataField[]): RdataParser 
   return (data) => withinLimit(rdataJson(type, fields, data));
 }
 
-/** The types with `data` are without number, and each has a memory of its own. */
-const FEW = 256;
+/** The number of types with `data` is not bounded, and each has a cache. */
+const SMALL_CACHE = 256;
 
-/** Most records have one text: with a memory of the latest ones, they cost a look-up each. */
+/** Most records have one text: with a cache, each costs a look-up. */
 function singleFieldParser(type: string, field: RdataField): RdataParser {
   const { name, kind } = field;
   const parse = (value: unknown) => {
     const json = rdataJson(type, [field], { [name]: value });
     return kind === 'presentation' ? json : withinLimit(json);
   };
-  const remembered = memoized(parse, kind === 'presentation' && type !== 'DS' ? FEW : undefined);
+  const cached = memoized(parse, kind === 'presentation' && type !== 'DS' ? SMALL_CACHE : undefined);
   return (data) => {
     const value = data[name];
-    return typeof value === 'string' ? remembered(value) : parse(value);
+    return typeof value === 'string' ? cached(value) : parse(value);
   };
 }
 
@@ -104,12 +102,12 @@ function canonicalInteger(value: unknown): number {
 
 function storableText(value: unknown): string {
   const text = requireText(value);
-  refuseUnstorable(text);
+  requireStorable(text);
   return text;
 }
 
 function withinLimit(rdata: string): string {
-  // A UTF-16 unit takes three octets at most: nearly all rdata is known to be short enough at a glance.
+  // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
   if (rdata.length * 3 > LARGEST_RDATA && valuesLength(rdata) > LARGEST_RDATA) {
     throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
   }
@@ -121,4 +119,33 @@ function valuesLength(rdata: string): number {
     (length, value) => length + Buffer.byteLength(String(value)),
     0,
   );
+}
+
+/**
+ * Both own fields of a TXT record in canonical form, where one is enough: a `txt` alone is one entry,
+ * and `entries` alone are joined.
+ *
+ * @throws InvalidObservationError for fields that are missing, not texts, or an empty list; a `txt` that
+ * is not the entries joined; lone surrogates; more than 65,535 octets.
+ */
+function completeTxt(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const alone = data['entries'] === undefined;
+  const texts = alone
+    ? [readAt('txt', () => requireText(data['txt']))]
+    : readAt('entries', () => requireTexts(data['entries']));
+  const entries = readAt(alone ? 'txt' : 'entries', () => texts.map(characterStringOctets));
+  const joined = Buffer.concat(entries);
+  if (!alone && data['txt'] !== undefined) {
+    readAt('txt', () => requireJoined(requireText(data['txt']), texts, joined));
+  }
+  // Each character-string has a length octet before it.
+  if (joined.length + entries.length > LARGEST_RDATA) {
+    throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
+  }
+  return { txt: characterStringText(joined), entries: entries.map(characterStringText) };
+}
+
+function requireJoined(txt: string, entries: readonly string[], joined: Buffer): void {
+  if (txt === entries.join('') || characterStringOctets(txt).equals(joined)) return;
+  throw new InvalidObservationError('it is not the entries joined.');
 }

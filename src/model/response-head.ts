@@ -47,7 +47,7 @@ function unfolded(lines: readonly string[]): string[] {
   for (const line of lines) {
     if (!BEGINS_WITH_BLANK.test(line)) fields.push([]);
     const field = fields.at(-1);
-    if (field === undefined) throw refused(0, 'begins with a blank, and continues no other (RFC 9112, 2.2)');
+    if (field === undefined) throw invalid(0, 'begins with a blank, and continues no other (RFC 9112, 2.2)');
     field.push(trimmed(line));
   }
   return fields.map((pieces) => pieces.filter((piece) => piece !== '').join(' '));
@@ -55,12 +55,12 @@ function unfolded(lines: readonly string[]): string[] {
 
 function fieldOf(line: string, index: number): HeaderField {
   const colon = line.indexOf(':');
-  if (colon === -1) throw refused(index, 'has no colon after its name (RFC 9112, 5)');
+  if (colon === -1) throw invalid(index, 'has no colon after its name (RFC 9112, 5)');
   const [name, value] = [trimmed(line.slice(0, colon)), trimmed(line.slice(colon + 1))];
-  if (NUL_OR_CR.test(name + value)) throw refused(index, 'contains NUL, or CR without LF (RFC 9110, 5.5)');
+  if (NUL_OR_CR.test(name + value)) throw invalid(index, 'contains NUL, or CR without LF (RFC 9110, 5.5)');
   return [name, value];
 }
 
-function refused(index: number, reason: string): InvalidObservationError {
+function invalid(index: number, reason: string): InvalidObservationError {
   return new InvalidObservationError(`field ${index + 1} ${reason}.`);
 }

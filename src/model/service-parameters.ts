@@ -1,9 +1,7 @@
-import { InvalidObservationError } from './errors.js';
-import { canonicalIpv4, ipv6Octets } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { ipv4Octets, ipv6Octets } from './ip-address.js';
 import { escapedOctets, fieldOctets, quotedOctets } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
-import { quoted } from './quoted.js';
 import {
   encodedOctets,
   integerOctets,
@@ -14,6 +12,7 @@ import {
   type RdataCodec,
   untilEnd,
 } from './rdata-codec.js';
+import { quoted } from './text.js';
 
 /** A parameter's value in both forms. */
 interface ParameterValue {
@@ -61,7 +60,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'ipv4hint',
-    value: list((value) => Buffer.from(canonicalIpv4(value).split('.').map(Number)), ipv4.read),
+    value: list(ipv4Octets, ipv4.read),
   },
   {
     name: 'ech',

@@ -1,7 +1,6 @@
 import { typeName, typeNumberOf } from './dns-types.js';
-import { InvalidObservationError } from './errors.js';
-import { canonicalIpv4 } from './ip-address.js';
-import { MalformedMessageError } from './malformed.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { ipv4Octets } from './ip-address.js';
 import type { MessageReader } from './message-reader.js';
 import { integerOctets, ipv4, type RdataCodec, untilEnd } from './rdata-codec.js';
 
@@ -88,10 +87,10 @@ const PROTOCOLS = { ICMP: 1, TCP: 6, UDP: 17 };
 /** RFC 1035, section 3.4.2: an address, a protocol, and the ports at which it is served, as numbers. */
 export const wellKnownServices: RdataCodec = {
   write: (text) => {
-    const address = canonicalIpv4(text.next('an IPv4 address')).split('.').map(Number);
+    const address = ipv4Octets(text.next('an IPv4 address'));
     const protocol = integerOctets(text.next('a protocol'), 1, PROTOCOLS);
     const ports = text.rest().map((port) => integerOctets(port, 2).readUInt16BE(0));
-    return Buffer.concat([Buffer.from(address), protocol, bitmapOf(ports)]);
+    return Buffer.concat([address, protocol, bitmapOf(ports)]);
   },
   read: (rdata) => [ipv4.read(rdata), rdata.uint8(), ...numbersOf(portBits(rdata))].join(' '),
 };

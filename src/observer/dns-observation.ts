@@ -1,8 +1,8 @@
 import type { DnsRecord } from '../model/dns-record.js';
+import { recordsByType } from '../model/dns-record.js';
 import { ancestorsOf } from '../model/host-name.js';
 import type { DnsObservation } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
-import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer } from './dns/client.js';
 
 /** What the answers of a look show together. */

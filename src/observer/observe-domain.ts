@@ -1,6 +1,6 @@
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
-import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation-limits.js';
+import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
 import type { DnsAnswer, DnsClient } from './dns/client.js';
 import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';

@@ -1,23 +1,23 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { memoized } from '../model/bounded-cache.js';
+import { memoized } from '../model/memoized.js';
 
 /** Some proxies write the client's port behind its address: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
 
 /**
- * The client that an address stands for: an IPv4 address is one, and so is an IPv6 network of 64 bits, since
- * who has one address of it has all (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
+ * The key of a client, from its address: an IPv4 address, or an IPv6 network of 64 bits, of which a client has all
+ * addresses (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
  *
- * @param named The address that a trusted proxy names, or the connection's own.
- * @param peer The connection's address: it stands for what is named and is no address, such as `unknown`, which
- *   would be as many clients as there are texts.
+ * @param named The address from a trusted proxy, or the connection's own.
+ * @param peer The connection's address, used where `named` is not an address but a text such as `unknown`, of which
+ *   there are any number.
  */
 export function clientKey(named: string | undefined, peer: string | undefined): string {
   return keyOf(named) || keyOf(peer);
 }
 
-/** Empty for what is no address. */
+/** Empty for a text that is not an address. */
 function keyOf(text = ''): string {
   if (text.includes(':')) return keyOfColons(text);
   return isIP(text) === 0 ? '' : text;

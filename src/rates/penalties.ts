@@ -1,48 +1,48 @@
+import { LRUCache } from 'lru-cache';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
-import { BoundedCache } from '../model/bounded-cache.js';
 import { RateLimitedError } from '../model/errors.js';
 import { type RatePolicy, type RateState, secondsUntilReset } from './rate-policy.js';
 
-const MOST_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
-/** What is said of a refusal, and to whom. */
-export interface PenaltyRefusal {
-  /** What a client has done too often: a sentence for it. */
+/** What happens where a client has reached a limit. */
+export interface PenaltyOptions {
+  /** What the client has done too often: a sentence for it. */
   readonly complaint: string;
-  /** Told of each refusal. */
-  onRefused(): void;
+  /** Called for each rejection. */
+  onRejected(): void;
 }
 
 /**
- * Counts what a client should not do too often, after it has been done. Whether its budget is used up is
- * known without a wait: another process that shares the counts lets one more pass, and then knows it too.
+ * Counts what a client should not do too often, after it has been done. Whether its limit is reached is known
+ * without a wait: another process that shares the counts lets one more request pass, and then knows it too.
  */
 export class Penalties {
   readonly #limiter: RateLimiterAbstract;
   readonly #policy: RatePolicy;
-  readonly #refusal: PenaltyRefusal;
-  /** Until when budgets are used up, by the monotonic clock. */
-  readonly #usedUp = new BoundedCache<string, number>(MOST_REMEMBERED);
+  readonly #options: PenaltyOptions;
+  /** Until when limits are reached, by the monotonic clock. */
+  readonly #usedUp = new LRUCache<string, number>({ max: MAX_CACHED });
 
-  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, refusal: PenaltyRefusal) {
+  constructor(limiter: RateLimiterAbstract, policy: RatePolicy, options: PenaltyOptions) {
     this.#limiter = limiter;
     this.#policy = policy;
-    this.#refusal = refusal;
+    this.#options = options;
   }
 
-  /** What refuses a client whose budget is used up. It counts as one refusal. */
-  refusal(state: RateState): RateLimitedError {
-    this.#refusal.onRefused();
-    return new RateLimitedError(secondsUntilReset(state), this.#refusal.complaint);
+  /** The error for a client whose limit is reached. Each call counts as one rejection. */
+  rejection(state: RateState): RateLimitedError {
+    this.#options.onRejected();
+    return new RateLimitedError(secondsUntilReset(state), this.#options.complaint);
   }
 
-  /** The state of a client whose budget is used up; undefined for any other. */
+  /** The state of a client whose limit is reached; undefined for any other. */
   usedUp(key: string): RateState | undefined {
     const resetAfter = (this.#usedUp.get(key) ?? 0) - performance.now();
     return resetAfter > 0 ? { policy: this.#policy, remaining: 0, resetAfter } : undefined;
   }
 
-  /** Counts one, or so many. Gives what is left. */
+  /** Counts one, or `count`. Returns what is left. */
   async add(key: string, count = 1): Promise<RateState> {
     const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key, count);
     const remaining = Math.max(0, this.#policy.limit - consumedPoints);

@@ -1,28 +1,28 @@
 import { Redis } from 'ioredis';
 import type { Logger } from '../telemetry/logging.js';
-import { isOfAnotherDatabase, isTimeout, reasonOf } from './redis-failure.js';
 
-/** How long, in milliseconds, Redis may take to answer, and to take a connection. */
-const ANSWER_LIMIT = 300;
-const CONNECT_LIMIT = 1_000;
-const LONGEST_PAUSE = 1_000;
+// All in milliseconds.
 
-/** Redis, as the limiters use it: there, or known to be away. */
+const COMMAND_TIMEOUT = 300;
+const CONNECT_TIMEOUT = 1_000;
+const MAX_RETRY_DELAY = 1_000;
+
+/** Redis, as the limiters use it. */
 export interface RedisStore {
   readonly client: Redis;
-  /** Whether asking makes sense; a Redis that is away costs a request no time. */
+  /** Whether commands may be sent: an unavailable Redis costs a request no time. */
   isReady(): boolean;
-  /** Redis has answered. */
-  answered(): void;
-  /** Redis has not answered, or not as it should. */
+  /** To be called after a command that succeeded. */
+  succeeded(): void;
+  /** To be called after a command that failed. */
   failed(error: unknown): void;
   close(): void;
 }
 
 /**
- * Connects to Redis, and connects again whenever the connection is lost. It never fails: that it cannot be used
- * is one line in the log, and so is the end of that. No line holds what the address or an error of Redis' own
- * may hold, a password.
+ * Connects to Redis, and reconnects whenever the connection is lost. It never fails: one line in the log says that
+ * Redis is unavailable, and one that it is available again. Neither contains the URL or a message of Redis, which
+ * may contain a password.
  *
  * @param url `redis://…` or `rediss://…`
  */
@@ -30,31 +30,31 @@ export async function openRedisStore(url: string, log: Logger): Promise<RedisSto
   const client = connect(url);
   const byTls = /^rediss:/i.test(url);
   let wasReady = false;
-  let away = false;
+  let unavailable = false;
   let closed = false;
   const failed = (error: unknown): void => {
-    if (!away && !closed) {
+    if (!unavailable && !closed) {
       const reason = reasonOf(error, { byTls, wasReady });
-      log.warn({ reason }, 'Redis cannot be used: each process counts its rate limits by itself');
+      log.warn({ reason }, 'Redis is unavailable: each process counts rate limits by itself');
     }
-    away = true;
-    // What is silent once is not waited for again: the new connection is used when it has answered. One to
-    // another database than the one that was asked for is never used.
-    if (isTimeout(error) || isOfAnotherDatabase(error)) client.disconnect(true);
+    unavailable = true;
+    // After one timeout no other request waits: the new connection is used once it is established. A connection to
+    // another database than the one in the URL is never used.
+    if (isTimeout(error) || isDatabaseError(error)) client.disconnect(true);
   };
   client.on('ready', () => {
     wasReady = true;
   });
   client.on('error', failed);
   client.on('close', () => failed(undefined));
-  // It settles with the first connection, or with the first failure.
+  // Settles with the first connection, or the first failure.
   await client.connect().catch(failed);
   return {
     client,
     isReady: () => client.status === 'ready',
-    answered() {
-      if (away) log.info('Redis is back: rate limits are shared with other processes');
-      away = false;
+    succeeded() {
+      if (unavailable) log.info('Redis is available again: rate limits are shared with other processes');
+      unavailable = false;
     },
     failed,
     close() {
@@ -69,14 +69,86 @@ function connect(url: string): Redis {
     lazyConnect: true,
     connectionName: 'dms',
     disableClientInfo: true,
-    connectTimeout: CONNECT_LIMIT,
-    commandTimeout: ANSWER_LIMIT,
-    // One that hangs does not close its side either, and the start waits for that.
-    disconnectTimeout: ANSWER_LIMIT,
-    // A count that is late is worth nothing.
+    connectTimeout: CONNECT_TIMEOUT,
+    commandTimeout: COMMAND_TIMEOUT,
+    // A server that hangs does not close its side either, and the start waits for that.
+    disconnectTimeout: COMMAND_TIMEOUT,
+    // A late count is useless.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_PAUSE),
+    retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RETRY_DELAY),
   });
+}
+
+/** What to do about an error of Redis, by its code. */
+const ADVICE_OF_CODE: Readonly<Record<string, string>> = {
+  NOAUTH: 'Redis requires a password: write it in REDIS_URL, as in redis://user:password@host:6379',
+  WRONGPASS: 'Redis rejects the user or the password in REDIS_URL: write others',
+  NOPERM: 'the user in REDIS_URL lacks permissions for counting: grant them, or write another user',
+  READONLY: 'this Redis is a read-only replica: write the address of its primary in REDIS_URL',
+  MOVED: 'this Redis is part of a cluster, which is not supported: write the address of another in REDIS_URL',
+};
+
+const NO_DATABASE =
+  'Redis does not have the database in REDIS_URL: write another number at its end, such as /1, or none';
+
+/**
+ * Why Redis is unavailable, and what to write in REDIS_URL where that is the reason. It contains no text of Redis,
+ * which may quote a command, but our own, a code, or the message of Node.js, which has the address without user and
+ * password.
+ *
+ * @param error What the client threw; undefined: the connection was closed.
+ * @param connection Whether it uses TLS, and whether there was ever a usable one.
+ */
+function reasonOf(
+  error: unknown,
+  { byTls, wasReady }: { readonly byTls: boolean; readonly wasReady: boolean },
+): string {
+  const closed = !(error instanceof Error) || isClosed(error);
+  if (byTls && (isTlsError(error) || (closed && !wasReady))) {
+    return `no TLS connection could be established (${codeOf(error)}): if Redis does not use TLS, write redis:// in REDIS_URL`;
+  }
+  if (closed) {
+    const advice = wasReady ? '' : ': if Redis requires TLS, write rediss:// in REDIS_URL';
+    return `the connection was closed${advice}`;
+  }
+  if (error.name === 'ReplyError') return reasonOfReply(error);
+  if (error.name === 'ParserError') {
+    const advice = byTls ? '' : ', and rediss:// if it requires TLS';
+    return `the server is not Redis: write another host or port in REDIS_URL${advice}`;
+  }
+  return isTimeout(error) ? 'Redis does not respond in time' : error.message;
+}
+
+/** Whether a command timed out. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Command timed out';
+}
+
+/** Whether Redis rejected the database of the URL: the connection then has another one selected. */
+function isDatabaseError(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== 'ReplyError' || !('command' in error)) return false;
+  const { command } = error;
+  return typeof command === 'object' && command !== null && 'name' in command && command.name === 'select';
+}
+
+function reasonOfReply(error: Error): string {
+  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
+  const advice = ADVICE_OF_CODE[code] ?? (isDatabaseError(error) ? NO_DATABASE : undefined);
+  return advice ?? `Redis responds with an error: ${code}`;
+}
+
+/** A server without TLS waits for more, or sends something else. */
+function isTlsError(error: unknown): boolean {
+  return codeOf(error) === 'ETIMEDOUT' || codeOf(error).startsWith('ERR_SSL_');
+}
+
+/** An error of Node.js, or of the client, which has something to send then. */
+function isClosed(error: Error): boolean {
+  return ['EPIPE', 'ECONNRESET'].includes(codeOf(error)) || /^Stream isn't writeable/.test(error.message);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'closed';
 }

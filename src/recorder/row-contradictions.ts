@@ -1,5 +1,5 @@
 import { stayText } from '../history/violation-text.js';
-import { isJsonObject } from '../model/json-object.js';
+import { isJsonObject } from '../model/json-values.js';
 import type { DomainRow } from './domain-row.js';
 import { type StayRow, stayOfRow } from './stay-row.js';
 

@@ -1,21 +1,22 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { redactorOf } from './redact.js';
 
 export type { Logger } from 'pino';
 
-/** What a log is made of. */
+/** The parts of a log. */
 export interface LoggingOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where its lines go; absent: standard error. */
   readonly stream?: DestinationStream | undefined;
-  /** Secrets of this process, which no line is to hold. */
+  /** Secrets of this process, redacted in every line. */
   readonly secrets?: readonly string[] | undefined;
 }
 
 /**
  * The program's log: one JSON object a line, with `time` in milliseconds since the epoch and `level` by
- * name. What looks like a secret is left out of every line, whoever wrote it. Lines are written while
- * requests go on, and what is left is written when the process exits.
+ * name. What looks like a secret is redacted in every line. Lines are written asynchronously, the
+ * last ones when the process exits.
  */
 export function createLogger({ level, stream, secrets = [] }: LoggingOptions): Logger {
   const options = {
@@ -25,4 +26,21 @@ export function createLogger({ level, stream, secrets = [] }: LoggingOptions): L
     hooks: { streamWrite: redactorOf(secrets) },
   };
   return pino(options, stream ?? destination({ fd: 2, sync: false }));
+}
+
+/** A request in the log: one object for each, even if a client uses an id twice. */
+export interface LoggedRequest {
+  readonly requestId: string;
+}
+
+const storage = new AsyncLocalStorage<LoggedRequest>();
+
+/** Runs work, with all its callbacks and promises, for a request with this id. */
+export function runForRequest<Result>(requestId: string, work: () => Result): Result {
+  return storage.run({ requestId }, work);
+}
+
+/** The current request; undefined outside runForRequest(). */
+export function currentRequest(): LoggedRequest | undefined {
+  return storage.getStore();
 }

@@ -25,7 +25,7 @@ export interface ObservationEvent {
         readonly heldBack?: object;
       }
     | { readonly failure: Reason };
-  /** What recording it did; `nothing`: no part was observed. */
+  /** The result of recording; `nothing`: no part was observed. */
   readonly recording: 'changed' | 'unchanged' | 'repeated' | 'stale' | 'nothing';
   readonly changes: ObservationChanges;
 }
@@ -40,16 +40,16 @@ export interface ObservationChanges {
   readonly headersReturned: number;
 }
 
-/** Tells of each observation: one line in the log, and one set of counters. */
+/** Reports each observation: one line in the log, and counters. */
 export interface ObservationTelemetry {
   observed(event: ObservationEvent): void;
 }
 
-/** Upper bounds in seconds: from an answer on the same network to everything timing out. */
+/** Upper bounds in seconds: from a response on the same network to timeouts everywhere. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
 
 /**
- * Makes the counters of observations in a registry (once for each registry), and logs to `log`.
+ * Creates the counters of observations in a registry (once for each registry), and logs to `log`.
  *
  * - `dms_observations_total{recording}`
  * - `dms_observed_parts_total{part, outcome}`: part is `http` or a DNS type, outcome `answered`, the code of
@@ -61,13 +61,13 @@ export function createObservationTelemetry(log: Logger, registry: Registry): Obs
   const registers = [registry];
   const observations = new Counter({
     name: 'dms_observations_total',
-    help: 'Observations of a domain, by what recording them did.',
+    help: 'Observations of a domain, by the result of recording.',
     labelNames: ['recording'],
     registers,
   });
   const parts = new Counter({
     name: 'dms_observed_parts_total',
-    help: 'Parts of domains that were looked at, by outcome.',
+    help: 'Observed parts of domains, by outcome.',
     labelNames: ['part', 'outcome'],
     registers,
   });
@@ -79,7 +79,7 @@ export function createObservationTelemetry(log: Logger, registry: Registry): Obs
   });
   const durations = new Histogram({
     name: 'dms_observation_duration_seconds',
-    help: 'How long an observation of a domain took.',
+    help: 'Duration of an observation of a domain.',
     buckets: DURATION_BUCKETS,
     registers,
   });

@@ -24,15 +24,15 @@ import type { RequestSpan, SpanAttributes, Tracing, WorkKind } from './tracing.j
 
 const SERVICE_NAME = 'domain-metadata-service';
 
-/** How long, in milliseconds, what is left may take to be sent at the end. */
-const LAST_SPANS = 3000;
+/** How long, in milliseconds, sending the last spans may take. */
+const STOP_TIMEOUT = 3000;
 
-/** The span that work belongs to follows the work through promises and timers. */
+/** The current span, through promises and timers. */
 type ActiveContext = AsyncLocalStorage<Context>;
 
 /** Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. */
 export function openTelemetry(log: Logger): Tracing {
-  // It would make a text of JSON of an error, with its stack.
+  // The default handler would log the error as JSON, with its stack.
   setGlobalErrorHandler((error) => log.warn({ reason: reasonOf(error) }, 'traces could not be sent'));
   diag.setLogger(diagnosticsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const provider = new BasicTracerProvider({
@@ -73,7 +73,7 @@ function startRequest(
   };
 }
 
-/** OpenTelemetry's semantic conventions for HTTP: an error of the client's is none of the server's. */
+/** OpenTelemetry's semantic conventions for HTTP: a client error is not an error of the span. */
 function endRequest(span: Span, status: number | undefined): void {
   if (status !== undefined) span.setAttribute('http.response.status_code', status);
   if (status !== undefined && status >= 500) {
@@ -98,7 +98,7 @@ async function traceWork<Result>(
   try {
     return await active.run(trace.setSpan(parent, span), work);
   } catch (error) {
-    // Its message may quote what is stored, or asked for.
+    // Its message may quote stored data, or the request.
     span.setStatus({ code: SpanStatusCode.ERROR });
     span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
     throw error;
@@ -113,7 +113,7 @@ async function stop(provider: BasicTracerProvider, log: Logger): Promise<void> {
     timer = setTimeout(() => {
       log.warn('the last traces could not be sent in time');
       resolve();
-    }, LAST_SPANS);
+    }, STOP_TIMEOUT);
   });
   const sent = provider
     .shutdown()
@@ -122,13 +122,13 @@ async function stop(provider: BasicTracerProvider, log: Logger): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What OpenTelemetry has to say of itself; a collector that is away is no error of the service. */
+/** OpenTelemetry's own messages; an unavailable collector is not an error of the service. */
 function diagnosticsTo(log: Logger) {
   const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
 }
 
-/** An error for each address of a name has no message of its own. */
+/** The error of several addresses has no message of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -1,15 +1,15 @@
 const REDACTED = '[redacted]';
 
-/** Names of what holds a secret, in headers, queries, connection strings and JSON. */
+/** Names of secrets in headers, queries, connection strings and JSON. */
 const SECRET_NAMES =
   '(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|[a-z_-]{0,20}(?:token|password|passwd|secret|api_?key|signature)';
 
 const JSON_TEXT = '"(?:[^"\\\\]|\\\\.)*"';
 
-/** Looked for first: most lines hold none of it. The first letters are left out, since that is faster. */
+/** Checked first: most lines have none of it. Without the first letters the check is faster. */
 const SUSPICIOUS = /ms_|eyj|:\/\/|earer|asic|oken|assw|ecret|key|horiz|ookie|gnatur/i;
 
-// Each begins with a fixed text or repeats a bounded number of times: a client's path cannot make one slow.
+// Each begins with a fixed text or repeats a bounded number of times: no path of a client makes it slow.
 const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // In JSON, a text or a list of texts; first, while what is in them is as it was written.
   [
@@ -22,26 +22,26 @@ const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[]
   [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)?/g, REDACTED],
   // The credentials of an Authorization field (RFC 9110, section 11.4).
   [/\b(bearer|basic)(?: |%20|\+){1,9}[A-Za-z0-9._~+/=%-]{6,}/gi, `$1 ${REDACTED}`],
-  // User and password of an address (RFC 3986, section 3.2.1), but for what hints have in their place.
+  // User and password of an address (RFC 3986, section 3.2.1), but not the placeholders of hints.
   [/:\/\/(?!user:password@)[^\s"/@\\?#]{1,500}@/g, `://${REDACTED}@`],
   // In a query, a form or a connection string.
   [new RegExp(`(${SECRET_NAMES})(=|%3d)[^\\s&"'\\\\;,]{1,9999}`, 'gi'), `$1$2${REDACTED}`],
 ];
 
-/** A text without what looks like a secret: tokens, passwords, and what fields named after them hold. */
+/** A text with what looks like a secret redacted: tokens, passwords, and values of fields with such names. */
 export function redactSecrets(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return REPLACEMENTS.reduce((redacted, [pattern, by]) => redacted.replace(pattern, by), text);
 }
 
-/** Shorter secrets would take too much of a line with them that is none. */
+/** Shorter secrets would redact too much that is not one. */
 const SHORTEST_SECRET = 8;
 
 /**
- * Makes a function like redactSecrets() that knows some secrets, too, wherever they stand: as they are,
- * percent-encoded, and as JSON writes them.
+ * A function like redactSecrets() that also redacts known secrets anywhere: as they are, percent-encoded, and
+ * escaped as in JSON.
  *
- * @param secrets Those of less than eight characters are found only where they look like secrets.
+ * @param secrets Those of less than eight characters are redacted only where they look like secrets.
  */
 export function redactorOf(secrets: readonly string[]): (text: string) => string {
   const known = secrets.filter(({ length }) => length >= SHORTEST_SECRET);

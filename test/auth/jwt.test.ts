@@ -211,7 +211,7 @@ function toldOf({ logged }: TestService, { headers }: Response) {
 }
 
 describe('the log says why a JWT was refused, and what it was compared with', () => {
-  const TYPES = 'taken are at+jwt, JWT, and none';
+  const TYPES = 'expected at+jwt, JWT, or none';
   test.each<readonly [string, TestJwt, string | RegExp]>([
     [
       'another issuer',
@@ -248,7 +248,7 @@ describe('the log says why a JWT was refused, and what it was compared with', ()
     [
       'a key that the provider does not have',
       { header: { kid: 'old' } },
-      /^no applicable key found .*: the token names the key "old" for "ES256"; AUTH_JWKS_URL has none for it$/,
+      /^no applicable key found .*: the token names the key "old" for "ES256"; AUTH_JWKS_URL has no such key$/,
     ],
   ])('%s', async (_what, token, reason) => {
     const response = await ask(service, await provider.sign(token));
@@ -263,7 +263,7 @@ describe('the log says why a JWT was refused, and what it was compared with', ()
     const response = await ask(service, new UnsecuredJWT(goodClaims()).encode());
     expect(toldOf(service, response)).toEqual([
       expect.objectContaining({
-        reason: expect.stringMatching(/not allowed: the token has "none", taken are RS256, PS256, /),
+        reason: expect.stringMatching(/not allowed: the token has "none", expected RS256, PS256, /),
       }),
     ]);
   });

@@ -50,7 +50,7 @@ test('a new key is found as soon as a token names it, and one that is gone is no
   expect(provider.fetches()).toBe(3);
 });
 
-test('keys go on while the provider is away, for a day; a key that it may have made meanwhile is no reason to refuse', async () => {
+test('keys go on while the provider is away, for a day; a token that names a new key is not rejected then', async () => {
   await find('first');
   provider.web.serve({ status: 500 });
   vi.advanceTimersByTime(TEN_MINUTES);
@@ -92,20 +92,21 @@ describe('what is wrong with the address is said in plain words, before a token 
     new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {}, empty: () => {} }));
 
   test.each<readonly [string, ServedResponse, string]>([
-    ['no such page', { status: 404 }, 'the answer has the status 404'],
-    ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the answer has the status 302'],
+    ['no such page', { status: 404 }, 'the response has the status 404'],
+    ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the response has the status 302'],
     [
       'a login page',
       { fields: [['content-type', 'text/html']], body: '<!doctype html>' },
-      'the answer is no JSON but text/html',
+      'the response is not JSON but text/html',
     ],
     [
       'an OpenID configuration',
       { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
-      'the answer is an OpenID configuration and no set of keys',
+      'the response is an OpenID configuration, not a set of keys',
     ],
-    ['other JSON', { body: '[]' }, 'the answer is no set of keys'],
-    ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the answer is no set of keys'],
+    ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
+    ['a large file', { body: `"${'x'.repeat(2 ** 20)}"` }, 'the response has more than 524288 bytes'],
+    ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],
   ])('%s', async (_what, response, reason) => {
     provider.web.serve(response);
     const told = await reasonAt(provider.jwksUrl);
@@ -116,7 +117,7 @@ describe('what is wrong with the address is said in plain words, before a token 
   test('a provider that fails', async () => {
     provider.web.serve({ status: 500 });
     expect(await reasonAt(provider.jwksUrl)).toBe(
-      'the answer has the status 500: the identity provider fails',
+      'the response has the status 500: the identity provider fails',
     );
   });
 

@@ -56,19 +56,19 @@ describe('a token', () => {
   test('has a name that no other has, a revoked one included', async () => {
     await createToken(database.prisma, NEW);
     await expect(createToken(database.prisma, NEW)).rejects.toThrow(
-      new OperationError('There is a token named "a": choose another name.'),
+      new OperationError('A token named "a" exists: choose another name.'),
     );
     await revokeToken(database.prisma, 'a', NOW);
     await expect(createToken(database.prisma, NEW)).rejects.toThrow(
       new OperationError(
-        'The token named "a" was revoked at 2024-03-01T10:20:30.123456Z, and no name is used twice: choose another name.',
+        'The token named "a" was revoked at 2024-03-01T10:20:30.123456Z, and names are not reused: choose another name.',
       ),
     );
   });
 
   test('that is not there cannot be revoked', async () => {
     await expect(revokeToken(database.prisma, 'a', NOW)).rejects.toThrow(
-      new OperationError('There is no token named "a": dms token list shows those there are.'),
+      new OperationError('No token is named "a": dms token list shows all tokens.'),
     );
   });
 

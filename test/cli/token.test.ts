@@ -63,7 +63,7 @@ describe('dms token create', () => {
     await token('create', '--name', 'a');
     const { code, stdout, stderr } = await token('create', '--name', 'a');
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toBe('dms: There is a token named "a": choose another name.\n');
+    expect(stderr).toBe('dms: A token named "a" exists: choose another name.\n');
   });
 });
 
@@ -146,7 +146,7 @@ describe('dms token revoke', () => {
     const { code, stdout, stderr } = await token('create', '--name', 'a');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^dms: The token named "a" was revoked at \S+Z, and no name is used twice: choose another name\.\n$/,
+      /^dms: The token named "a" was revoked at \S+Z, and names are not reused: choose another name\.\n$/,
     );
   });
 
@@ -154,7 +154,7 @@ describe('dms token revoke', () => {
     expect(await token('revoke', 'nobody')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'dms: There is no token named "nobody": dms token list shows those there are.\n',
+      stderr: 'dms: No token is named "nobody": dms token list shows all tokens.\n',
     });
   });
 });

@@ -247,7 +247,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['RATE_LIMIT_FAILURES', '0', 'write a whole number from 1 to'],
     ['RATE_LIMIT_DOCUMENTS', 'off', 'write a whole number from 1 to'],
     ['AUTH_REQUIRED', 'yes', 'write scopes or all'],
-    ['ANONYMOUS_SCOPES', 'dns', 'dns is no scope; write some of dns:read, headers:read'],
+    ['ANONYMOUS_SCOPES', 'dns', 'dns is not a scope; write some of dns:read, headers:read'],
     ['SAMPLES', 'no', 'write on or off'],
     ['TRUST_PROXY', 'true', 'write the number of proxies'],
     ['TRUST_PROXY', '10.0.0.0/33', 'write the number of proxies'],
@@ -256,25 +256,25 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['TRUST_PROXY', '10.0.0.0/255.0.0.0', 'write the number of proxies'],
     ['TRUST_PROXY', 'localhost', 'write the number of proxies before this server, such as 1, or their addr'],
     ['TRUST_PROXY', 'proxy.example', 'write the number of proxies'],
-    ['DNS_SERVERS', 'dns.example', 'dns.example is no address of a resolver; write addresses between commas'],
-    ['DNS_SERVERS', '192.0.2.53:0', '192.0.2.53:0 is no address of a resolver'],
-    ['DNS_SERVERS', '[192.0.2.53]:53', '[192.0.2.53]:53 is no address of a resolver'],
-    ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'WIBBLE is no DNS type that can be asked for; write mnemonics'],
-    ['OBSERVE_DNS_TYPES', 'ANY', 'ANY is no DNS type that can be asked for'],
-    ['OBSERVE_DNS_TIMEOUT', '2', 'write a time up to a minute, such as 500ms or 10s'],
-    ['OBSERVE_DNS_TIMEOUT', '0s', 'write a time up to a minute'],
+    [
+      'DNS_SERVERS',
+      'dns.example',
+      'dns.example is not the address of a resolver; write addresses between commas',
+    ],
+    ['DNS_SERVERS', '192.0.2.53:0', '192.0.2.53:0 is not the address of a resolver'],
+    ['DNS_SERVERS', '[192.0.2.53]:53', '[192.0.2.53]:53 is not the address of a resolver'],
+    ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'WIBBLE is not a DNS type that can be queried; write mnemonics'],
+    ['OBSERVE_DNS_TYPES', 'ANY', 'ANY is not a DNS type that can be queried'],
+    ['OBSERVE_DNS_TIMEOUT', '2', 'write a time up to 1m, such as 500ms or 10s'],
+    ['OBSERVE_DNS_TIMEOUT', '0s', 'write a time up to 1m'],
     ['OBSERVE_DNS_TRIES', '0', 'write a whole number from 1 to 10'],
     ['OBSERVE_HTTP_PORT', '0', 'write a whole number from 1 to 65535'],
-    ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to a minute'],
+    ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to 1m'],
     ['OBSERVE_HTTPS_GRACE', 'on', 'write a time up to 365d, such as 12h or 1d, or off'],
     ['OBSERVE_HTTPS_GRACE', '366d', 'write a time up to 365d'],
     ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
     ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
-    [
-      'OBSERVE_IGNORED_HEADERS',
-      'date, a:b',
-      'a:b is no name of a header; write names between commas, or none',
-    ],
+    ['OBSERVE_IGNORED_HEADERS', 'date, a:b', 'a:b is not a header name; write names between commas, or none'],
     ['OBSERVE_PRIVATE', 'yes', 'write refuse or allow'],
     ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
     ['OBSERVE_QUESTIONS_PER_RESOLVER', 'many', 'write a whole number from 1 to'],
@@ -286,8 +286,8 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['LIMIT_HEADER_VALUE', '1023', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB'],
     ['LIMIT_LINE', '4 MiB', 'write a size from 1024 to 268435456 bytes'],
     ['ANSWER_MEMORY', 'off', 'write a size from 1048576 to'],
-    ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to ten minutes, such as 10s'],
-    ['METRICS_PORT', '65536', 'write a port from 0 to 65535, or leave it unset'],
+    ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to 10m, such as 10s'],
+    ['METRICS_PORT', '65536', 'write a whole number from 0 to 65535'],
     ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
   ])('%s=%s', (name, value, advice) => {
     const read = () => readSettings({ [name]: value });
@@ -307,7 +307,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
 
   test('OTEL_EXPORTER_OTLP_ENDPOINT, but never its value, which may hold a password', () => {
     const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'u:hunter2@collector' });
-    expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is no address .* such as http:/);
+    expect(read).toThrow(/^OTEL_EXPORTER_OTLP_ENDPOINT is not a valid URL .* such as http:/);
     expect(read).not.toThrow(/hunter2/);
     expectShownWhole(read);
   });
@@ -317,7 +317,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     (name) => {
       const read = (value: string) => () => readSettings({ [name]: value, OTEL_TRACES_EXPORTER: 'otlp' });
       expect(read('hunter2')).toThrow(
-        /^OTEL_EXPORTER_OTLP_HEADERS is no list .* write name=value, with commas/,
+        /^OTEL_EXPORTER_OTLP_HEADERS is not a list .* write name=value, with commas/,
       );
       expect(read('a=b,hunter2')).not.toThrow(/hunter2/);
       expect(read('authorization=Bearer%20x, x-key = a=b,')).not.toThrow();
@@ -346,7 +346,9 @@ describe('a bad setting stops the program with one line that names it, shows it,
     (value) => {
       const read = () => readSettings({ DATABASE_URL: value });
       expect(read).toThrow(UsageError);
-      expect(read).toThrow(/^DATABASE_URL is no address .* write postgresql:\/\/user:password@host/);
+      expect(read).toThrow(
+        /^DATABASE_URL is not a valid PostgreSQL URL .* write postgresql:\/\/user:password@host/,
+      );
       expect(read).not.toThrow(/hunter2/);
       expectShownWhole(read);
     },

@@ -19,14 +19,14 @@ describe('a file .env', () => {
   });
 
   test.each([
-    ['PORT=5227\nDATA_DIR=x\nuse tokens\nAUTH_REQUIRED=all', 3, 'this is no setting'],
-    ['A="\n\n"\n=secret', 4, 'this is no setting'],
-    ['PORT: 4000', 1, 'what begins with PORT is no setting'],
-    ['REDIS_PASSWORD: secret', 1, 'what begins with REDIS_PASSWORD is no setting'],
-    ['KEY=x\nMIIsecretQIBADANBgkq', 2, 'this is no setting'],
+    ['PORT=5227\nDATA_DIR=x\nuse tokens\nAUTH_REQUIRED=all', 3, 'this is not a setting'],
+    ['A="\n\n"\n=secret', 4, 'this is not a setting'],
+    ['PORT: 4000', 1, 'what begins with PORT is not a setting'],
+    ['REDIS_PASSWORD: secret', 1, 'what begins with REDIS_PASSWORD is not a setting'],
+    ['KEY=x\nMIIsecretQIBADANBgkq', 2, 'this is not a setting'],
     ['MIIsecret=#=', 1, 'it is not clear what the value is'],
-    ['two words=secret', 1, 'this is no setting'],
-    [`A=1\n${'x'.repeat(100)}`, 2, 'this is no setting'],
+    ['two words=secret', 1, 'this is not a setting'],
+    [`A=1\n${'x'.repeat(100)}`, 2, 'this is not a setting'],
     ['PGPASSWORD="secret\nB=1', 1, 'it is not clear what the value of PGPASSWORD is'],
     ['PGPASSWORD=top#secret', 1, 'it is not clear what the value of PGPASSWORD is'],
     ['PGPASSWORD="top\\"secret"', 1, 'it is not clear what the value of PGPASSWORD is'],

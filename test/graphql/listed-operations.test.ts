@@ -164,7 +164,11 @@ test('there is no Sandbox and no GraphiQL where only the operations of a list ar
 
 describe('a list that is not in order stops the start, with one line that names the setting', () => {
   test.each<[string, unknown, RegExp]>([
-    ['no JSON', '{', /^PERSISTED_ONLY is ".*": it is no JSON; write a JSON object of ids and documents, .*$/],
+    [
+      'no JSON',
+      '{',
+      /^PERSISTED_ONLY is ".*": it is not JSON; write a JSON object of ids and documents, .*$/,
+    ],
     ['a list', [NAME], /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
     ['no documents', { a: 1 }, /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
     ['an empty object', {}, /^PERSISTED_ONLY is ".*": it has no operation in it; .*$/],

@@ -6,8 +6,8 @@ import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService, type TestServiceOptions } from '../support/service.js';
 
 const UNUSED_PORT = 1;
-const AWAY = 'Redis cannot be used: each process counts its rate limits by itself';
-const BACK = 'Redis is back: rate limits are shared with other processes';
+const AWAY = 'Redis is unavailable: each process counts rate limits by itself';
+const BACK = 'Redis is available again: rate limits are shared with other processes';
 
 let database: TestDatabase;
 

@@ -5,8 +5,8 @@ import {
   type DnsRecord,
   dnsRecordData,
   parseDnsRecord,
+  recordsByType,
 } from '../../src/model/dns-record.js';
-import { recordsByType } from '../../src/model/record-set.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 
 /** The order by its definition, on the parsed fields: numbers as numbers, texts by their UTF-8 bytes. */

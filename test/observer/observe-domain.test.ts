@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { MergedChanges } from '../../src/history/merge-changes.js';
-import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
-import { recordsByType } from '../../src/model/record-set.js';
+import { dnsRecordData, parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
 import { recordLooks } from '../../src/observer/record-looks.js';

@@ -61,26 +61,26 @@ describe('what answers is no Redis: one reason says what to write', () => {
     [
       'a web server',
       'redis',
-      'what answers is no Redis: write another host or port in REDIS_URL, and rediss:// if it wants TLS',
+      'the server is not Redis: write another host or port in REDIS_URL, and rediss:// if it requires TLS',
     ],
     [
       'a web server',
       'rediss',
       expect.stringMatching(
-        /^no TLS connection comes about \(ERR_SSL_[A-Z_]+\): if Redis wants none, write redis:\/\/ in REDIS_URL$/,
+        /^no TLS connection could be established \(ERR_SSL_[A-Z_]+\): if Redis does not use TLS, write redis:\/\/ in REDIS_URL$/,
       ),
     ],
     ['TLS', 'redis', expect.stringMatching(/ rediss:\/\/ /)],
     [
       'nothing but an end',
       'redis',
-      'the connection was closed: if Redis wants TLS, write rediss:// in REDIS_URL',
+      'the connection was closed: if Redis requires TLS, write rediss:// in REDIS_URL',
     ],
     [
       'nothing but an end',
       'rediss',
       expect.stringMatching(
-        /^no TLS connection comes about \((ECONNRESET|EPIPE|closed)\): if Redis wants none, write redis:\/\/ /,
+        /^no TLS connection could be established \((ECONNRESET|EPIPE|closed)\): if Redis does not use TLS, write redis:\/\/ /,
       ),
     ],
   ])('%s, asked by %s', async (name, scheme, reason) => {
@@ -101,21 +101,21 @@ describe.skipIf(!HAS_REDIS)('a Redis refuses: one reason says what to write', ()
 
   test('to go on without a password', async () => {
     expect(await reasonsOf(`redis://127.0.0.1:${guarded.port}`)).toEqual([
-      'Redis wants a password: write it in REDIS_URL, as in redis://user:password@host:6379',
+      'Redis requires a password: write it in REDIS_URL, as in redis://user:password@host:6379',
     ]);
   });
 
   test('the password, or the user', async () => {
     for (const user of [':wr0ng-word', 'someone:right-w0rd']) {
       expect(await reasonsOf(`redis://${user}@127.0.0.1:${guarded.port}`)).toEqual([
-        'Redis does not know the user and the password in REDIS_URL: write others',
+        'Redis rejects the user or the password in REDIS_URL: write others',
       ]);
     }
   });
 
   test('to speak TLS', async () => {
     expect(await reasonsOf(`rediss://127.0.0.1:${open.port}`)).toEqual([
-      'no TLS connection comes about (ETIMEDOUT): if Redis wants none, write redis:// in REDIS_URL',
+      'no TLS connection could be established (ETIMEDOUT): if Redis does not use TLS, write redis:// in REDIS_URL',
     ]);
   });
 
@@ -154,7 +154,7 @@ describe.skipIf(!HAS_REDIS)('a Redis refuses: one reason says what to write', ()
         expect(store.isReady()).toBe(true);
         store.failed(await store.client.eval('return 1', 0).catch((thrown: unknown) => thrown));
         expect(reasons()).toEqual([
-          'Redis forbids its user in REDIS_URL what counting needs: allow it, or write another',
+          'the user in REDIS_URL lacks permissions for counting: grant them, or write another user',
         ]);
       });
     } finally {

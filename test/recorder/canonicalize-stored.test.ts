@@ -3,10 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exportDms, readableHistory } from '../../src/exporters/dms.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
-import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
+import { type DnsRecord, parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import { parseInstant } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
-import { recordsByType } from '../../src/model/record-set.js';
 import { canonicalizeStored } from '../../src/recorder/canonicalize-stored.js';
 import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';

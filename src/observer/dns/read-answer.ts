@@ -1,10 +1,8 @@
-import { type DnsRecord, parseDnsRecord } from '../../model/dns-record.js';
+import { type DnsRecord, parseDnsRecord, recordsByType } from '../../model/dns-record.js';
 import { typeNumber } from '../../model/dns-types.js';
-import { InvalidObservationError } from '../../model/errors.js';
-import { MalformedMessageError } from '../../model/malformed.js';
+import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import { recordsByType } from '../../model/record-set.js';
 import type { DnsFailureCode } from '../failure.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
 import { type Header, NOERROR, NXDOMAIN } from './header.js';

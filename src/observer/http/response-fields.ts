@@ -1,5 +1,4 @@
-import { addHeaderField, isFieldName, joinHeaderFields } from '../../model/header-fields.js';
-import { textOfOctets } from '../../model/octets.js';
+import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../../model/header-fields.js';
 import type { HeaderField } from '../../model/response-head.js';
 
 /**

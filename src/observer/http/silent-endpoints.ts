@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../model/bounded-cache.js';
+import { LRUCache } from 'lru-cache';
 
 /** So many visits in a row that end without an answer in time make an endpoint a silent one. */
 const SILENT_AFTER = 8;
@@ -20,7 +20,7 @@ interface Silence {
  * milliseconds of a monotonic clock.
  */
 export class SilentEndpoints {
-  readonly #silences = new BoundedCache<string, Silence>(MOST_KEPT);
+  readonly #silences = new LRUCache<string, Silence>({ max: MOST_KEPT });
 
   /**
    * Whether a visit would only wait. When the time of a silent endpoint is over, one visit is let through:

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
-import { requireScope, requireToken } from '../../auth/require-scope.js';
 import type { Viewer } from '../../auth/viewer.js';
+import { requireScope, requireToken } from '../../auth/viewer.js';
 import {
   type GraphqlExecutor,
   type LargeHistoryError,
@@ -10,7 +10,7 @@ import {
   type StoredOperation,
 } from '../../graphql/execute.js';
 import { InvalidDomainError, PublicError } from '../../model/errors.js';
-import { setRateFields } from '../../rates/rate-fields.js';
+import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyInParts } from './body-in-parts.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';

@@ -1,5 +1,5 @@
 import { InvalidDomainError, PublicError } from '../../model/errors.js';
-import { quoted } from '../../model/quoted.js';
+import { quoted } from '../../model/text.js';
 import type { Schema } from './json-schema.js';
 
 /** A parameter of a route's path or query, and the variable of its name that the stored operation gets. */

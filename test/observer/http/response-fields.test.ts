@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InvalidObservationError } from '../../../src/model/errors.js';
-import { refuseUnstorable } from '../../../src/model/storable-text.js';
+import { requireStorable } from '../../../src/model/text.js';
 import { responseFields } from '../../../src/observer/http/response-fields.js';
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -64,7 +64,7 @@ describe('the fields of a response', () => {
     fc.assert(
       fc.property(octets, (value) => {
         const [[, text] = []] = fieldsOf('A', String.fromCharCode(...value));
-        expect(() => refuseUnstorable(text ?? '')).not.toThrow();
+        expect(() => requireStorable(text ?? '')).not.toThrow();
       }),
     );
   });

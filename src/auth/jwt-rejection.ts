@@ -9,44 +9,44 @@ export interface JwtExpectations {
   readonly now: number;
 }
 
-/** Characters of a value that a client has written: the log stays short. */
-const LONGEST_VALUE = 200;
+/** Characters of a client's value in the log. */
+const MAX_SHOWN = 200;
 
 /**
- * Why a JSON Web Token is not valid, for whoever runs the service: what was found in it, and what that was
- * compared with. It holds no more of the token than the values that it names.
+ * Why a JSON Web Token is not valid, for whoever runs the service: what was found in it, and what was expected.
+ * Of the token it quotes only these values.
  *
- * @param header The token's own; undefined where it has none that can be read.
- * @param error What its verification has thrown.
+ * @param header The token's header; undefined where it cannot be parsed.
+ * @param error What the verification threw.
  */
-export function refusalReason(
+export function rejectionReason(
   header: ProtectedHeaderParameters | undefined,
   error: unknown,
   expected: JwtExpectations,
 ): string {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
-    const wanted = wantedOf(error.claim, expected);
-    return `${message}: the token has ${shown(error.payload[error.claim])}${wanted}`;
+    const expectation = expectationFor(error.claim, expected);
+    return `${message}: the token has ${shown(error.payload[error.claim])}${expectation}`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return `${message}: the token has ${shown(header?.alg)}, taken are ${expected.algorithms.join(', ')}`;
+    return `${message}: the token has ${shown(header?.alg)}, expected ${expected.algorithms.join(', ')}`;
   }
   const key = `the token names the key ${shown(header?.kid)} for ${shown(header?.alg)}`;
-  if (error instanceof errors.JWKSNoMatchingKey) return `${message}: ${key}; AUTH_JWKS_URL has none for it`;
+  if (error instanceof errors.JWKSNoMatchingKey) return `${message}: ${key}; AUTH_JWKS_URL has no such key`;
   if (error instanceof errors.JWSSignatureVerificationFailed) return `${message}: ${key}`;
   return error instanceof errors.JOSEError ? message : `the key cannot be used (${message}): ${key}`;
 }
 
-/** The setting, or the time, that a claim was compared with. */
-function wantedOf(claim: string, { issuer, audience, now }: JwtExpectations): string {
+/** The setting, or the time, with which a claim was compared. */
+function expectationFor(claim: string, { issuer, audience, now }: JwtExpectations): string {
   if (claim === 'iss') return `, AUTH_ISSUER is ${JSON.stringify(issuer)}`;
   if (claim === 'aud') return `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`;
   return claim === 'exp' || claim === 'nbf' ? `, and it is ${now} now` : '';
 }
 
-/** A value of a token's, as JSON and cut; `nothing` where there is none. */
+/** A value of a token as JSON, truncated; `nothing` for undefined. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quoted } from '../../src/model/quoted.js';
+import { quoted } from '../../src/model/text.js';
 
 test.each([
   ['plain', '"plain"'],

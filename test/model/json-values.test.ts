@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unknownKey } from '../../src/model/unknown-key.js';
+import { unknownKey } from '../../src/model/json-values.js';
 
 const KNOWN = ['dnsRecords', 'minimum-ttl'];
 

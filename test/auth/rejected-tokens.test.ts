@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createLocalJWKSet } from 'jose';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { digestOf } from '../../src/auth/access-token.js';
 import { createJwtVerifier } from '../../src/auth/jwt-verifier.js';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { digestOf } from '../../src/auth/tokens.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
@@ -86,7 +86,7 @@ test('and one way there: the same statement, which finds no row, each time', asy
   for (const each of seen) expect(each).toEqual(seen[0]);
 });
 
-test('a token that was valid a moment ago is no longer known once it is refused', async () => {
+test('a token that was valid a moment ago is no longer known once it is rejected', async () => {
   const time = { now: now() };
   const tokens = createTokenVerifier(database.prisma, () => time.now);
   const token = await createTestToken(database, { expiresAt: time.now + 1_000n });
@@ -100,8 +100,8 @@ test('a token that was valid a moment ago is no longer known once it is refused'
 
 test('a flood of tokens that are not valid leaves nothing behind: only valid ones are kept, and not without end', async () => {
   const told: unknown[] = [];
-  const mostKnown = 3;
-  const tokens = createTokenVerifier(database.prisma, now, mostKnown);
+  const maxCached = 3;
+  const tokens = createTokenVerifier(database.prisma, now, maxCached);
   const provider = await startIdentityProvider();
   onTestFinished(() => provider.web.close());
   const good = createLocalJWKSet({ keys: await provider.publicKeys() });
@@ -110,7 +110,7 @@ test('a flood of tokens that are not valid leaves nothing behind: only valid one
       if (header.kid !== 'first') throw new TypeError('no key that can be used');
       return good(header, jwt);
     },
-    ...{ issuer: ISSUER, audience: AUDIENCE, now, mostKnown },
+    ...{ issuer: ISSUER, audience: AUDIENCE, now, maxCached },
     onUnusableKey: (keyId) => told.push(keyId),
   });
   const makeJwt = (sub: number) => provider.sign({ claims: { sub: String(sub) } });
@@ -121,7 +121,7 @@ test('a flood of tokens that are not valid leaves nothing behind: only valid one
   for (let index = 0; index < 1_000; index += 1) {
     const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `key ${index}` })).toString('base64url');
     const jwt = `${header}.${Buffer.from('{}').toString('base64url')}.AAAA`;
-    expect(await jwts.verify(jwt)).toMatchObject({ kind: 'refused' });
+    expect(await jwts.verify(jwt)).toMatchObject({ kind: 'rejected' });
     expect(jwts.knows(jwt)).toBe(false);
   }
   for (let index = 0; index < 200; index += 1) {
@@ -132,7 +132,7 @@ test('a flood of tokens that are not valid leaves nothing behind: only valid one
   expect(told.length).toBeLessThanOrEqual(100);
   // They have taken the place of no valid one; as many valid ones as there are places do.
   expect([tokens.knows(valid), jwts.knows(validJwt)]).toEqual([true, true]);
-  for (let index = 1; index <= mostKnown; index += 1) {
+  for (let index = 1; index <= maxCached; index += 1) {
     await tokens.verify(await createTestToken(database, {}));
     await jwts.verify(await makeJwt(index));
   }

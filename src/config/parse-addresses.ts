@@ -1,0 +1,161 @@
+import { isIP, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { UsageError } from '../model/errors.js';
+import { invalidSetting, splitList } from './parse.js';
+
+const PATH_SEGMENT = /^[A-Za-z0-9._~-]+$/;
+
+/** The prefix of all paths, as '' or `/a/b`, of segments that need no escapes: slashes at its ends do not matter. */
+export function basePath(name: string, value: string): string {
+  const path = value.replace(/^\/|\/$/g, '');
+  if (path === '') return '';
+  const isValid = (part: string) => PATH_SEGMENT.test(part) && part !== '.' && part !== '..';
+  if (path.split('/').every(isValid)) return `/${path}`;
+  throw invalidSetting(name, value, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
+}
+
+function parseUrl(value: string): URL | undefined {
+  return URL.canParse(value) ? new URL(value) : undefined;
+}
+
+/** The URL of a PostgreSQL database. The error does not show it. */
+export function databaseUrl(name: string, value: string): string {
+  const protocol = parseUrl(value)?.protocol;
+  if (protocol === 'postgresql:' || protocol === 'postgres:') return value;
+  throw new UsageError(
+    `${name} is not a valid PostgreSQL URL (it is not shown, since it may contain a password): ` +
+      'write postgresql://user:password@host:5432/name, or leave it unset for the embedded database.',
+  );
+}
+
+/** The URL of a Redis. The error does not show it. */
+export function redisUrl(name: string, value: string): string {
+  const url = parseUrl(value);
+  const hasScheme = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
+  const isValid = hasScheme && url.hostname !== '' && /^\/?\d{0,4}$/.test(url.pathname);
+  if (isValid && isDecodable(url.username) && isDecodable(url.password)) return value;
+  throw new UsageError(
+    `${name} is not a valid Redis URL (it is not shown, since it may contain a password): ` +
+      'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
+      'rediss://… for TLS, or leave it unset to count in each process.',
+  );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where an identity provider has its keys. Without TLS they could be from anyone. */
+export function jwksUrl(name: string, value: string): URL {
+  const url = parseUrl(value);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (url !== undefined && isSafe && url.username === '' && url.password === '') return url;
+  throw invalidSetting(
+    name,
+    url === undefined ? value : `${url.protocol}//${url.host}${url.pathname}`,
+    'write an https address without user and password, such as https://id.example.com/jwks.json (http is for this machine only)',
+  );
+}
+
+function isLoopback(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || (isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback');
+}
+
+/** What a claim of a token must be. */
+export function tokenClaim(name: string, value: string): string {
+  if (/^[\x21-\x7e]{1,1000}$/.test(value)) return value;
+  throw invalidSetting(name, value, 'write it as in the tokens: printable characters without blanks');
+}
+
+/** The settings of an identity provider; undefined where one is not set. */
+interface ProviderParts {
+  readonly jwksUrl: URL | undefined;
+  readonly issuer: string | undefined;
+  readonly audience: string | undefined;
+}
+
+/** An identity provider; undefined where none of its settings is set. @throws UsageError where only some are. */
+export function identityProvider({ jwksUrl, issuer, audience }: ProviderParts) {
+  if (jwksUrl !== undefined && issuer !== undefined && audience !== undefined) {
+    return { jwksUrl, issuer, audience };
+  }
+  const parts = { AUTH_JWKS_URL: jwksUrl, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience };
+  const missing = Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === 3) return undefined;
+  throw new UsageError(
+    `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} not set: AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong together, set all three or none.`,
+  );
+}
+
+/** `*` for all origins, or a list of origins as browsers send them (RFC 6454, section 6.2). */
+export function corsOrigins(name: string, value: string): '*' | readonly string[] {
+  const parts = splitList(value);
+  if (parts.length === 1 && parts[0] === '*') return '*';
+  for (const part of parts) requireOrigin(name, value, part);
+  return [...new Set(parts)];
+}
+
+function requireOrigin(name: string, value: string, part: string): void {
+  if (part.includes('*')) {
+    throw invalidSetting(
+      name,
+      value,
+      `${part} is not a single origin; list each one, or write * alone for all`,
+    );
+  }
+  const origin = parseUrl(part)?.origin ?? 'null';
+  if (origin === part && origin !== 'null') return;
+  const advice =
+    origin === 'null'
+      ? `${part} is not an origin; write origins between commas, such as https://app.example, http://localhost:3000, or * alone`
+      : `write ${origin} instead of ${part}`;
+  throw invalidSetting(name, value, advice);
+}
+
+/** A resolver in a list: an address, with a port where it is not 53. */
+export function dnsServer(name: string, part: string, value: string): { address: string; port: number } {
+  const bare = part.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(bare) !== 0) return { address: bare, port: 53 };
+  const [, bracketed, plain, digits] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(part) ?? [];
+  const address = bracketed ?? plain ?? '';
+  const port = Number(digits);
+  const isValid = bracketed === undefined ? isIP(address) === 4 : isIPv6(address);
+  if (isValid && port >= 1 && port <= 65_535) return { address, port };
+  throw invalidSetting(
+    name,
+    value,
+    `${part} is not the address of a resolver; write addresses between commas, such as 192.0.2.53, 192.0.2.54:5353, [2001:db8::53]:53`,
+  );
+}
+
+const NAMED_SUBNETS = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** A number of hops, or addresses, subnets and Express' names of subnets between commas. */
+export function trustProxy(name: string, value: string): number | readonly string[] {
+  if (/^\d{1,3}$/.test(value)) return Number(value);
+  const parts = splitList(value).map((part) => (NAMED_SUBNETS.includes(part) ? part : canonicalSubnet(part)));
+  if (parts.length > 0 && parts.every((part) => part !== undefined)) return parts;
+  throw invalidSetting(
+    name,
+    value,
+    'write the number of proxies before this server, such as 1, or their addresses, such as 10.0.0.0/8, 192.0.2.1, loopback, linklocal or uniquelocal',
+  );
+}
+
+/** Undefined for any other text. Express does not parse every form of an address. */
+function canonicalSubnet(text: string): string | undefined {
+  const [address = '', length, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || !ipaddr.isValid(address) || rest.length > 0) return undefined;
+  const canonical = ipaddr.parse(address).toString();
+  if (length === undefined) return canonical;
+  // Length 0 is every address: then a client could name any address as its own.
+  const isValid = /^[1-9]\d{0,2}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
+  return isValid ? `${canonical}/${length}` : undefined;
+}

@@ -1,0 +1,67 @@
+import { InvalidDomainError, InvalidObservationError } from './errors.js';
+import { quoted } from './text.js';
+
+/** Whether a parsed JSON value is an object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A value of parsed JSON that must be a string.
+ *
+ * @throws InvalidObservationError for one that is absent (undefined) or something else.
+ */
+export function requireText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new InvalidObservationError(value === undefined ? 'it is missing.' : 'it is not a string.');
+}
+
+/**
+ * A value of parsed JSON that must be a list of strings, at least one.
+ *
+ * @throws InvalidObservationError for anything else.
+ */
+export function requireTexts(value: unknown): readonly string[] {
+  if (value === undefined) throw new InvalidObservationError('it is missing.');
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw new InvalidObservationError('it is not an array of strings.');
+  }
+  if (value.length === 0) throw new InvalidObservationError('it is empty; write at least one string.');
+  return value;
+}
+
+/**
+ * The error for a key that an object may not have. Where a known key differs only in case, hyphens or
+ * underscores, the message names it.
+ *
+ * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
+ */
+export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
+  const meant = [...known].find((name) => plain(name) === plain(key));
+  const place = owner === '' ? '' : ` ${owner}`;
+  const advice = meant === undefined ? '' : `: write ${meant}`;
+  return new InvalidObservationError(`unknown key ${quoted(key)}${place}${advice}.`);
+}
+
+function plain(key: string): string {
+  return key.toLowerCase().replace(/[-_]/g, '');
+}
+
+/**
+ * What to throw for an error that occurred at a place of an observation: the error of an invalid value becomes
+ * an InvalidObservationError whose message begins with the place (`dnsRecords[3]: …`); any other error, a defect
+ * of the program, is returned unchanged.
+ */
+export function errorAt(place: string, error: unknown): unknown {
+  const isInvalid = error instanceof InvalidObservationError || error instanceof InvalidDomainError;
+  return isInvalid ? new InvalidObservationError(`${place}: ${error.message}`) : error;
+}
+
+/** The result of `read`, whose errors get the place, as errorAt() does it. */
+export function readAt<Result>(place: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw errorAt(place, error);
+  }
+}

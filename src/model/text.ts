@@ -1,0 +1,46 @@
+import { InvalidObservationError } from './errors.js';
+
+const LONGEST_SHOWN = 64;
+const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
+
+/**
+ * A text for an error's message: in double quotes, on one line, with control and other
+ * invisible characters written as escapes, and cut with `…` after 64 characters.
+ */
+export function quoted(text: string): string {
+  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return JSON.stringify(shown).replace(INVISIBLE, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Whether the text is well-formed Unicode: UTF-16 surrogates are only in pairs. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
+
+/**
+ * Checks that PostgreSQL can store a text.
+ *
+ * @throws InvalidObservationError for U+0000 and for surrogates without their other half.
+ */
+export function requireStorable(text: string): void {
+  if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
+  if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
+}
+
+const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
+
+/**
+ * The name of an observer, unchanged.
+ *
+ * @throws InvalidObservationError for anything but 1 to 64 printable characters.
+ */
+export function parseSourceName(text: string): string {
+  if (PRINTABLE.test(text)) return text;
+  throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);
+}
