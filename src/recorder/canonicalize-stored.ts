@@ -3,11 +3,10 @@ import type { MigrationSteps } from '../database/migrate.js';
 import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
-import { isPassing, pauseBefore } from './contention.js';
-import { leastNextVersion } from './domain-row.js';
+import { isContention, pauseBefore } from './contention.js';
 import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
-import { isReadableTypes } from './row-contradictions.js';
+import { isReadableTypes, leastNextVersion } from './rows.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
 /** How far a step has come. */
@@ -194,7 +193,7 @@ async function passingAs<Result>(nothing: Result, work: () => Promise<Result>): 
   try {
     return await work();
   } catch (error) {
-    if (isPassing(error)) return nothing;
+    if (isContention(error)) return nothing;
     throw error;
   }
 }

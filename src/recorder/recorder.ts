@@ -10,10 +10,10 @@ import {
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import { isPassing, pauseBefore } from './contention.js';
-import { type DomainRow, leastNextVersion, stateOfRow } from './domain-row.js';
+import { isContention, pauseBefore } from './contention.js';
 import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
+import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
 /** Records observations, whoever made them. */
@@ -177,7 +177,7 @@ async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Prom
       return written;
     });
   } catch (error) {
-    if (isPassing(error)) {
+    if (isContention(error)) {
       return new Set();
     }
     throw error;

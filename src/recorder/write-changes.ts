@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
-import { type DomainRow, storedTypes } from './domain-row.js';
+import { type DomainRow, storedTypes } from './rows.js';
 
 /** What is to be written of one domain. */
 export interface DomainChanges {
