@@ -1,8 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PrismaClient } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError } from '../model/errors.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
-import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, loadDomainRows, parseDomainRow } from './domain-row.js';
+import {
+  DOMAIN_ROW_SQL,
+  type DomainRow,
+  loadDomainRows,
+  namesOfBatch,
+  parseDomainRow,
+} from './domain-row.js';
 import {
   HEADER_ENTRIES_SQL,
   type HeaderEntry,
@@ -61,23 +67,6 @@ export class LargeHistoryError extends Error {
   }
 }
 
-// Small batches let PostgreSQL work on one while this process works on another; with 64 the two wait for
-// each other. One text for every batch, so that it is prepared once. Eight names, where an array would do, since
-// PostgreSQL takes a plan that fits every batch only if it costs no more than one made for the batch at
-// hand; an array of unknown length is taken for one of ten, and each batch would be planned anew. Rows are
-// joined by the domain's name only, so that it runs where domains are spread over several servers.
-const HISTORIES_SQL = `
-  SELECT name,
-         ${DOMAIN_ROW_SQL} AS numbers,
-         CASE WHEN history_octets > $12 THEN history_octets END AS "largeOctets",
-         CASE WHEN name = ANY (string_to_array($9, ',')) AND history_octets <= $12
-              THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
-         CASE WHEN name = ANY (string_to_array($10, ',')) AND history_octets <= $12
-              THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
-         CASE WHEN name = ANY (string_to_array($11, ',')) THEN (${HISTORY_COUNTS_SQL}) END AS counts
-    FROM domain
-   WHERE name IN ($1, $2, $3, $4, $5, $6, $7, $8)`;
-
 interface HistoryRow {
   readonly name: string;
   readonly numbers: string;
@@ -87,8 +76,9 @@ interface HistoryRow {
   readonly counts: string | null;
 }
 
-/** A history is large with more octets: one request may ask for many just below it. Ordinary ones have a tenth. */
+/** A history with more octets is large: one request may ask for many just below it. Ordinary ones have a tenth. */
 const LARGE = 64 * 1024;
+const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
 
 /**
  * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
@@ -106,14 +96,16 @@ export async function loadDomainHistories(
     httpHeaders: namesWanting('httpHeaders', keys),
     counts: namesWanting('counts', keys),
   };
-  const rows = await prisma.$queryRawUnsafe<HistoryRow[]>(
-    HISTORIES_SQL,
-    ...fillBatch(keys.map(({ name }) => name)),
-    [...wanted.dnsRecords].join(','),
-    [...wanted.httpHeaders].join(','),
-    [...wanted.counts].join(','),
-    LARGE,
-  );
+  // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
+  const rows = await prisma.$queryRaw<HistoryRow[]>`
+    SELECT name,
+           ${DOMAIN_ROW_SQL} AS numbers,
+           CASE WHEN NOT (${IS_SMALL}) THEN history_octets END AS "largeOctets",
+           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.dnsRecords)} THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
+           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.httpHeaders)} THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
+           CASE WHEN ${isAmong(wanted.counts)} THEN (${HISTORY_COUNTS_SQL}) END AS counts
+      FROM domain
+     WHERE name IN (${namesOfBatch(keys)})`;
   const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
   const histories = new Map(rows.map((row) => [row.name, historyOf(row, wanted)]));
   return keys.map(({ name, dnsRecords, httpHeaders }) => {
@@ -194,6 +186,10 @@ export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> 
     dnsRecords: pages.dnsPages && dnsRecords,
     httpHeaders: pages.headerPages && httpHeaders,
   };
+}
+
+function isAmong(names: ReadonlySet<string>): Prisma.Sql {
+  return Prisma.sql`name = ANY (string_to_array(${[...names].join(',')}, ','))`;
 }
 
 type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;

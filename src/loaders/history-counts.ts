@@ -1,3 +1,5 @@
+import { Prisma } from '../database/generated/client.js';
+
 /** How much there is of a domain's history. */
 export interface HistoryCounts {
   /** DNS entries: records present and records removed. */
@@ -8,8 +10,8 @@ export interface HistoryCounts {
   readonly changes: number;
 }
 
-/** The counts of the row of table `domain` at hand, for parseHistoryCounts. */
-export const HISTORY_COUNTS_SQL = `
+/** The counts of a row of table `domain`, for parseHistoryCounts. */
+export const HISTORY_COUNTS_SQL = Prisma.sql`
   (SELECT count(*) || ',' || count(removed) FROM dns_record WHERE dns_record.domain = domain.name)
   || ',' ||
   (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
