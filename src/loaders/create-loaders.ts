@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { AnswerMemory } from './answer-memory.js';
+import { Pages } from './columns.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -11,7 +12,6 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { Pages } from './pages.js';
 import { Turns } from './turns.js';
 
 /** What the resolvers read from. */

@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import type { Page, Pages } from './columns.js';
 import { cell, splitColumn, splitInstants } from './columns.js';
-import type { Page, Pages } from './pages.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {

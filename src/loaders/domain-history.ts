@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError } from '../model/errors.js';
+import type { Pages } from './columns.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import {
   DOMAIN_ROW_SQL,
@@ -16,8 +17,6 @@ import {
   parseHeaderPages,
   readHeaderPages,
 } from './header-entries.js';
-import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
-import type { Pages } from './pages.js';
 import type { Recipient, Requested } from './recipient.js';
 
 /** The parts of a domain's history that cost a look into further tables. */
@@ -44,6 +43,16 @@ export interface DomainHistory extends DomainRow {
   readonly counts: HistoryCounts | null;
 }
 
+/** How much there is of a domain's history. */
+export interface HistoryCounts {
+  /** DNS entries: records present and records removed. */
+  readonly dnsRecords: number;
+  /** Headers that ever had a value. */
+  readonly httpHeaders: number;
+  /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
+  readonly changes: number;
+}
+
 /** In the place of a history with records or headers that was too large to be read, and was not. */
 export class LargeHistory {
   readonly octets: number;
@@ -66,6 +75,13 @@ export class LargeHistoryError extends Error {
     this.octets = octets;
   }
 }
+
+/** The counts of a row of table `domain`, for parseHistoryCounts. */
+const HISTORY_COUNTS_SQL = Prisma.sql`
+  (SELECT count(*) || ',' || count(removed) FROM dns_record WHERE dns_record.domain = domain.name)
+  || ',' ||
+  (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
+     FROM header_change WHERE header_change.domain = domain.name)`;
 
 interface HistoryRow {
   readonly name: string;
@@ -206,4 +222,10 @@ function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
     httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
     counts: row.counts === null ? null : parseHistoryCounts(row.counts),
   };
+}
+
+/** The counts from what HISTORY_COUNTS_SQL gives. */
+function parseHistoryCounts(text: string): HistoryCounts {
+  const [added = 0, removed = 0, httpHeaders = 0, headerChanges = 0] = text.split(',').map(Number);
+  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges };
 }

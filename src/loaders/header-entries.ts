@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import type { Page, Pages } from './columns.js';
 import { cell, splitColumn } from './columns.js';
-import type { Page, Pages } from './pages.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
