@@ -2,7 +2,7 @@ import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
-import { holdingsAfter } from './holdings.js';
+import { holdingsAfter } from './diff.js';
 import { type HeldBack, judgeHttps, USUAL_HTTPS_GRACE } from './judge-https.js';
 import { type DomainState, type Holdings, type HttpsState, NOTHING_HELD } from './state.js';
 
