@@ -8,7 +8,7 @@ export interface Moment {
   readonly source: string | null;
   /** The present records of the types observed; null when DNS was not. */
   readonly stays: readonly RecordStay[] | null;
-  /** The types asked by name; null when every type was asked. */
+  /** The types queried by name; null when all were queried. */
   readonly types: readonly string[] | null;
   /** The headers held; null when HTTP was not observed. */
   readonly headers: ReadonlyMap<string, string> | null;
@@ -33,7 +33,7 @@ export function* momentsOf(history: StoredHistory): Generator<Moment> {
   for (const observedAt of [...moments.keys()].sort(compareInstants)) {
     timeline.advanceTo(observedAt);
     const groups = [...(moments.get(observedAt) ?? [])];
-    // Types asked by name first: what speaks of every type then leaves them alone.
+    // Types by name first: an observation of all types then leaves them alone.
     for (const [source, parts] of groups.sort(([, left], [, right]) => rank(left) - rank(right))) {
       const headers = parts.http ? timeline.headers() : null;
       yield { observedAt, source, headers, ...dnsOf(parts, timeline) };
@@ -73,8 +73,8 @@ function collectParts({ state, stays, headers }: StoredHistory): PartsByTime {
 }
 
 /**
- * Adds the observations that changed nothing and are known all the same. Nobody knows whose they were;
- * where the part changed at that time, its observation is there already.
+ * Adds the observations that changed nothing and are known all the same. Their observer is unknown; where the part
+ * changed at that time, its observation is there already.
  */
 function addUnchanged(moments: PartsByTime, { state, stays }: Pick<StoredHistory, 'state' | 'stays'>): void {
   for (const time of endsOf(state.everyType)) {
@@ -135,7 +135,7 @@ function endsOf(times: PartTimes | null): Instant[] {
   return times === null ? [] : [times.first, times.latest];
 }
 
-/** A type that was not asked by name around that time was observed among all. */
+/** A type that was not queried by name around that time was observed among all. */
 function addType(state: DomainState, parts: Parts, type: string, time: Instant): void {
   const named = state.types.get(type)?.named ?? null;
   if (named !== null && named.first <= time && time <= named.latest) {

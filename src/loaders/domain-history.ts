@@ -19,24 +19,24 @@ import {
 } from './header-entries.js';
 import type { Recipient, Requested } from './recipient.js';
 
-/** The parts of a domain's history that cost a look into further tables. */
+/** The parts of a domain's history that are read from further tables. */
 export interface HistoryParts {
   readonly dnsRecords: boolean;
   readonly httpHeaders: boolean;
   readonly counts: boolean;
 }
 
-/** A domain by its canonical name, the parts of its history that are needed, and who for. */
+/** A domain by its canonical name, the parts of its history that are needed, and the recipient. */
 export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
   readonly recipient?: Recipient | undefined;
-  /** Whose request the recipient answers. */
+  /** Identifies the client that the recipient responds to. */
   readonly client?: string | undefined;
-  /** Called before a large history is read, with about the octets of an answer with all of it; may reject. */
+  /** Called before a large history is read, with the approximate octets of a response with all of it; may reject. */
   readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
 }
 
-/** What is recorded of a domain. A part that nobody asked for is null. */
+/** What is recorded of a domain. A part that was not requested is null. */
 export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
@@ -53,17 +53,17 @@ export interface HistoryCounts {
   readonly changes: number;
 }
 
-/** In the place of a history with records or headers that was too large to be read, and was not. */
+/** In place of a history with records or headers that is too large to be read at once. */
 export class LargeHistory {
   readonly octets: number;
 
-  /** @param octets About those of an answer with all of it. */
+  /** @param octets Approximately those of a response with all of it. */
   constructor(octets: number) {
     this.octets = octets;
   }
 }
 
-/** A history that is too large for an execution: no client is told of it, since another execution follows. */
+/** A history is too large for one execution. No client sees it: another execution follows. */
 export class LargeHistoryError extends Error {
   override readonly name = 'LargeHistoryError';
   readonly key: DomainHistoryKey;
@@ -131,14 +131,14 @@ export async function loadDomainHistories(
   });
 }
 
-/** How often a history is read again that changed meanwhile. */
-const MOST_READINGS = 4;
+/** How often a history is read that changes meanwhile. */
+const MAX_READINGS = 4;
 
 /** A large history as it was read: its lists are parsed page by page, which takes long for all of them. */
 export interface HistoryPages {
   /** Without records and headers. */
   readonly domain: DomainHistory;
-  /** Null: not asked for. */
+  /** Null: not requested. */
   readonly dnsPages: readonly string[] | null;
   readonly headerPages: readonly string[] | null;
 }
@@ -147,7 +147,7 @@ export interface HistoryPages {
  * Reads the history of one domain, of any size, page by page.
  *
  * @returns null where nothing is recorded of the domain.
- * @throws BusyError where it changed while it was read, each time.
+ * @throws BusyError when it changed during every reading.
  */
 export async function readHistoryPages(
   prisma: PrismaClient,
@@ -156,7 +156,7 @@ export async function readHistoryPages(
 ): Promise<HistoryPages | null> {
   const small = { ...key, dnsRecords: false, httpHeaders: false };
   const { name } = key;
-  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+  for (let reading = 0; reading < MAX_READINGS; reading += 1) {
     const [domain] = await loadDomainHistories(prisma, [small]);
     if (domain === null || domain === undefined || domain instanceof LargeHistory) return null;
     const dnsPages = key.dnsRecords ? await readDnsPages(prisma, name, pages) : null;
@@ -168,8 +168,8 @@ export async function readHistoryPages(
 }
 
 /**
- * A large history in parts, each of which has some of its records or of its headers, in their order. Between two
- * of them the process does what else there is to do.
+ * A large history in parts, each with some of its records or of its headers, in their order. The event loop gets a
+ * turn between any two.
  */
 export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<DomainHistory> {
   const { domain } = pages;

@@ -3,7 +3,7 @@ import type { Instant } from '../model/instant.js';
 import { cell, splitInstants } from './columns.js';
 import type { Requested } from './recipient.js';
 
-/** What the row of a domain tells: all that is known of it without a look into its history. */
+/** The row of a domain: all that is known of it without its history. */
 export interface DomainRow {
   readonly name: string;
   readonly created: Instant;
@@ -15,7 +15,7 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, and who for. */
+/** A domain by its canonical name, and the recipient. */
 export interface DomainRowKey extends Requested {
   readonly name: string;
 }
@@ -61,7 +61,7 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
 
 /**
  * Eight names for every batch, the last repeated, so that there is one text of the statement, prepared once. An array
- * would do, but PostgreSQL keeps a plan for every batch only if it costs no more than one for the batch at hand: it
+ * would do, but PostgreSQL keeps a plan for every batch only if it costs no more than one for a single batch: it
  * takes an array of unknown length for one of ten, and would plan each batch anew.
  */
 export function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {

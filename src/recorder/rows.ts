@@ -36,8 +36,8 @@ interface StoredType {
 /**
  * The least version that a domain may have after a recording: past the next whole second.
  *
- * A client may have got the second of the version before as `Last-Modified`, whatever the time of its answer and the
- * clock of whoever gave it. That each recording moves the version into a later second is what makes
+ * A client may have got the second of the version before as `Last-Modified`, whatever the time of the response and the
+ * clock of the process that sent it. That each recording moves the version into a later second is what makes
  * `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
  *
  * @param before null for a domain that was not recorded.
