@@ -114,10 +114,16 @@ test('a write by the model API is one statement with its whole condition', async
   await prisma.accessToken.updateMany({ where: { name: 'x', revokedAt: null }, data: { revokedAt: 1n } });
   await prisma.domain.deleteMany({ where: { name: 'x' } });
   await prisma.dnsRecord.deleteMany({ where: { domainName: 'x', domain: { isNot: {} } } });
+  await prisma.importCount.upsert({
+    where: { outcome: 'x' },
+    create: { outcome: 'x', lines: 1n },
+    update: { lines: { increment: 1n } },
+  });
   await prisma.$disconnect();
   expect(statements).toEqual([
     expect.stringMatching(/^UPDATE .* WHERE .*"name" = .* AND .*"revoked_at" IS NULL/),
     expect.stringMatching(/^DELETE FROM \S*"domain" WHERE /),
     expect.stringMatching(/^DELETE FROM \S*"dns_record" WHERE .* NOT EXISTS/),
+    expect.stringMatching(/^INSERT INTO .* ON CONFLICT .* DO UPDATE SET /),
   ]);
 });
