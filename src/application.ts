@@ -70,7 +70,7 @@ export async function startApplication(
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
     await database.markFilled();
     const exampleDomain = await findExample(database);
-    const watchedDomains = settings.role === 'all' ? await countWatched(database.pool) : null;
+    const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const { timeLimits } = parts;
     const running = await run({ settings, database, log, knownOperations, timeLimits, now });

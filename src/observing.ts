@@ -79,7 +79,7 @@ export function startObserving(
   const observer = createObserver(settings, now);
   const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
   const worker = startWorker({
-    pool: database.pool,
+    prisma: database.writingPrisma,
     observer: tracing === null ? observer : tracedObserver(observer, tracing),
     recorder: tracing === null ? recorder : tracedRecorder(recorder, tracing),
     telemetry: createObservationTelemetry(log, registry),

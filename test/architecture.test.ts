@@ -154,4 +154,19 @@ describe('the layers of docs/architecture.md', () => {
       }
     }
   });
+
+  const SQL = /\$(?:queryRaw|executeRaw)|\bPrisma\.(?:sql|raw)\b|\.query[<(]/;
+  const RECORD = new URL('../docs/decisions/0010-prisma-and-sql.md', import.meta.url);
+
+  test('no statement is sent as text without its parameters beside it', () => {
+    expect(files.filter(({ text }) => /RawUnsafe\b/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('SQL stands in the files that decision 10 lists with their reasons, and in no other', () => {
+    const rows = readFileSync(RECORD, 'utf8').matchAll(/^\| (`src\/[^|]*) \|/gm);
+    const listed = [...rows].flatMap(([, cell = '']) => cell.match(/(?<=`src\/)[^`]+/g) ?? []).sort();
+    const holders = files.filter(({ text }) => SQL.test(text)).map(({ path }) => path);
+    const found = holders.map((path) => path.replace(/^database\/.*/, 'database/'));
+    expect([...new Set(found)].sort()).toEqual(listed);
+  });
 });

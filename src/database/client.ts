@@ -21,6 +21,8 @@ export interface Database {
   readonly answeringPool: pg.Pool;
   /** Prisma, for answers: a query that takes too long fails. */
   readonly prisma: PrismaClient;
+  /** Prisma on the connections of `pool`, without a time limit: for commands and for observing. */
+  readonly writingPrisma: PrismaClient;
   readonly home: 'embedded' | 'server';
   /** Where it is, for people: one phrase, without user and password. */
   readonly place: string;
@@ -85,12 +87,18 @@ function assemble(
   place: string,
   { size, answer }: PoolLimits,
 ): Database {
-  const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, membership === null) });
+  const named = membership === null;
+  const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, named) });
+  const writingPrisma = new PrismaClient({
+    adapter: prismaAdapter(pools.writing, named),
+    transactionOptions: TRANSACTIONS,
+  });
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
     answeringPool: pools.answering,
     prisma,
+    writingPrisma,
     home: membership === null ? 'server' : 'embedded',
     place,
     createdNow: membership?.createdNow ?? false,
@@ -102,19 +110,26 @@ function assemble(
       await membership?.markFilled();
     },
     close() {
-      closed ??= close(pools, prisma, membership);
+      closed ??= close(pools, [prisma, writingPrisma], membership);
       return closed;
     },
   };
 }
+
+/** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
+const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
 /** All clients of the embedded database share one session, in which named statements would clash. */
 function prismaAdapter(pool: pg.Pool, named: boolean): PrismaPg {
   return new PrismaPg(pool, named ? { statementNameGenerator: statementNames() } : {});
 }
 
-async function close(pools: Pools, prisma: PrismaClient, membership: EmbeddedMembership | null) {
-  await prisma.$disconnect();
+async function close(
+  pools: Pools,
+  clients: readonly PrismaClient[],
+  membership: EmbeddedMembership | null,
+): Promise<void> {
+  await Promise.all(clients.map((client) => client.$disconnect()));
   await closePools(pools);
   membership?.close();
 }

@@ -1,8 +1,7 @@
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingParts, ActingType } from './acting-parts.js';
-import { diffHeaders } from './diff-headers.js';
-import { type DnsChanges, diffRecords } from './diff-records.js';
+import { type DnsChanges, diffHeaders, diffRecords } from './diff.js';
 import type { Judged } from './judge-https.js';
 import {
   type DomainState,

@@ -8,7 +8,7 @@ import {
 import { canonicalType } from '../model/dns-types.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
-import { identityOf } from './diff-records.js';
+import { identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
 import type { DomainState, PartTimes, RecordStay, TypeState } from './state.js';
 import type { StoredHistory } from './stored-history.js';

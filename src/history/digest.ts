@@ -4,8 +4,8 @@ import type { DnsRecord } from '../model/dns-record.js';
 /**
  * A digest of the records of one DNS type, which stand in the order of compareDnsRecords.
  *
- * @returns 22 characters (132 bits of SHA-256 in base64url): whoever controls a domain's records must
- *   not be able to make two sets that look alike. Empty for no records.
+ * @returns 22 characters (132 bits of SHA-256 in base64url): the owner of a
+ *   domain must not be able to make two sets with one digest. Empty for no records.
  */
 export function digestOfRecords(records: readonly DnsRecord[]): string {
   if (records.length === 0) {

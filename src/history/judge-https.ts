@@ -2,9 +2,9 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { DomainState, HttpsState } from './state.js';
 
-/** For how long HTTPS must be declined where nobody says otherwise: a day, in microseconds. */
-export const USUAL_HTTPS_GRACE = 86_400_000_000n;
-/** In how many looks in a row HTTPS must be declined before a response over HTTP counts. */
+/** For how long HTTPS must be declined by default: a day, in microseconds. */
+export const DEFAULT_HTTPS_GRACE = 86_400_000_000n;
+/** How many looks in a row must find HTTPS declined before a response over HTTP counts. */
 export const LEAST_DECLINED = 3;
 
 /** Why a response over HTTP was not recorded. */
@@ -25,7 +25,7 @@ export interface Judged {
 }
 
 /**
- * Decides whether a response over HTTP counts. One refused connection is no redesign: where a site has
+ * Decides whether a response over HTTP counts. One rejected connection is no redesign: where a site has
  * answered over HTTPS, its response over HTTP is no observation until HTTPS has been declined in three looks
  * in a row, over some time.
  *

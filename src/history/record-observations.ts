@@ -2,8 +2,8 @@ import type { Observation } from '../model/observation.js';
 import { type ActingParts, findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
-import { holdingsAfter } from './holdings.js';
-import { type HeldBack, judgeHttps, USUAL_HTTPS_GRACE } from './judge-https.js';
+import { holdingsAfter } from './diff.js';
+import { DEFAULT_HTTPS_GRACE, type HeldBack, judgeHttps } from './judge-https.js';
 import { type DomainState, type Holdings, type HttpsState, NOTHING_HELD } from './state.js';
 
 /**
@@ -39,7 +39,7 @@ export interface Progress {
 export function beginRecording(
   state: DomainState | null,
   observations: readonly Observation[],
-  httpsGrace = USUAL_HTTPS_GRACE,
+  httpsGrace = DEFAULT_HTTPS_GRACE,
 ): Progress {
   const holdings = state === null ? NOTHING_HELD : null;
   return { state, holdings, changes: [], outcomes: [], waiting: observations, httpsGrace };

@@ -41,7 +41,7 @@ export interface PartTimes {
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
-  /** The observations that asked for this type by name; null when there were none. */
+  /** The observations that queried this type by name; null when there were none. */
   readonly named: PartTimes | null;
 }
 
@@ -102,7 +102,7 @@ export interface Holdings {
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
 
 /**
- * The time of the latest observation of a DNS type: asked by name, or among every type.
+ * The time of the latest observation of a DNS type: by name, or among all types.
  *
  * @returns null when the type was never observed.
  */

@@ -1,7 +1,7 @@
 import { compareDnsRecords, isCanonicalRecord } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { parseSourceName } from '../model/text.js';
-import { identityOf } from './diff-records.js';
+import { identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
 import type { DomainState, PartTimes, RecordStay } from './state.js';
 import type { StoredHistory } from './stored-history.js';

@@ -2,23 +2,23 @@ import { BusyError, PublicError } from '../model/errors.js';
 import { abandoned, type Recipient } from './recipient.js';
 
 export interface AnswerMemoryOptions {
-  /** How many octets of large histories are in answers at once. A larger history passes alone. */
+  /** How many octets of large histories may be in responses at once. A larger history passes alone. */
   readonly octets: number;
   /** How many histories may wait. */
   readonly mostWaiting: number;
   /** How long one may wait, in milliseconds. */
   readonly milliseconds: number;
-  /** How long, in milliseconds, a client may take to read its answer while others wait. */
+  /** How long, in milliseconds, a client may take to read its response while others wait. */
   readonly reading: number;
 }
 
 /** What a recipient has of the memory. */
 interface Account {
   readonly recipient: Recipient;
-  /** Whose request it answers. */
+  /** The client that it responds to. */
   readonly client: string;
   held: number;
-  /** How long, in milliseconds, it has been read while others waited. */
+  /** For how long, in milliseconds, it has been read while others waited. */
   read: number;
   /** How many of its histories wait. */
   waiting: number;
@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * Bounds the large histories that are in answers at once: each takes as much of one memory as it has octets,
- * in the order in which they come, and its recipient gives it back when the answer is written or the client
- * has gone; one that reads slowly while others wait is closed, the earlier the more of them wait. All that one client
- * asks for has half of the memory. What a history becomes on its way (rows, objects, text) is several times as much.
+ * Limits the large histories that are in responses at once. Each takes its octets from a common budget, first come
+ * first served, until the response is written or the client has gone. A client that reads slowly while others wait
+ * is disconnected, the earlier the more of them wait. One client has at most half of the budget. The memory that a
+ * history really takes on its way (rows, objects, text) is several times its octets.
  */
 export class AnswerMemory {
   readonly #options: AnswerMemoryOptions;
@@ -49,18 +49,18 @@ export class AnswerMemory {
   }
 
   /**
-   * Waits until there is room for a history in the recipient's answer.
+   * Waits until there is room for a history in a response.
    *
-   * @param client Whose request it answers; absent: that of nobody else.
-   * @throws BusyError where it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX where one answer
-   *   asks for more than all the memory; PublicError UNAVAILABLE, which nobody sees, where the client has gone.
+   * @param client Identifies the client that shares half of the budget; absent: the response has no such limit.
+   * @throws BusyError when it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX when one response needs
+   *   more than the whole budget; PublicError UNAVAILABLE, which no client sees, when the client has gone.
    */
   take(historyOctets: number, recipient: Recipient, client?: string): Promise<void> {
     if (recipient.destroyed) return Promise.reject(abandoned());
     const { octets: all, mostWaiting } = this.#options;
     const account = this.#accountOf(recipient, client);
     const octets = Math.min(historyOctets, all);
-    if (account.held + this.#awaitedBy(account) + octets > all) return Promise.reject(tooMuch());
+    if (account.held + this.#waitingOctetsOf(account) + octets > all) return Promise.reject(tooMuch());
     if (this.#queue.length >= mostWaiting) return Promise.reject(new BusyError(RETRY_AFTER));
     return new Promise((resolve, reject) => {
       this.#wait(account, octets, (error) => (error === undefined ? resolve() : reject(error)));
@@ -94,10 +94,10 @@ export class AnswerMemory {
     this.#clock = undefined;
   }
 
-  /** While others wait, an answer is read for a limited time: one slow client would keep all from theirs. */
+  /** Disconnects clients that read slowly while others wait: one could block all of them. */
   #closeSlow(): void {
     const { reading } = this.#options;
-    const allowed = reading / Math.min(1 + this.#queue.length / HALVING, LEAST_READING);
+    const allowed = reading / Math.min(1 + this.#queue.length / HALVING, MAX_DIVISOR);
     for (const account of this.#accounts.values()) {
       if (account.held === 0 || !account.recipient.headersSent) continue;
       account.read += reading / TICKS;
@@ -121,7 +121,7 @@ export class AnswerMemory {
     return account;
   }
 
-  #awaitedBy(account: Account): number {
+  #waitingOctetsOf(account: Account): number {
     return this.#queue.reduce((sum, each) => (each.account === account ? sum + each.octets : sum), 0);
   }
 
@@ -134,8 +134,8 @@ export class AnswerMemory {
   }
 
   /**
-   * Who is let in: the first whose client has not its share yet, as soon as there is room. Where everyone who holds
-   * some of the memory waits for more of it, none would ever be finished: the first of these goes on beyond the limit.
+   * The next to admit: the first whose client is within its share, as soon as there is room. When every holder waits
+   * for more, none would ever finish: the first of these is admitted beyond the limit.
    */
   #next(): Waiting | undefined {
     const first = this.#queue.find((waiting) => this.#isWithinShare(waiting));
@@ -153,15 +153,15 @@ export class AnswerMemory {
   }
 }
 
-/** Of the memory, for one client: what is larger passes alone. */
+/** The part of the budget that one client may hold; a larger history passes alone. */
 const CLIENT_SHARE = 0.5;
-/** With so many waiting, clients have half of the time for reading. */
+/** With so many waiting, the time for reading is halved. */
 const HALVING = 10;
-/** The time for reading has this part of it at least. */
-const LEAST_READING = 10;
+/** The time for reading is divided by this at most. */
+const MAX_DIVISOR = 10;
 /** In seconds. */
 const RETRY_AFTER = 5;
-/** So often in the time for reading it is looked who reads. */
+/** How often in the time for reading slow clients are looked for. */
 const TICKS = 20;
 
 function tooMuch(): PublicError {

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { AnswerMemory } from './answer-memory.js';
+import { Pages } from './columns.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -11,12 +12,11 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { Pages } from './pages.js';
 import { Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
-  /** Bounds what large answers take of the memory. */
+  /** Limits the memory that large responses take. */
   readonly answerMemory: Pick<AnswerMemory, 'take'>;
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
@@ -30,35 +30,35 @@ export interface Loaders {
 export interface LoadingOptions {
   /** How many statements are under way at once; 10 if absent. */
   readonly statementsAtOnce?: number | undefined;
-  /** From the question to the answer; 10,000 if absent. */
+  /** From the call to the result, the wait for a turn included; 10,000 if absent. */
   readonly milliseconds?: number | undefined;
-  /** How many octets of large histories may be in answers at once; 64 MB if absent. */
+  /** How many octets of large histories may be in responses at once; 64 MB if absent. */
   readonly answerMemory?: number | undefined;
-  /** How long, in milliseconds, a client may take to read a large answer while others wait; 20,000 if absent. */
+  /** How long, in milliseconds, a client may take to read a large response while others wait; 20,000 if absent. */
   readonly reading?: number | undefined;
-  /** Tells of each batch; nobody is told if absent. */
+  /** Wraps each batch, for telemetry. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
 
 const justLoad: AroundBatch = (_loader, _size, load) => load();
 
 const STATEMENTS_AT_ONCE = 10;
-/** Batches that wait for their turn: half a second's work of a database that answers. */
+/** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
-/** In milliseconds, from the question to the answer. */
+/** In milliseconds. */
 const ANSWER_LIMIT = 10_000;
 const ANSWER_MEMORY = 64 * 1024 ** 2;
-/** A history in one piece takes so many times the memory of one that is answered in parts. */
+/** A history in one piece takes so many times the memory of one that is written in parts. */
 const MEMORY_OF_OBJECTS = 4;
-/** In milliseconds. The database has nothing to do with this wait: it is others' answers that are written. */
+/** In milliseconds. This wait is for other responses to be written, and not for the database. */
 const ROOM_LIMIT = 30_000;
-/** In milliseconds: shorter, so that who waits behind slow readers has its turn. */
+/** In milliseconds: shorter, so that a request that waits behind slow readers gets its turn. */
 const READING_LIMIT = 20_000;
 
 /**
- * Does the loading of a batch, and tells of it.
+ * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history, or nothing but their rows.
+ * @param loader What is loaded: domains with parts of their history, or only their rows.
  */
 export type AroundBatch = <Result>(
   loader: 'domainHistory' | 'domainRow',
@@ -67,10 +67,10 @@ export type AroundBatch = <Result>(
 ) => Promise<Result>;
 
 /**
- * Makes the loaders of a process. They hold nothing between calls, so that all requests can share them:
- * what is asked in one turn of the event loop, by whatever request, goes into the same statements.
+ * Creates the loaders of a process. They keep nothing between calls, so that all requests share them: what is
+ * requested in one turn of the event loop goes into the same statements.
  *
- * They throw UnavailableError where the database is so slow that too much waits, or waits for too long.
+ * They throw UnavailableError when too much waits for the database, or for too long.
  */
 export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
   const { aroundBatch = justLoad } = options;

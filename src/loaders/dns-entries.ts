@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import type { Page, Pages } from './columns.js';
 import { cell, splitColumn, splitInstants } from './columns.js';
-import type { Page, Pages } from './pages.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -24,16 +24,16 @@ export interface NaptrEntry extends DnsEntry {
 }
 
 /** Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. */
-const COLUMNS_SQL = `
+const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(type, ',') || '","' || string_agg(class, ',') || '",' || json_agg(host)
       || ',"' || string_agg(first_seen::text, ',') || '","' || string_agg(coalesce(removed::text, ''), ',')
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
 /**
- * The DNS records of the row of table `domain` at hand, for parseDnsEntries; null for none. The primary
- * key is the order of the answer.
+ * The DNS records of a row of table `domain`, for parseDnsEntries; null for none. The primary key is the
+ * order of the answer.
  */
-export const DNS_ENTRIES_SQL = `
+export const DNS_ENTRIES_SQL = Prisma.sql`
   SELECT ${COLUMNS_SQL}
     FROM (SELECT type, class, host, first_seen, removed, rdata
             FROM dns_record
@@ -45,7 +45,7 @@ export async function readDnsPages(prisma: PrismaClient, domain: string, pages: 
   let last: DnsPageEnd = BEFORE_ALL;
   return pages.readAll(async (limit) => {
     const [page] = await prisma.$queryRaw<readonly (DnsPageEnd & Page)[]>`
-      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, count(*)::int AS rows,
+      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows,
              (array_agg(first_seen))[count(*)] AS "firstSeen", (array_agg(type))[count(*)] AS type,
              (array_agg(position))[count(*)] AS position
         FROM (SELECT type, class, host, first_seen, removed, rdata, position

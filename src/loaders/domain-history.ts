@@ -1,8 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PrismaClient } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError } from '../model/errors.js';
+import type { Pages } from './columns.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
-import { DOMAIN_ROW_SQL, type DomainRow, fillBatch, loadDomainRows, parseDomainRow } from './domain-row.js';
+import {
+  DOMAIN_ROW_SQL,
+  type DomainRow,
+  loadDomainRows,
+  namesOfBatch,
+  parseDomainRow,
+} from './domain-row.js';
 import {
   HEADER_ENTRIES_SQL,
   type HeaderEntry,
@@ -10,45 +17,53 @@ import {
   parseHeaderPages,
   readHeaderPages,
 } from './header-entries.js';
-import { HISTORY_COUNTS_SQL, type HistoryCounts, parseHistoryCounts } from './history-counts.js';
-import type { Pages } from './pages.js';
 import type { Recipient, Requested } from './recipient.js';
 
-/** The parts of a domain's history that cost a look into further tables. */
+/** The parts of a domain's history that are read from further tables. */
 export interface HistoryParts {
   readonly dnsRecords: boolean;
   readonly httpHeaders: boolean;
   readonly counts: boolean;
 }
 
-/** A domain by its canonical name, the parts of its history that are needed, and who for. */
+/** A domain by its canonical name, the parts of its history that are needed, and the recipient. */
 export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly name: string;
   readonly recipient?: Recipient | undefined;
-  /** Whose request the recipient answers. */
+  /** Identifies the client that the recipient responds to. */
   readonly client?: string | undefined;
-  /** Called before a large history is read, with about the octets of an answer with all of it; may reject. */
+  /** Called before a large history is read, with the approximate octets of a response with all of it; may reject. */
   readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
 }
 
-/** What is recorded of a domain. A part that nobody asked for is null. */
+/** What is recorded of a domain. A part that was not requested is null. */
 export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
 }
 
-/** In the place of a history with records or headers that was too large to be read, and was not. */
+/** How much there is of a domain's history. */
+export interface HistoryCounts {
+  /** DNS entries: records present and records removed. */
+  readonly dnsRecords: number;
+  /** Headers that ever had a value. */
+  readonly httpHeaders: number;
+  /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
+  readonly changes: number;
+}
+
+/** In place of a history with records or headers that is too large to be read at once. */
 export class LargeHistory {
   readonly octets: number;
 
-  /** @param octets About those of an answer with all of it. */
+  /** @param octets Approximately those of a response with all of it. */
   constructor(octets: number) {
     this.octets = octets;
   }
 }
 
-/** A history that is too large for an execution: no client is told of it, since another execution follows. */
+/** A history is too large for one execution. No client sees it: another execution follows. */
 export class LargeHistoryError extends Error {
   override readonly name = 'LargeHistoryError';
   readonly key: DomainHistoryKey;
@@ -61,22 +76,12 @@ export class LargeHistoryError extends Error {
   }
 }
 
-// Small batches let PostgreSQL work on one while this process works on another; with 64 the two wait for
-// each other. One text for every batch, so that it is prepared once. Eight names, where an array would do, since
-// PostgreSQL takes a plan that fits every batch only if it costs no more than one made for the batch at
-// hand; an array of unknown length is taken for one of ten, and each batch would be planned anew. Rows are
-// joined by the domain's name only, so that it runs where domains are spread over several servers.
-const HISTORIES_SQL = `
-  SELECT name,
-         ${DOMAIN_ROW_SQL} AS numbers,
-         CASE WHEN history_octets > $12 THEN history_octets END AS "largeOctets",
-         CASE WHEN name = ANY (string_to_array($9, ',')) AND history_octets <= $12
-              THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
-         CASE WHEN name = ANY (string_to_array($10, ',')) AND history_octets <= $12
-              THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
-         CASE WHEN name = ANY (string_to_array($11, ',')) THEN (${HISTORY_COUNTS_SQL}) END AS counts
-    FROM domain
-   WHERE name IN ($1, $2, $3, $4, $5, $6, $7, $8)`;
+/** The counts of a row of table `domain`, for parseHistoryCounts. */
+const HISTORY_COUNTS_SQL = Prisma.sql`
+  (SELECT count(*) || ',' || count(removed) FROM dns_record WHERE dns_record.domain = domain.name)
+  || ',' ||
+  (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
+     FROM header_change WHERE header_change.domain = domain.name)`;
 
 interface HistoryRow {
   readonly name: string;
@@ -87,8 +92,9 @@ interface HistoryRow {
   readonly counts: string | null;
 }
 
-/** A history is large with more octets: one request may ask for many just below it. Ordinary ones have a tenth. */
+/** A history with more octets is large: one request may ask for many just below it. Ordinary ones have a tenth. */
 const LARGE = 64 * 1024;
+const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
 
 /**
  * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
@@ -106,14 +112,16 @@ export async function loadDomainHistories(
     httpHeaders: namesWanting('httpHeaders', keys),
     counts: namesWanting('counts', keys),
   };
-  const rows = await prisma.$queryRawUnsafe<HistoryRow[]>(
-    HISTORIES_SQL,
-    ...fillBatch(keys.map(({ name }) => name)),
-    [...wanted.dnsRecords].join(','),
-    [...wanted.httpHeaders].join(','),
-    [...wanted.counts].join(','),
-    LARGE,
-  );
+  // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
+  const rows = await prisma.$queryRaw<HistoryRow[]>`
+    SELECT name,
+           ${DOMAIN_ROW_SQL} AS numbers,
+           CASE WHEN NOT (${IS_SMALL}) THEN history_octets END AS "largeOctets",
+           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.dnsRecords)} THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
+           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.httpHeaders)} THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
+           CASE WHEN ${isAmong(wanted.counts)} THEN (${HISTORY_COUNTS_SQL}) END AS counts
+      FROM domain
+     WHERE name IN (${namesOfBatch(keys)})`;
   const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
   const histories = new Map(rows.map((row) => [row.name, historyOf(row, wanted)]));
   return keys.map(({ name, dnsRecords, httpHeaders }) => {
@@ -123,14 +131,14 @@ export async function loadDomainHistories(
   });
 }
 
-/** How often a history is read again that changed meanwhile. */
-const MOST_READINGS = 4;
+/** How often a history is read that changes meanwhile. */
+const MAX_READINGS = 4;
 
 /** A large history as it was read: its lists are parsed page by page, which takes long for all of them. */
 export interface HistoryPages {
   /** Without records and headers. */
   readonly domain: DomainHistory;
-  /** Null: not asked for. */
+  /** Null: not requested. */
   readonly dnsPages: readonly string[] | null;
   readonly headerPages: readonly string[] | null;
 }
@@ -139,7 +147,7 @@ export interface HistoryPages {
  * Reads the history of one domain, of any size, page by page.
  *
  * @returns null where nothing is recorded of the domain.
- * @throws BusyError where it changed while it was read, each time.
+ * @throws BusyError when it changed during every reading.
  */
 export async function readHistoryPages(
   prisma: PrismaClient,
@@ -148,7 +156,7 @@ export async function readHistoryPages(
 ): Promise<HistoryPages | null> {
   const small = { ...key, dnsRecords: false, httpHeaders: false };
   const { name } = key;
-  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+  for (let reading = 0; reading < MAX_READINGS; reading += 1) {
     const [domain] = await loadDomainHistories(prisma, [small]);
     if (domain === null || domain === undefined || domain instanceof LargeHistory) return null;
     const dnsPages = key.dnsRecords ? await readDnsPages(prisma, name, pages) : null;
@@ -160,8 +168,8 @@ export async function readHistoryPages(
 }
 
 /**
- * A large history in parts, each of which has some of its records or of its headers, in their order. Between two
- * of them the process does what else there is to do.
+ * A large history in parts, each with some of its records or of its headers, in their order. The event loop gets a
+ * turn between any two.
  */
 export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<DomainHistory> {
   const { domain } = pages;
@@ -196,6 +204,10 @@ export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> 
   };
 }
 
+function isAmong(names: ReadonlySet<string>): Prisma.Sql {
+  return Prisma.sql`name = ANY (string_to_array(${[...names].join(',')}, ','))`;
+}
+
 type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;
 
 function namesWanting(part: keyof HistoryParts, keys: readonly DomainHistoryKey[]): ReadonlySet<string> {
@@ -210,4 +222,10 @@ function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
     httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
     counts: row.counts === null ? null : parseHistoryCounts(row.counts),
   };
+}
+
+/** The counts from what HISTORY_COUNTS_SQL gives. */
+function parseHistoryCounts(text: string): HistoryCounts {
+  const [added = 0, removed = 0, httpHeaders = 0, headerChanges = 0] = text.split(',').map(Number);
+  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges };
 }

@@ -1,9 +1,9 @@
-import type { PrismaClient } from '../database/generated/client.js';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitInstants } from './columns.js';
 import type { Requested } from './recipient.js';
 
-/** What the row of a domain tells: all that is known of it without a look into its history. */
+/** The row of a domain: all that is known of it without its history. */
 export interface DomainRow {
   readonly name: string;
   readonly created: Instant;
@@ -15,25 +15,24 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, and who for. */
+/** A domain by its canonical name, and the recipient. */
 export interface DomainRowKey extends Requested {
   readonly name: string;
 }
 
-/** Domains in one statement: see loadDomainHistories. */
+/**
+ * Domains in one statement. Small batches let PostgreSQL work on one while this process works on another; with 64
+ * the two wait for each other.
+ */
 export const BATCH_SIZE = 8;
 
-/** The numbers of the row of table `domain` at hand, for parseDomainRow. */
-export const DOMAIN_ROW_SQL = `
-  created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at || ',' || version`;
-
-const ROWS_SQL = `
-  SELECT name, ${DOMAIN_ROW_SQL} AS numbers
-    FROM domain
-   WHERE name IN ($1, $2, $3, $4, $5, $6, $7, $8)`;
+/** The numbers of a row of table `domain`, for parseDomainRow. */
+export const DOMAIN_ROW_SQL = Prisma.raw(
+  "created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at || ',' || version",
+);
 
 /**
- * Loads what the rows of up to BATCH_SIZE domains tell by one SQL statement, which reads no other table.
+ * Loads the rows of up to BATCH_SIZE domains by one SQL statement, which reads no other table.
  *
  * @returns For each key in its place the row, or null where nothing is recorded of the domain.
  */
@@ -41,10 +40,8 @@ export async function loadDomainRows(
   prisma: PrismaClient,
   keys: readonly DomainRowKey[],
 ): Promise<(DomainRow | null)[]> {
-  const found = await prisma.$queryRawUnsafe<{ name: string; numbers: string }[]>(
-    ROWS_SQL,
-    ...fillBatch(keys.map(({ name }) => name)),
-  );
+  const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
+    SELECT name, ${DOMAIN_ROW_SQL} AS numbers FROM domain WHERE name IN (${namesOfBatch(keys)})`;
   const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
   return keys.map(({ name }) => rows.get(name) ?? null);
 }
@@ -62,8 +59,12 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
   };
 }
 
-/** The names of a batch, and the last again in the places that are left. */
-export function fillBatch(names: readonly string[]): readonly (string | undefined)[] {
-  const last = names.length - 1;
-  return Array.from({ length: BATCH_SIZE }, (_, place) => names[Math.min(place, last)]);
+/**
+ * Eight names for every batch, the last repeated, so that there is one text of the statement, prepared once. An array
+ * would do, but PostgreSQL keeps a plan for every batch only if it costs no more than one for a single batch: it
+ * takes an array of unknown length for one of ten, and would plan each batch anew.
+ */
+export function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {
+  const last = keys.length - 1;
+  return Prisma.join(Array.from({ length: BATCH_SIZE }, (_, place) => keys[Math.min(place, last)]?.name));
 }

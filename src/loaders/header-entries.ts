@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
+import type { Page, Pages } from './columns.js';
 import { cell, splitColumn } from './columns.js';
-import type { Page, Pages } from './pages.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -24,16 +24,16 @@ export interface HeaderEntry {
 }
 
 /** Rows of table `header_change` in their order, as columns; null for none. An absence has no date. */
-const COLUMNS_SQL = `
+const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(name, ',') || '","'
       || string_agg(CASE WHEN present THEN observed_at::text ELSE '' END, ',') || '",'
       || json_agg(value) || ']'`;
 
 /**
- * The header changes of the row of table `domain` at hand, for parseHeaderEntries; null for none. The
- * primary key is the order of the answer.
+ * The header changes of a row of table `domain`, for parseHeaderEntries; null for none. The primary key
+ * is the order of the answer.
  */
-export const HEADER_ENTRIES_SQL = `
+export const HEADER_ENTRIES_SQL = Prisma.sql`
   SELECT ${COLUMNS_SQL}
     FROM (SELECT name, observed_at, present, value
             FROM header_change
@@ -52,7 +52,7 @@ export async function readHeaderPages(prisma: PrismaClient, domain: string, page
   let last: HeaderPageEnd = { name: '', observedAt: 0n };
   return pages.readAll(async (limit) => {
     const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
-      SELECT ${Prisma.raw(COLUMNS_SQL)} AS columns, count(*)::int AS rows,
+      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows,
              (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
         FROM (SELECT name, observed_at, present, value
                 FROM header_change

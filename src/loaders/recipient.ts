@@ -1,29 +1,29 @@
 import { PublicError } from '../model/errors.js';
 
 /**
- * Who gets an answer; Node.js' own ServerResponse is one. Nobody waits for the answer any more once it is
- * destroyed: it is written, or the client has gone. It tells of that by the event `close`.
+ * A response in progress, such as Node.js' own ServerResponse. It is destroyed once it is written or the client has
+ * gone, and then emits `close`.
  */
 export interface Recipient {
   readonly destroyed: boolean;
-  /** Whether the answer is made: what is left is the client's reading. */
+  /** Whether the response is made: what remains is the client's reading. */
   readonly headersSent: boolean;
   /** The socket of the request: a response that waits for others on its connection has none yet. */
   readonly req: { readonly socket: { destroy(): unknown } };
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** What is asked for, and who for; without a recipient it is loaded whatever happens. */
+/** What is loaded for a recipient; without one it is loaded in any case. */
 export interface Requested {
   readonly recipient?: Pick<Recipient, 'destroyed'> | undefined;
 }
 
-/** Whether what is asked for is still wanted. */
+/** Whether the recipient still waits for it. */
 export function isWanted({ recipient }: Requested): boolean {
   return recipient?.destroyed !== true;
 }
 
-/** Nobody sees it: it settles what the client's query is still waiting for. */
+/** The error that settles what a client that has gone was waiting for. No client sees it. */
 export function abandoned(): Error {
   return new PublicError('UNAVAILABLE', 'The client has gone.');
 }

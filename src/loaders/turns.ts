@@ -2,7 +2,7 @@ import { withinTime } from '../database/within-time.js';
 import { UnavailableError } from '../model/errors.js';
 import { abandoned, isWanted, type Requested } from './recipient.js';
 
-/** Loads something for each key, or says why not, in the keys' order. */
+/** Loads a value or an error for each key, in the keys' order. */
 export type LoadBatch<Key, Value> = (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
 
 export interface TurnsOptions {
@@ -15,8 +15,8 @@ export interface TurnsOptions {
 }
 
 /**
- * Lets batches be loaded in turn, so many at once, whatever loader they are of. What nobody waits for any
- * more when its turn comes is dropped: nothing is sent to the database for a client that has gone.
+ * Limits how many batches are loaded at once, of all loaders together. Keys whose recipient is destroyed when their
+ * turn comes are dropped: nothing is sent to the database for a client that has gone.
  */
 export class Turns {
   readonly #options: TurnsOptions;
@@ -30,7 +30,7 @@ export class Turns {
   /**
    * Makes a batch function wait for its turn.
    *
-   * What it makes throws UnavailableError where too many wait already, or where the batch takes too long.
+   * The result throws UnavailableError when too many batches wait already, or when the batch takes too long.
    */
   inTurn<Key extends Requested, Value>(load: LoadBatch<Key, Value>): LoadBatch<Key, Value> {
     const { atOnce, mostWaiting, milliseconds } = this.#options;
@@ -51,7 +51,7 @@ export class Turns {
     return (keys) => loadInTurn(keys).catch((error: unknown) => failedFor(keys, error));
   }
 
-  /** Does one thing when its turn comes, in the same way. */
+  /** Loads a single value in the same way. */
   async single<Value>(requested: Requested, load: () => Promise<Value>): Promise<Value> {
     const [value] = await this.inTurn(async () => [await load()])([requested]);
     if (value === undefined || value instanceof Error) throw value ?? abandoned();
@@ -86,7 +86,7 @@ async function loadWanted<Key extends Requested, Value>(
   });
 }
 
-/** To those that nobody waits for any more, the failure is none. @throws it where somebody waits for each. */
+/** Keys without a recipient any more do not fail with the batch. @throws the error when all keys are wanted. */
 function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   if (keys.every(isWanted)) throw error;
   const failure = error instanceof Error ? error : new Error(String(error));

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Pool } from 'pg';
 import { isDatabaseFailure } from '../database/database-failure.js';
+import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import { isPassing } from '../recorder/contention.js';
+import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { ObservationTelemetry } from '../telemetry/observations.js';
@@ -16,7 +16,7 @@ import { nextTime } from './schedule/next-time.js';
 
 /** What a worker works with. */
 export interface WorkerOptions {
-  readonly pool: Pool;
+  readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;
   readonly telemetry: ObservationTelemetry;
@@ -130,9 +130,9 @@ function roomFor({ concurrency }: WorkerOptions, looks: LooksInHand): Room {
 }
 
 /** @returns how many more may be due. */
-async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<Counts> {
+async function take({ prisma, now, lease }: WorkerOptions, looks: LooksInHand, room: Room): Promise<Counts> {
   const time = now();
-  const { domains, left } = await leaseDue(pool, time, time + BigInt(lease) * 1000n, room);
+  const { domains, left } = await leaseDue(prisma, time, time + BigInt(lease) * 1000n, room);
   for (const domain of domains) looks.begin(domain);
   return left;
 }
@@ -140,7 +140,7 @@ async function take({ pool, now, lease }: WorkerOptions, looks: LooksInHand, roo
 async function write(options: WorkerOptions, looks: LooksInHand): Promise<void> {
   const ended = looks.endedEarly();
   if (ended.length > 0) {
-    await handBack(options.pool, ended);
+    await handBack(options.prisma, ended);
     looks.release(ended);
   }
   for (let batch = looks.finished(BATCH); batch.length > 0; batch = looks.finished(BATCH)) {
@@ -152,7 +152,7 @@ async function write(options: WorkerOptions, looks: LooksInHand): Promise<void> 
 /** A domain that is watched no longer, or whose lease has ended, is nothing of ours any more. */
 async function writeHeld(options: WorkerOptions, batch: readonly FinishedLook[]): Promise<void> {
   const domains = batch.map(({ domain }) => domain);
-  const held = await stillHeld(options.pool, domains);
+  const held = await stillHeld(options.prisma, domains);
   await writeOrSetAside(
     options,
     batch.filter(({ domain }) => held.has(domain.name)),
@@ -164,7 +164,7 @@ async function writeOrSetAside(options: WorkerOptions, batch: readonly FinishedL
   try {
     await writeBatch(options, batch);
   } catch (err) {
-    if (isDatabaseFailure(err) || isPassing(err)) throw err;
+    if (isDatabaseFailure(err) || isContention(err)) throw err;
     const [first] = batch;
     if (first !== undefined && batch.length === 1) await setAside(options, first, err);
     else for (const finished of batch) await writeOrSetAside(options, [finished]);
@@ -174,7 +174,7 @@ async function writeOrSetAside(options: WorkerOptions, batch: readonly FinishedL
 /** The domain is observed again as one that fails is: less and less often. */
 async function setAside(options: WorkerOptions, finished: FinishedLook, err: unknown): Promise<void> {
   options.log.error({ err, domain: finished.domain.name }, 'an observation could not be recorded');
-  await completeLeases(options.pool, [completionOf(finished, options.now(), undefined, true)]);
+  await completeLeases(options.prisma, [completionOf(finished, options.now(), undefined, true)]);
 }
 
 /**
@@ -182,7 +182,7 @@ async function setAside(options: WorkerOptions, finished: FinishedLook, err: unk
  * again when its lease ends: an observation more, and none lost.
  */
 async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]): Promise<void> {
-  const { recorder, pool, telemetry, now } = options;
+  const { recorder, prisma, telemetry, now } = options;
   const recorded = await recordLooks(
     recorder.record,
     batch.map(({ look }) => look),
@@ -190,7 +190,7 @@ async function writeBatch(options: WorkerOptions, batch: readonly FinishedLook[]
   const time = now();
   const outcomes = new Map(recorded.map(({ look, outcome }) => [look, outcome]));
   await completeLeases(
-    pool,
+    prisma,
     batch.map((finished) => completionOf(finished, time, outcomes.get(finished.look))),
   );
   for (const look of recorded) telemetry.observed(eventOf(look));

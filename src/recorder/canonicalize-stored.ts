@@ -3,17 +3,16 @@ import type { MigrationSteps } from '../database/migrate.js';
 import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
-import { isPassing, pauseBefore } from './contention.js';
-import { leastNextVersion } from './domain-row.js';
+import { isContention, pauseBefore } from './contention.js';
 import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
-import { isReadableTypes } from './row-contradictions.js';
+import { isReadableTypes, leastNextVersion } from './rows.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
-/** How far a step has come. */
+/** The progress of a step. */
 export interface StepProgress {
   readonly domains: number;
-  /** How many domains there were when it began. */
+  /** The number of domains when it began. */
   readonly total: number;
 }
 
@@ -25,7 +24,7 @@ export function dataSteps(show: ShowStep = () => () => {}): MigrationSteps {
   return new Map([['0006_canonical_rdata', (pool) => canonicalizeStored(pool, show)]]);
 }
 
-/** The same, with nothing shown. */
+/** The same, without progress. */
 export const DATA_STEPS: MigrationSteps = dataSteps();
 
 /** Domains that are read, and written in one transaction, at once. */
@@ -40,7 +39,7 @@ interface Rewriting extends DomainChanges {
  * Brings the rdata of stored records to its canonical text (history/canonical-history.ts), which is no
  * change in any history: what grows is the version of the domains whose answers change. Then writes the
  * sizes of histories (history-octets.ts) that are not those of their rows. Each batch of domains is a
- * transaction for either; a domain that somebody else writes meanwhile is read again, so that it may be
+ * transaction for either; a domain that another process writes meanwhile is read again, so that it may be
  * killed, run again, and run beside writers.
  *
  * @returns what was done to records, in one line; null where there was nothing to do.
@@ -104,8 +103,8 @@ async function domainsAfter(pool: Pool, last: string): Promise<BatchDomain[]> {
 }
 
 /**
- * Writes the sizes that are not those of the rows. A size is of the version that it was read with: who
- * writes a domain's rows gives it another version, in the same transaction.
+ * Writes the sizes that are not those of the rows. A size belongs to the version that it was read with:
+ * whatever writes a domain's rows gives it another version, in the same transaction.
  */
 async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
   for (let pending = names, attempt = 0; pending.length > 0; attempt += 1) {
@@ -118,7 +117,7 @@ async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
       [pending],
     );
     if (rows.length === 0) return;
-    const written = await passingAs(new Set<string>(), () => updateSizes(pool, rows));
+    const written = await onContention(new Set<string>(), () => updateSizes(pool, rows));
     pending = rows.map(({ name }) => name).filter((name) => !written.has(name));
   }
 }
@@ -171,9 +170,9 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
 }
 
-/** @returns the names of the domains that were written. The others were written by somebody else. */
+/** @returns the names of the domains that were written. The others were written by another process. */
 function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
-  return passingAs(new Set<string>(), () =>
+  return onContention(new Set<string>(), () =>
     inTransaction(pool, async (client) => {
       const names = await writeDomainRows(client, domains);
       const written = domains.filter(({ name }) => names.has(name));
@@ -189,12 +188,12 @@ function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> 
   );
 }
 
-/** What `work` gives, and `nothing` where another writer was in its way. */
-async function passingAs<Result>(nothing: Result, work: () => Promise<Result>): Promise<Result> {
+/** The result of `work`, or `otherwise` when another writer was in its way. */
+async function onContention<Result>(otherwise: Result, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (isPassing(error)) return nothing;
+    if (isContention(error)) return otherwise;
     throw error;
   }
 }

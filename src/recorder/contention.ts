@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { codesOf } from '../database/database-failure.js';
 
-/** SQLSTATE of a deadlock and of a serialization failure: the transaction may be tried again. */
-const PASSING = new Set(['40P01', '40001']);
+/** SQLSTATE of a deadlock and of a serialization failure, and what Prisma makes of them. */
+const CONTENTION_CODES = new Set(['40P01', '40001', 'P2034', 'TransactionWriteConflict']);
 
-/** Whether an error of the database is due to another writer, and gone at the next attempt. */
-export function isPassing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && PASSING.has(String(error.code));
+/** Whether an error of pg or Prisma is due to another writer: the transaction may be tried again. */
+export function isContention(error: unknown): boolean {
+  return codesOf(error).some((code) => CONTENTION_CODES.has(code));
 }
 
 /**
- * Waits before another attempt, for a time drawn by chance, so that two writers do not meet again.
+ * Waits before another attempt, for a random time, so that two writers do not meet again.
  *
  * @param attempt 0 for the first, before which there is no wait.
  */
@@ -20,20 +21,19 @@ export async function pauseBefore(attempt: number): Promise<void> {
   }
 }
 
-/** So many attempts are made: who meets another writer each time has something else wrong. */
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
- * Does some work again for as long as another writer is in its way.
+ * Retries some work while another writer is in its way.
  *
- * @throws what the work throws; what another writer caused only after ten attempts.
+ * @throws what the work throws; an error due to another writer only after ten attempts.
  */
-export async function despiteContention<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function retryOnContention<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!isPassing(error) || attempt === MOST_ATTEMPTS) throw error;
+      if (!isContention(error) || attempt === MAX_ATTEMPTS) throw error;
       await pauseBefore(attempt);
     }
   }

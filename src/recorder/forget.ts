@@ -1,29 +1,24 @@
-import type { Pool } from 'pg';
-import { inTransaction } from '../database/transaction.js';
+import type { PrismaClient } from '../database/generated/client.js';
 
 /**
  * Erases everything that is recorded of domains.
  *
- * The domain's row goes first: it is what a recorder at work on the same domain holds, so that the
- * later statements see, and erase, all that it wrote. A domain that is recorded for the first time
- * between two of the statements has a row when the later one looks, and keeps all that was written with it.
+ * The domains' rows go first: a recorder at work on the same domain holds its row, so that the later
+ * statements see, and erase, all that it wrote. A domain that is recorded for the first time between two of
+ * the statements has a row when the later one looks, and keeps all that was written with it.
  *
- * @param names canonical names.
- * @returns those of them that were recorded.
+ * @param names canonical names, each once.
+ * @returns those of them that were recorded, sorted.
  */
-export async function forget(pool: Pool, names: readonly string[]): Promise<string[]> {
-  return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ name: string }>(
-      'DELETE FROM domain WHERE name = ANY($1) RETURNING name',
-      [names],
-    );
-    for (const table of ['dns_record', 'header_change', 'site_response']) {
-      await client.query(
-        `DELETE FROM ${table} AS part
-          WHERE domain = ANY($1) AND NOT EXISTS (SELECT FROM domain WHERE name = part.domain)`,
-        [names],
-      );
-    }
-    return rows.map(({ name }) => name).sort();
-  });
+export async function forget(prisma: PrismaClient, names: readonly string[]): Promise<string[]> {
+  // In the recorder's order: rows locked in different orders would be a deadlock.
+  const sorted = [...names].sort();
+  const where = { domainName: { in: sorted }, domain: { isNot: {} } };
+  const deleted = await prisma.$transaction([
+    ...sorted.map((name) => prisma.domain.deleteMany({ where: { name } })),
+    prisma.dnsRecord.deleteMany({ where }),
+    prisma.headerChange.deleteMany({ where }),
+    prisma.siteResponse.deleteMany({ where }),
+  ]);
+  return sorted.filter((_, place) => deleted[place]?.count === 1);
 }

@@ -5,37 +5,38 @@ export type ImportCounts = Readonly<
   Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
 >;
 
-/** How long, in milliseconds, the database has to answer. */
-const ADDING_LIMIT = 5000;
+/** In milliseconds. */
+const WRITE_TIMEOUT = 5000;
 
 /**
- * Adds the counts of an import that is over to those of all imports before it.
+ * Adds the counts of a finished import to those of all imports before it.
  *
  * @throws the database's error when it cannot be written to.
  */
 export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise<void> {
   const { changed, unchanged, repeated, stale, refused } = counts;
   const rows = Object.entries({ changed, unchanged, repeated, stale, refused });
-  // In the order of the key, so that two imports that end at once do not wait for each other in a circle.
+  // In the order of the key, so that two imports that end at once do not deadlock.
   rows.sort(([left], [right]) => (left < right ? -1 : 1));
   await pool.query({
     text: `INSERT INTO import_count (outcome, lines)
      SELECT outcome, lines FROM unnest($1::text[], $2::bigint[]) AS import (outcome, lines)
      ON CONFLICT (outcome) DO UPDATE SET lines = import_count.lines + excluded.lines`,
     values: [rows.map(([outcome]) => outcome), rows.map(([, lines]) => lines)],
-    ...{ query_timeout: ADDING_LIMIT },
+    ...{ query_timeout: WRITE_TIMEOUT },
   });
 }
 
-const READING_LIMIT = 1000;
+/** In milliseconds. */
+const READ_TIMEOUT = 1000;
 
 /**
  * The counts of all imports into the database; none before the first has ended.
  *
- * @throws the database's error when it does not answer within a second.
+ * @throws the database's error, also when it takes more than a second.
  */
 export async function readImportCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
-  const query = { text: 'SELECT outcome, lines FROM import_count', query_timeout: READING_LIMIT };
+  const query = { text: 'SELECT outcome, lines FROM import_count', query_timeout: READ_TIMEOUT };
   const { rows } = await pool.query<{ outcome: string; lines: bigint }>(query);
   return new Map(rows.map(({ outcome, lines }) => [outcome, Number(lines)]));
 }

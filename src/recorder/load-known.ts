@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { HeaderState, Holdings, RecordStay } from '../history/state.js';
-import { DOMAIN_COLUMNS, type DomainRow } from './domain-row.js';
-import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
+import { DOMAIN_COLUMNS, type DomainRow, STAY_COLUMNS, type StayRow, stayOfRow } from './rows.js';
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
 export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {

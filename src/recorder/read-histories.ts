@@ -3,8 +3,7 @@ import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
-import { type DomainRow, stateOfRow } from './domain-row.js';
-import { STAY_COLUMNS, type StayRow, stayOfRow } from './stay-row.js';
+import { type DomainRow, STAY_COLUMNS, type StayRow, stateOfRow, stayOfRow } from './rows.js';
 
 /** Domains read at once: their histories are in memory together. */
 const PAGE_DOMAINS = 100;

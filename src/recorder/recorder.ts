@@ -10,13 +10,13 @@ import {
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import { isPassing, pauseBefore } from './contention.js';
-import { type DomainRow, leastNextVersion, stateOfRow } from './domain-row.js';
+import { isContention, pauseBefore } from './contention.js';
 import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
+import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
 import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
 
-/** Records observations, whoever made them. */
+/** Records observations, of observers and importers alike. */
 export interface Recorder {
   /**
    * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
@@ -49,12 +49,12 @@ export interface Recording {
 export interface RecorderOptions {
   /**
    * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
-   * always do. A day unless given.
+   * always do. A day if absent.
    */
   readonly httpsGrace?: bigint;
 }
 
-/** Makes a recorder. */
+/** Creates a recorder. */
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   return {
     record: (observations) => recordBatch(pool, options, observations),
@@ -177,7 +177,7 @@ async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Prom
       return written;
     });
   } catch (error) {
-    if (isPassing(error)) {
+    if (isContention(error)) {
       return new Set();
     }
     throw error;

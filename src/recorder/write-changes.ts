@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
-import { type DomainRow, storedTypes } from './domain-row.js';
+import { type DomainRow, storedTypes } from './rows.js';
 
 /** What is to be written of one domain. */
 export interface DomainChanges {
@@ -28,7 +28,7 @@ const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::big
  * Writes the rows of domains, each only if it is still as it was when the changes were found.
  *
  * The condition takes the place of a lock that would have to be held while the changes are found: it
- * costs nothing where nobody else writes, and an `UPDATE` works on sharded tables, where `SELECT …
+ * costs nothing when there is no other writer, and an `UPDATE` works on sharded tables, where `SELECT …
  * FOR UPDATE` over several domains does not. The row stays locked until the transaction ends, which
  * guards the rows of the domain's records and headers too.
  *
@@ -36,7 +36,7 @@ const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::big
  * restored from a backup, does not give a second state an old version. The time of recording is that clock's, and
  * never goes back, even where the clock does.
  *
- * @returns the names of the domains that were written. The others were written by somebody else.
+ * @returns the names of the domains that were written. The others were written by another process.
  */
 export async function writeDomainRows(
   client: PoolClient,

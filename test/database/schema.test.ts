@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { PrismaPg } from '@prisma/adapter-pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PrismaClient } from '../../src/database/generated/client.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -36,10 +38,15 @@ const schema = readFileSync('prisma/schema.prisma', 'utf8').replace(/\/\/.*$/gm,
 const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)].map(([, name = '', body = '']) => ({
   table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
   key: /@@id\(\[([^\]]*)\]\)/.exec(body)?.[1]?.split(/,\s*/) ?? [],
-  fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)].map(
-    ([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }),
-  ),
+  fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)]
+    .map(([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }))
+    .filter(({ type }) => !isModel(type)),
 }));
+
+/** A field of such a type is a relation, and no column. */
+function isModel(type: string): boolean {
+  return schema.includes(`model ${type} {`);
+}
 
 type Field = (typeof models)[number]['fields'][number];
 
@@ -90,4 +97,33 @@ test('and their primary keys', async () => {
      ORDER BY 1`,
   );
   expect(rows).toEqual(expected.sort((one, other) => (one.table < other.table ? -1 : 1)));
+});
+
+test('the database has no foreign keys: the model API leaves nothing to them', async () => {
+  const { rows } = await database.pool.query("SELECT conname FROM pg_constraint WHERE contype = 'f'");
+  expect(rows).toEqual([]);
+});
+
+test('a write by the model API is one statement with its whole condition', async () => {
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(database.pool),
+    log: [{ emit: 'event', level: 'query' }],
+  });
+  const statements: string[] = [];
+  prisma.$on('query', ({ query }) => statements.push(query));
+  await prisma.accessToken.updateMany({ where: { name: 'x', revokedAt: null }, data: { revokedAt: 1n } });
+  await prisma.domain.deleteMany({ where: { name: 'x' } });
+  await prisma.dnsRecord.deleteMany({ where: { domainName: 'x', domain: { isNot: {} } } });
+  await prisma.importCount.upsert({
+    where: { outcome: 'x' },
+    create: { outcome: 'x', lines: 1n },
+    update: { lines: { increment: 1n } },
+  });
+  await prisma.$disconnect();
+  expect(statements).toEqual([
+    expect.stringMatching(/^UPDATE .* WHERE .*"name" = .* AND .*"revoked_at" IS NULL/),
+    expect.stringMatching(/^DELETE FROM \S*"domain" WHERE /),
+    expect.stringMatching(/^DELETE FROM \S*"dns_record" WHERE .* NOT EXISTS/),
+    expect.stringMatching(/^INSERT INTO .* ON CONFLICT .* DO UPDATE SET /),
+  ]);
 });

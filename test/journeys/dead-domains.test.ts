@@ -65,7 +65,7 @@ function startWorker(): DmsCommand {
 
 test('ten times as many dead domains neither keep the others from their pace nor are forgotten themselves', async () => {
   const all = [...SILENT, ...FAILING, ...HEALTHY];
-  await watchDomains(database.pool, all, BigInt(SECONDS) * 1_000_000n, BigInt(Date.now()) * 1000n);
+  await watchDomains(database.writingPrisma, all, BigInt(SECONDS) * 1_000_000n, BigInt(Date.now()) * 1000n);
   worker = startWorker();
   const looks = (name: string) => dns.asked(name, 'A');
   await expect.poll(() => Math.min(...HEALTHY.map(looks)), { timeout: 60_000 }).toBeGreaterThan(0);

@@ -77,7 +77,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
   }
 
   async function watched() {
-    for await (const [domain] of listWatched(database.pool)) {
+    for await (const [domain] of listWatched(database.writingPrisma)) {
       return { at: domain?.observedAt, http: domain?.outcome?.http, failures: domain?.failures };
     }
     throw new Error('nothing is watched');
@@ -106,7 +106,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
       heldBack: { since: formatInstant(since), looks, until: formatInstant(since + 24n * HOUR) },
     });
     await Promise.all([resolving(), showing(true)]);
-    await watchDomains(database.pool, ['example.test'], 4n * HOUR, clock);
+    await watchDomains(database.writingPrisma, ['example.test'], 4n * HOUR, clock);
     await expect.poll(async () => (await watched()).at, { timeout: 30_000 }).toBe(START);
     const before = await story();
     expect(before).toEqual({ changed: [0], held: [true], evidence: [[0, 'https', 200]] });

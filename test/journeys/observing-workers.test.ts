@@ -88,7 +88,7 @@ async function killThird(): Promise<void> {
 }
 
 test('workers share the domains: each is observed once, whoever is killed, and none while another has it', async () => {
-  await watchDomains(database.pool, DOMAINS, DAY, BigInt(Date.now()) * 1000n);
+  await watchDomains(database.writingPrisma, DOMAINS, DAY, BigInt(Date.now()) * 1000n);
   startWorker();
   startWorker();
   await killThird();
@@ -109,7 +109,7 @@ test('workers share the domains: each is observed once, whoever is killed, and n
 
 test('a worker that is asked to stop ends with nothing in hand', async () => {
   const running = workers.filter(({ child }) => child.exitCode === null && child.signalCode === null);
-  await watchDomains(database.pool, DOMAINS, DAY / 2n, 0n);
+  await watchDomains(database.writingPrisma, DOMAINS, DAY / 2n, 0n);
   for (const { child } of running) child.kill('SIGTERM');
   const results = await Promise.all(running.map(({ result }) => result));
   expect(results.map(({ code }) => code)).toEqual([0, 0]);

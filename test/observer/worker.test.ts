@@ -59,7 +59,7 @@ function now(): bigint {
 function start(lease = 120_000, looking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return startWorker({
-    pool: database.pool,
+    prisma: database.writingPrisma,
     observer: looking,
     recorder: createRecorder(database.pool),
     telemetry: createObservationTelemetry(log, new Registry()),
@@ -73,7 +73,7 @@ function start(lease = 120_000, looking = observer, { concurrency = 10, idle = 2
 
 async function watched() {
   const pages = [];
-  for await (const page of listWatched(database.pool)) pages.push(...page);
+  for await (const page of listWatched(database.writingPrisma)) pages.push(...page);
   return pages;
 }
 
@@ -81,7 +81,7 @@ const messages = () => logged.map(({ msg }) => msg);
 
 test('what is stopped while it looks is handed back as it was, and nothing of it is recorded', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.pool, ['a.example', 'b.example'], DAY, 1_000n);
+  await watchDomains(database.writingPrisma, ['a.example', 'b.example'], DAY, 1_000n);
   const worker = start();
   await expect.poll(() => dns.asked('b.example', 'A')).toBe(1);
   await worker.stop(0);
@@ -94,7 +94,7 @@ test('what is stopped while it looks is handed back as it was, and nothing of it
 
 test('a look ends at half of its lease: what is silent fails, and is asked less and less often', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
   const worker = start(400);
   await expect
     .poll(watched)
@@ -110,7 +110,7 @@ test('a look ends at half of its lease: what is silent fails, and is asked less 
 
 test('failures in a row are counted, and one success ends them', async () => {
   dns.behave('*', rcode(SERVFAIL));
-  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
   const worker = start();
   for (const failures of [1, 2]) {
     await expect.poll(watched).toMatchObject([{ failures, inHand: false }]);
@@ -126,7 +126,7 @@ test('silent domains, new ones and such that failed before, leave places to thos
   const dead = Array.from({ length: 40 }, (_, number) => `dead${number}.example`);
   const healthy = ['a.example', 'b.example', 'c.example'];
   for (const name of dead) dns.behave(name, silence);
-  await watchDomains(database.pool, [...dead, ...healthy], 200_000n, 0n);
+  await watchDomains(database.writingPrisma, [...dead, ...healthy], 200_000n, 0n);
   await database.pool.query(`UPDATE watched_domain SET observed_at = 0 WHERE name = ANY($1)`, [healthy]);
   await database.pool.query(
     `UPDATE watched_domain SET observed_at = 0, failures = 1 WHERE name LIKE 'dead1%'`,
@@ -150,7 +150,7 @@ test('domains that fill their share cost no statements, and when one is finished
     await failing;
     return rcode(SERVFAIL)(question);
   });
-  await watchDomains(database.pool, dead, DAY, 0n);
+  await watchDomains(database.writingPrisma, dead, DAY, 0n);
   const statements = vi.spyOn(database.pool, 'query');
   onTestFinished(() => statements.mockRestore());
   const worker = start(120_000, observer, { idle: 60_000 });
@@ -167,7 +167,7 @@ test('domains that fill their share cost no statements, and when one is finished
 test('a single place is in turn for a domain that answers and one that does not', async () => {
   const names = ['a.example', 'b.example', 'c.example', 'refused.example'];
   dns.behave('refused.example', rcode(SERVFAIL));
-  await watchDomains(database.pool, names, 1_000n, 0n);
+  await watchDomains(database.writingPrisma, names, 1_000n, 0n);
   await database.pool.query(`UPDATE watched_domain SET observed_at = 0 WHERE name <> 'refused.example'`);
   const worker = start(120_000, observer, { concurrency: 1 });
   await expect.poll(() => dns.asked('refused.example'), { timeout: 20_000 }).toBeGreaterThan(0);
@@ -182,7 +182,7 @@ test('two workers observe each domain once per interval, over many intervals, an
     if (type === 'SOA') asked.get(name)?.push(performance.now());
     return type === 'A' ? ['127.0.0.1'] : [];
   });
-  await watchDomains(database.pool, names, BigInt(interval) * 1000n, now());
+  await watchDomains(database.writingPrisma, names, BigInt(interval) * 1000n, now());
   const workers = [start(), start()];
   await expect
     .poll(() => Math.min(...[...asked.values()].map((times) => times.length)), { timeout: 60_000 })
@@ -196,7 +196,7 @@ test('two workers observe each domain once per interval, over many intervals, an
 
 test('an outage of the resolver is no failure of the domains: they are asked at their pace', async () => {
   const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REFUSING_PORT}` }), now);
-  await watchDomains(database.pool, ['a.example'], HOUR, now());
+  await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
   const worker = start(120_000, away);
   await expect
     .poll(watched)
@@ -212,7 +212,7 @@ test('where the database fails the worker waits for it, says so once, and goes o
   const worker = start();
   await expect.poll(messages).toContain('the worker waits for the database');
   await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
-  await watchDomains(database.pool, ['a.example'], DAY, now());
+  await watchDomains(database.writingPrisma, ['a.example'], DAY, now());
   await expect
     .poll(watched, { timeout: 10_000 })
     .toMatchObject([{ name: 'a.example', observedAt: expect.any(BigInt) }]);
@@ -233,10 +233,10 @@ test('a domain that is watched no longer when its look ends is not recorded', as
     await answered;
     return { messages: [question.answer()] };
   });
-  await watchDomains(database.pool, ['a.example', 'b.example'], DAY, now());
+  await watchDomains(database.writingPrisma, ['a.example', 'b.example'], DAY, now());
   const worker = start();
   await expect.poll(() => dns.asked('a.example') + dns.asked('b.example')).toBe(2);
-  await unwatchDomains(database.pool, ['a.example']);
+  await unwatchDomains(database.writingPrisma, ['a.example']);
   answer();
   await worker.stop(10_000);
   const { rows } = await database.pool.query('SELECT name FROM domain');
@@ -245,7 +245,7 @@ test('a domain that is watched no longer when its look ends is not recorded', as
 
 test('an observation that the database refuses keeps no other from being recorded, and is tried less often', async () => {
   await database.pool.query("ALTER TABLE domain ADD CONSTRAINT odd CHECK (name <> 'b.example')");
-  await watchDomains(database.pool, ['a.example', 'b.example', 'c.example'], HOUR, now());
+  await watchDomains(database.writingPrisma, ['a.example', 'b.example', 'c.example'], HOUR, now());
   const worker = start();
   await expect
     .poll(watched)
@@ -259,7 +259,7 @@ test('an observation that the database refuses keeps no other from being recorde
 
 test('a worker that is stopped while the database is away ends all the same', async () => {
   dns.behave('*', silence);
-  await watchDomains(database.pool, ['a.example'], DAY, now());
+  await watchDomains(database.writingPrisma, ['a.example'], DAY, now());
   const worker = start();
   await expect.poll(() => dns.asked('a.example', 'A')).toBe(1);
   await database.pool.query('ALTER TABLE watched_domain RENAME TO away');

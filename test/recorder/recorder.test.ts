@@ -1,13 +1,14 @@
-import type { Pool, PoolClient } from 'pg';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
+import { PrismaClient } from '../../src/database/generated/client.js';
 import { findViolations } from '../../src/history/violations.js';
 import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
-import { findOrphans } from '../../src/recorder/orphans.js';
 import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { findStoredViolations } from '../../src/recorder/stored-violations.js';
+import { findOrphans, findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
@@ -122,7 +123,7 @@ describe('recording', () => {
 
   test('a domain that is forgotten leaves no response behind', async () => {
     await createRecorder(database.pool).record(looks('https@0').map(observationOf));
-    await forget(database.pool, ['example.com']);
+    await forget(database.writingPrisma, ['example.com']);
     expect((await database.pool.query('SELECT FROM site_response')).rowCount).toBe(0);
   });
 
@@ -160,7 +161,7 @@ describe('recording', () => {
     const recorder = createRecorder(database.pool);
     await recorder.record([observation({ at: 1, records: [] }), observation({ at: 2, records: [] })]);
     const [first] = await stored();
-    await forget(database.pool, ['example.com']);
+    await forget(database.writingPrisma, ['example.com']);
     await recorder.record([observation({ at: 1, records: [] })]);
     const [second] = await stored();
     expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
@@ -242,9 +243,9 @@ describe('forgetting', () => {
       { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
       { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
     );
-    expect(await forget(database.pool, ['one.example', 'unknown.example'])).toEqual(['one.example']);
+    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'])).toEqual(['one.example']);
     expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
-    expect(await findOrphans(database.pool)).toEqual([]);
+    expect(await findOrphans(database.writingPrisma)).toEqual([]);
   });
 
   test('while the domain is being recorded leaves all of it or nothing', async () => {
@@ -257,10 +258,10 @@ describe('forgetting', () => {
       }
     })();
     for (let time = 0; time < 10; time += 1) {
-      await forget(database.pool, ['example.com']);
+      await forget(database.writingPrisma, ['example.com']);
     }
     await recording;
-    expect(await findOrphans(database.pool)).toEqual([]);
+    expect(await findOrphans(database.writingPrisma)).toEqual([]);
     for (const history of await stored()) {
       expect(findViolations(history)).toEqual([]);
     }
@@ -271,10 +272,10 @@ describe('forgetting', () => {
     async (place) => {
       const recorder = createRecorder(database.pool);
       const observed = observation({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
-      const pool = interrupted(database.pool, place, async () => {
+      const prisma = interrupted(database.pool, place, async () => {
         await recorder.record([observed]);
       });
-      expect(await forget(pool, ['example.com'])).toEqual([]);
+      expect(await forget(prisma, ['example.com'])).toEqual([]);
       const [history] = await stored();
       expect(history?.stays).toHaveLength(1);
       expect(history && findViolations(history)).toEqual([]);
@@ -282,12 +283,13 @@ describe('forgetting', () => {
   );
 });
 
-/** A pool whose transactions are interrupted by some work of somebody else, after so many statements. */
-function interrupted(pool: Pool, place: number, work: () => Promise<void>): Pool {
-  return new Proxy(pool, {
+/** Prisma on a pool whose transactions are interrupted by some work of others, after so many deletions. */
+function interrupted(pool: Pool, place: number, work: () => Promise<void>): PrismaClient {
+  const interruptedPool = new Proxy(pool, {
     get: (target, key) =>
       key === 'connect' ? () => interruptedClient(target, place, work) : Reflect.get(target, key),
   });
+  return new PrismaClient({ adapter: new PrismaPg(interruptedPool) });
 }
 
 async function interruptedClient(pool: Pool, place: number, work: () => Promise<void>): Promise<PoolClient> {
@@ -297,10 +299,11 @@ async function interruptedClient(pool: Pool, place: number, work: () => Promise<
     get(target, key) {
       const member: unknown = Reflect.get(target, key);
       if (key !== 'query') return typeof member === 'function' ? member.bind(target) : member;
-      return async (text: string, values?: unknown[]) => {
-        const result = await target.query(text, values);
-        deletions += text.startsWith('DELETE') ? 1 : 0;
-        if (text.startsWith('DELETE') && deletions === place) await work();
+      return async (statement: QueryConfig, values?: unknown[]) => {
+        const result = await target.query(statement, values);
+        const deletes = statement.text.startsWith('DELETE');
+        deletions += deletes ? 1 : 0;
+        if (deletes && deletions === place) await work();
         return result;
       };
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findWatchViolations } from '../../src/recorder/watch-violations.js';
+import { findWatchViolations } from '../../src/recorder/stored-violations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -18,7 +18,7 @@ afterAll(() => database.close());
 
 async function violations(): Promise<string[]> {
   const found: string[] = [];
-  for await (const line of findWatchViolations(database.pool)) found.push(line);
+  for await (const line of findWatchViolations(database.writingPrisma)) found.push(line);
   return found;
 }
 

@@ -24,11 +24,11 @@ async function runForget(context: CommandContext, domains: readonly string[], ye
   }
   const database = await context.openDatabase({ mayCreate: false });
   try {
-    const erased = await forget(database.pool, names);
+    const erased = await forget(database.writingPrisma, names);
     for (const name of erased) {
       context.stdout.write(`erased ${name}\n`);
     }
-    for (const name of await watchedAmong(database.pool, names)) {
+    for (const name of await watchedAmong(database.writingPrisma, names)) {
       context.stderr.write(
         `${name} is still watched, and recorded anew when it is due: dms watch remove ${name}\n`,
       );

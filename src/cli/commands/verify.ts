@@ -2,10 +2,8 @@ import { Command } from 'commander';
 import { findTokenViolations } from '../../auth/token-violations.js';
 import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
-import { findOrphans } from '../../recorder/orphans.js';
 import { readStoredRows } from '../../recorder/read-histories.js';
-import { findStoredViolations } from '../../recorder/stored-violations.js';
-import { findWatchViolations } from '../../recorder/watch-violations.js';
+import { findOrphans, findStoredViolations, findWatchViolations } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 
@@ -46,7 +44,7 @@ async function runVerify(context: CommandContext): Promise<void> {
 
 /** Everything that is stored, and all that breaks a rule in it: a line for each breach. */
 async function* violations(
-  { pool, prisma }: Database,
+  { pool, writingPrisma }: Database,
   count: { domains: number; records: number; headers: number },
 ): AsyncGenerator<string> {
   for await (const rows of readStoredRows(pool)) {
@@ -55,9 +53,9 @@ async function* violations(
     count.headers += rows.headers.length;
     for (const violation of findStoredViolations(rows)) yield `${rows.domain.name}: ${violation}`;
   }
-  for (const name of await findOrphans(pool)) {
+  for (const name of await findOrphans(writingPrisma)) {
     yield `${name}: records, headers or responses without a row for the domain`;
   }
-  yield* findWatchViolations(pool);
-  yield* await findTokenViolations(prisma);
+  yield* findWatchViolations(writingPrisma);
+  yield* await findTokenViolations(writingPrisma);
 }

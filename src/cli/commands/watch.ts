@@ -82,8 +82,8 @@ async function runAdd(
   options: AddOptions,
 ): Promise<void> {
   const sum = { added: 0, changed: 0, read: 0 };
-  const refused = await inBatches(context, domains, options.fromFile, async ({ pool }, names) => {
-    const done: Added = await watchDomains(pool, names, options.every ?? null, context.now());
+  const refused = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
+    const done: Added = await watchDomains(writingPrisma, names, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
     sum.read += names.length;
@@ -99,8 +99,8 @@ async function runRemove(
   options: NamesOptions,
 ): Promise<void> {
   const sum = { removed: 0, read: 0 };
-  const refused = await inBatches(context, domains, options.fromFile, async ({ pool }, names) => {
-    sum.removed += (await unwatchDomains(pool, names)).length;
+  const refused = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
+    sum.removed += await unwatchDomains(writingPrisma, names);
     sum.read += names.length;
   });
   context.stdout.write(`${sum.removed} removed, ${sum.read - sum.removed} not watched\n`);
@@ -117,7 +117,7 @@ async function runList(context: CommandContext, json: boolean): Promise<void> {
   const database = await context.openDatabase({ mayCreate: false });
   try {
     let count = 0;
-    for await (const page of listWatched(database.pool)) {
+    for await (const page of listWatched(database.writingPrisma)) {
       count += page.length;
       context.stdout.write(json ? watchedAsJson(page) : watchedAsText(page, count === page.length));
     }

@@ -27,7 +27,7 @@ async function runWorker(context: CommandContext): Promise<void> {
     try {
       const observing = startObserving(settings, database, log, context.now, operating);
       if (operating.metricsUrl !== null) context.stderr.write(`Metrics: ${operating.metricsUrl}/metrics\n`);
-      const watched = watchedText(await countWatched(database.pool));
+      const watched = watchedText(await countWatched(database.writingPrisma));
       context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
       context.stderr.write('Stopping: observations under way are finished first.\n');

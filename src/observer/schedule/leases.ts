@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
+import { Prisma, type PrismaClient } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
-import { despiteContention, isPassing } from '../../recorder/contention.js';
+import { isContention, retryOnContention } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
 import { type Counts, type Priority, type Room, sharePlaces } from '../priority.js';
 
@@ -49,8 +49,8 @@ export interface Taken {
 
 /**
  * Takes domains that are due. Of two workers that want the same one, one gets it: the update holds only
- * where it is still due. A worker that dies keeps what it has in hand until the lease ends; then it is
- * due again.
+ * where it is still due. What a worker that dies had leased is due again when
+ * the lease ends.
  *
  * The candidates come from a statement of their own, so that this works on sharded tables too, where no
  * statement can lock rows over several shards.
@@ -58,47 +58,65 @@ export interface Taken {
  * @param until when the lease ends.
  * @param room how many to take.
  */
-export async function leaseDue(pool: Pool, now: Instant, until: Instant, room: Room): Promise<Taken> {
+export async function leaseDue(
+  prisma: PrismaClient,
+  now: Instant,
+  until: Instant,
+  room: Room,
+): Promise<Taken> {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
-  const normal = await candidatesOf(pool, 'normal', now, room.free);
-  const low = lowMost === 0 ? [] : await candidatesOf(pool, 'low', now, lowMost);
+  const normal = await candidatesOf(prisma, 'normal', now, room.free);
+  const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
   const share = sharePlaces(room, { normal: normal.length, low: low.length });
   const names = [...drawn(normal, share.normal), ...drawn(low, share.low)];
-  const domains = names.length === 0 ? [] : await updateDue(pool, [now, until, randomUUID(), names]);
+  const domains = names.length === 0 ? [] : await takeStillDue(prisma, now, until, names);
   const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
   // What was not looked for may be due, and so may what other workers had before this one.
   const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
   return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
 }
 
-async function candidatesOf(pool: Pool, priority: Priority, now: Instant, most: number): Promise<string[]> {
-  const parameters = [now, most * CANDIDATES_PER_DOMAIN];
-  const { rows } = await pool.query<{ name: string }>(CANDIDATES[priority], parameters);
+async function candidatesOf(
+  prisma: PrismaClient,
+  priority: Priority,
+  now: Instant,
+  most: number,
+): Promise<string[]> {
+  const rows = await prisma.$queryRaw<{ name: string }[]>`
+    SELECT name FROM watched_domain
+     WHERE ${HAS_PRIORITY[priority]} AND due <= ${now}
+     ORDER BY due LIMIT ${most * CANDIDATES_PER_DOMAIN}`;
   return rows.map(({ name }) => name);
 }
 
-/** Each has an index of its own (migration 0007): those of one priority that are due do not hide the others. */
-const CANDIDATES: Readonly<Record<Priority, string>> = {
-  normal: `SELECT name FROM watched_domain
-            WHERE failures = 0 AND observed_at IS NOT NULL AND due <= $1 ORDER BY due LIMIT $2`,
-  low: `SELECT name FROM watched_domain
-         WHERE (failures > 0 OR observed_at IS NULL) AND due <= $1 ORDER BY due LIMIT $2`,
+/**
+ * Each is the condition of a partial index (migration 0007), word for word: the domains of one priority that are due
+ * do not hide the others.
+ */
+const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
+  normal: Prisma.raw('failures = 0 AND observed_at IS NOT NULL'),
+  low: Prisma.raw('(failures > 0 OR observed_at IS NULL)'),
 };
 
-async function updateDue(pool: Pool, parameters: readonly unknown[]): Promise<LeasedDomain[]> {
+async function takeStillDue(
+  prisma: PrismaClient,
+  now: Instant,
+  until: Instant,
+  names: readonly string[],
+): Promise<LeasedDomain[]> {
   try {
-    return (await pool.query<LeasedDomain>(LEASE, [...parameters])).rows;
+    return await prisma.$queryRaw<LeasedDomain[]>`
+      UPDATE watched_domain
+         SET due = ${until}, lease = ${randomUUID()}::uuid,
+             scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
+       WHERE name = ANY(${names}) AND due <= ${now}
+      RETURNING name, lease, due AS until, every, scheduled, failures, observed_at IS NULL AS first`;
   } catch (error) {
     // Two workers that update the same rows in different orders: this one tries again at its next turn.
-    if (isPassing(error)) return [];
+    if (isContention(error)) return [];
     throw error;
   }
 }
-
-const LEASE = `UPDATE watched_domain
-        SET due = $2, lease = $3, scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
-      WHERE name = ANY($4) AND due <= $1
-  RETURNING name, lease, due AS until, every, scheduled, failures, observed_at IS NULL AS first`;
 
 /** Some elements of a list, each as likely as the others. */
 function drawn<Element>(list: readonly Element[], most: number): Element[] {
@@ -110,14 +128,17 @@ function drawn<Element>(list: readonly Element[], most: number): Element[] {
   return found;
 }
 
-/** Those of the domains that are still in the lease that they were taken with, by their names. */
-export async function stillHeld(pool: Pool, domains: readonly LeasedDomain[]): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ name: string }>(
-    `SELECT w.name FROM watched_domain AS w
-       JOIN unnest($1::text[], $2::uuid[]) AS held (name, lease) ON w.name = held.name AND w.lease = held.lease`,
-    [domains.map(({ name }) => name), domains.map(({ lease }) => lease)],
-  );
-  return new Set(rows.map(({ name }) => name));
+/** The names of those domains that are still in the lease that they were taken with. */
+export async function stillHeld(
+  prisma: PrismaClient,
+  domains: readonly LeasedDomain[],
+): Promise<ReadonlySet<string>> {
+  const leases = new Map(domains.map(({ name, lease }) => [name, lease]));
+  const rows = await prisma.watchedDomain.findMany({
+    where: { name: { in: [...leases.keys()] } },
+    select: { name: true, lease: true },
+  });
+  return new Set(rows.filter(({ name, lease }) => leases.get(name) === lease).map(({ name }) => name));
 }
 
 /**
@@ -125,36 +146,38 @@ export async function stillHeld(pool: Pool, domains: readonly LeasedDomain[]): P
  * is not watched any more, is left as it is; one that has got another pace meanwhile is next observed at
  * that one.
  */
-export async function completeLeases(pool: Pool, completions: readonly Completion[]): Promise<void> {
-  const columns = [
-    completions.map(({ domain }) => domain.name),
-    completions.map(({ domain }) => domain.lease),
-    completions.map(({ domain }) => domain.every),
-    completions.map(({ next }) => next),
-    completions.map(({ observedAt }) => observedAt),
-    completions.map(({ outcome }) => JSON.stringify(outcome)),
-    completions.map(({ failures }) => failures),
-  ];
-  await despiteContention(() => pool.query(COMPLETE, columns));
+export async function completeLeases(
+  prisma: PrismaClient,
+  completions: readonly Completion[],
+): Promise<void> {
+  const next = Prisma.raw(
+    'CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END',
+  );
+  await retryOnContention(
+    () => prisma.$executeRaw`
+      UPDATE watched_domain AS w
+         SET due = ${next}, scheduled = ${next}, lease = NULL,
+             observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
+        FROM unnest(${completions.map(({ domain }) => domain.name)}::text[],
+                    ${completions.map(({ domain }) => domain.lease)}::uuid[],
+                    ${completions.map(({ domain }) => domain.every)}::bigint[],
+                    ${completions.map((completion) => completion.next)}::bigint[],
+                    ${completions.map(({ observedAt }) => observedAt)}::bigint[],
+                    ${completions.map(({ outcome }) => JSON.stringify(outcome))}::text[],
+                    ${completions.map(({ failures }) => failures)}::int[])
+             AS done (name, lease, every, next, observed_at, outcome, failures)
+       WHERE w.name = done.name AND w.lease = done.lease`,
+  );
 }
-
-const NEXT = 'CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END';
-const COMPLETE = `
-  UPDATE watched_domain AS w
-     SET due = ${NEXT}, scheduled = ${NEXT}, lease = NULL,
-         observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
-    FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::int[])
-         AS done (name, lease, every, next, observed_at, outcome, failures)
-   WHERE w.name = done.name AND w.lease = done.lease`;
 
 /** Gives domains back as they were before their lease, for other workers to observe. */
-export async function handBack(pool: Pool, domains: readonly LeasedDomain[]): Promise<void> {
-  const columns = [domains.map(({ name }) => name), domains.map(({ lease }) => lease)];
-  await despiteContention(() => pool.query(HAND_BACK, columns));
+export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
+  await retryOnContention(
+    () => prisma.$executeRaw`
+      UPDATE watched_domain AS w
+         SET due = w.scheduled, lease = NULL
+        FROM unnest(${domains.map(({ name }) => name)}::text[], ${domains.map(({ lease }) => lease)}::uuid[])
+             AS held (name, lease)
+       WHERE w.name = held.name AND w.lease = held.lease`,
+  );
 }
-
-const HAND_BACK = `
-  UPDATE watched_domain AS w
-     SET due = w.scheduled, lease = NULL
-    FROM unnest($1::text[], $2::uuid[]) AS held (name, lease)
-   WHERE w.name = held.name AND w.lease = held.lease`;

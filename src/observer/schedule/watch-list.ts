@@ -1,6 +1,7 @@
-import type { Pool } from 'pg';
+import type { PrismaClient } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
-import { despiteContention } from '../../recorder/contention.js';
+import { isJsonObject } from '../../model/json-values.js';
+import { retryOnContention } from '../../recorder/contention.js';
 import type { LookOutcome } from '../outcome.js';
 
 /** A domain that is observed again and again. */
@@ -8,9 +9,9 @@ export interface WatchedDomain {
   readonly name: string;
   /** From one observation to the next, in microseconds. */
   readonly every: bigint;
-  /** When it is to be observed next; while a worker has it in hand, when it was to be. */
+  /** When it is to be observed next; while a worker has it leased, when it was to be. */
   readonly next: Instant;
-  /** Whether a worker has it in hand. */
+  /** Whether a worker has it leased. */
   readonly inHand: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
@@ -26,8 +27,8 @@ export interface Added {
   readonly changed: number;
 }
 
-/** From one observation to the next where nobody says otherwise: a day, in microseconds. */
-const USUAL_PACE = 86_400_000_000n;
+/** From one observation to the next: a day, in microseconds. */
+const DEFAULT_PACE = 86_400_000_000n;
 
 /**
  * Watches domains from now on. One that is watched already is observed at the new pace from its next
@@ -38,68 +39,77 @@ const USUAL_PACE = 86_400_000_000n;
  *   keeps its pace.
  */
 export async function watchDomains(
-  pool: Pool,
+  prisma: PrismaClient,
   names: readonly string[],
   every: bigint | null,
   now: Instant,
 ): Promise<Added> {
-  const parameters = [[...names].sort(), every ?? USUAL_PACE, now, every !== null];
-  const { rows } = await despiteContention(() => pool.query<{ added: boolean }>(WATCH, parameters));
+  const pace = every ?? DEFAULT_PACE;
+  const rows = await retryOnContention(
+    () => prisma.$queryRaw<{ added: boolean }[]>`
+      INSERT INTO watched_domain AS w (name, every, due, scheduled)
+      SELECT name, ${pace}::bigint, ${now}::bigint, ${now}::bigint
+        FROM unnest(${[...names].sort()}::text[]) AS new (name)
+          ON CONFLICT (name) DO UPDATE
+         SET every = EXCLUDED.every,
+             due = CASE WHEN w.lease IS NULL THEN LEAST(w.due, EXCLUDED.due + EXCLUDED.every) ELSE w.due END,
+             scheduled = LEAST(w.scheduled, EXCLUDED.due + EXCLUDED.every)
+       WHERE ${every !== null} AND w.every <> EXCLUDED.every
+      RETURNING xmax = 0 AS added`,
+  );
   const added = rows.filter((row) => row.added).length;
   return { added, changed: rows.length - added };
 }
 
-const WATCH = `
-    INSERT INTO watched_domain AS w (name, every, due, scheduled)
-     SELECT name, $2::bigint, $3::bigint, $3::bigint FROM unnest($1::text[]) AS new (name)
-     ON CONFLICT (name) DO UPDATE
-        SET every = EXCLUDED.every,
-            due = CASE WHEN w.lease IS NULL THEN LEAST(w.due, $3::bigint + $2::bigint) ELSE w.due END,
-            scheduled = LEAST(w.scheduled, $3::bigint + $2::bigint)
-      WHERE $4::boolean AND w.every <> EXCLUDED.every
-  RETURNING xmax = 0 AS added`;
-
 /**
- * Watches domains no longer. Their history stays.
+ * Stops watching domains. Their history stays.
  *
- * @returns those of the names that were watched.
+ * @returns how many of them were watched.
  */
-export async function unwatchDomains(pool: Pool, names: readonly string[]): Promise<string[]> {
-  const { rows } = await despiteContention(() =>
-    pool.query<{ name: string }>('DELETE FROM watched_domain WHERE name = ANY($1) RETURNING name', [names]),
-  );
-  return rows.map(({ name }) => name);
+export async function unwatchDomains(prisma: PrismaClient, names: readonly string[]): Promise<number> {
+  const where = { name: { in: [...names] } };
+  const { count } = await retryOnContention(() => prisma.watchedDomain.deleteMany({ where }));
+  return count;
 }
 
 /** How many domains are watched. */
-export async function countWatched(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>('SELECT count(*)::integer FROM watched_domain');
-  return rows[0]?.count ?? 0;
+export function countWatched(prisma: PrismaClient): Promise<number> {
+  return prisma.watchedDomain.count();
 }
 
-/** Those of the names that are watched. */
-export async function watchedAmong(pool: Pool, names: readonly string[]): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(
-    'SELECT name FROM watched_domain WHERE name = ANY($1) ORDER BY name',
-    [names],
-  );
-  return rows.map(({ name }) => name);
+/** Those of the names that are watched, sorted. */
+export async function watchedAmong(prisma: PrismaClient, names: readonly string[]): Promise<string[]> {
+  const found = await prisma.watchedDomain.findMany({
+    where: { name: { in: [...names] } },
+    select: { name: true },
+    orderBy: { name: 'asc' },
+  });
+  return found.map(({ name }) => name);
 }
 
 const PAGE = 10_000;
 
 /** All watched domains in the order of their names, a page at a time: there may be millions. */
-export async function* listWatched(pool: Pool): AsyncGenerator<readonly WatchedDomain[]> {
+export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonly WatchedDomain[]> {
   for (let after = ''; ; ) {
-    const { rows } = await pool.query<WatchedDomain>(
-      `SELECT name, every, CASE WHEN lease IS NULL THEN due ELSE scheduled END AS next,
-              lease IS NOT NULL AS "inHand", observed_at AS "observedAt", outcome, failures
-         FROM watched_domain WHERE name > $1 ORDER BY name LIMIT $2`,
-      [after, PAGE],
-    );
-    yield rows;
+    const rows = await prisma.watchedDomain.findMany({
+      where: { name: { gt: after } },
+      orderBy: { name: 'asc' },
+      take: PAGE,
+    });
+    yield rows.map(({ due, scheduled, lease, outcome, ...row }) => ({
+      ...row,
+      next: lease === null ? due : scheduled,
+      inHand: lease !== null,
+      outcome: isLookOutcome(outcome) ? outcome : null,
+    }));
     const last = rows.at(-1);
     if (rows.length < PAGE || last === undefined) return;
     after = last.name;
   }
+}
+
+/** Whether a value of column `outcome`, which only completeLeases writes, is there. */
+function isLookOutcome(value: unknown): value is LookOutcome {
+  return isJsonObject(value);
 }

@@ -54,9 +54,13 @@ test.skipIf(process.env['DATABASE_URL'] === undefined)(
   'a deadlock with another writer neither loses a domain that is added nor a lease that is ended',
   async () => {
     const names = ['a.example', 'b.example'];
-    await watchDomains(database.pool, names, HOUR, NOW);
-    await besideDeadlock(() => watchDomains(database.pool, names, 2n * HOUR, NOW));
-    const { domains } = await leaseDue(database.pool, NOW, NOW + HOUR, { places: 8, free: 2, low: 0 });
+    await watchDomains(database.writingPrisma, names, HOUR, NOW);
+    await besideDeadlock(() => watchDomains(database.writingPrisma, names, 2n * HOUR, NOW));
+    const { domains } = await leaseDue(database.writingPrisma, NOW, NOW + HOUR, {
+      places: 8,
+      free: 2,
+      low: 0,
+    });
     const inOrder = domains.toSorted((left, right) => (left.name < right.name ? -1 : 1));
     const completions = inOrder.map((domain) => ({
       domain,
@@ -65,9 +69,9 @@ test.skipIf(process.env['DATABASE_URL'] === undefined)(
       failures: 0,
       next: NOW + 2n * HOUR,
     }));
-    await besideDeadlock(() => completeLeases(database.pool, completions));
+    await besideDeadlock(() => completeLeases(database.writingPrisma, completions));
     const watched = [];
-    for await (const page of listWatched(database.pool)) watched.push(...page);
+    for await (const page of listWatched(database.writingPrisma)) watched.push(...page);
     const expected = names.map((name) => ({ name, every: 2n * HOUR, next: NOW + 2n * HOUR, inHand: false }));
     expect(watched).toMatchObject(expected);
   },

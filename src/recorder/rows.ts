@@ -1,5 +1,6 @@
-import type { DomainState, HttpsState, PartTimes, TypeState } from '../history/state.js';
+import type { DomainState, HttpsState, PartTimes, RecordStay, TypeState } from '../history/state.js';
 import type { Instant } from '../model/instant.js';
+import { isJsonObject } from '../model/json-values.js';
 
 /** The columns of table `domain` that hold its state. */
 export interface DomainRow {
@@ -35,8 +36,8 @@ interface StoredType {
 /**
  * The least version that a domain may have after a recording: past the next whole second.
  *
- * A client may have got the second of the version before as `Last-Modified`, whatever the time of its answer and the
- * clock of whoever gave it. That each recording moves the version into a later second is what makes
+ * A client may have got the second of the version before as `Last-Modified`, whatever the time of the response and the
+ * clock of the process that sent it. That each recording moves the version into a later second is what makes
  * `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
  *
  * @param before null for a domain that was not recorded.
@@ -86,6 +87,55 @@ function typeState({ digest, first, latest }: StoredType): TypeState {
   return { digest, named };
 }
 
+/** Whether column `dns_types` has the form in which the recorder writes it, and can be read. */
+export function isReadableTypes(types: unknown): boolean {
+  return isJsonObject(types) && Object.values(types).every(isReadableType);
+}
+
+function isReadableType(stored: unknown): boolean {
+  if (!isJsonObject(stored)) return false;
+  const { digest, first, latest, ...others } = stored;
+  const times = [first, latest].filter((time) => time !== undefined);
+  return (
+    typeof digest === 'string' &&
+    times.length !== 1 &&
+    times.every((time) => typeof time === 'string' && /^-?\d{1,18}$/.test(time)) &&
+    Object.keys(others).length === 0
+  );
+}
+
 function partTimes(first: Instant | null, latest: Instant | null): PartTimes | null {
   return first === null || latest === null ? null : { first, latest };
+}
+
+/** A row of table `dns_record`, by STAY_COLUMNS. */
+export interface StayRow {
+  readonly domain: string;
+  readonly first_seen: Instant;
+  readonly type: string;
+  readonly position: number;
+  readonly host: string;
+  readonly class: string;
+  readonly rdata: string;
+  readonly source: string | null;
+  readonly removed: Instant | null;
+  readonly last_seen: Instant | null;
+  readonly removed_source: string | null;
+}
+
+/** The columns of a StayRow: the rdata as the text that was stored. */
+export const STAY_COLUMNS = `domain, first_seen, type, position, host, class, rdata::text AS rdata, source,
+            removed, last_seen, removed_source`;
+
+/** Translates a row to what the rules of history know. */
+export function stayOfRow(row: StayRow): RecordStay {
+  const { removed, last_seen: lastSeen } = row;
+  return {
+    firstSeen: row.first_seen,
+    position: row.position,
+    record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
+    source: row.source,
+    removal:
+      removed === null ? null : { removed, lastSeen: lastSeen ?? row.first_seen, source: row.removed_source },
+  };
 }

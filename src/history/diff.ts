@@ -1,0 +1,126 @@
+import type { DnsRecord } from '../model/dns-record.js';
+import type { Instant } from '../model/instant.js';
+import type { Observation } from '../model/observation.js';
+import type { ActingType } from './acting-parts.js';
+import type { HeaderChange, HeaderState, Holdings, RecordStay } from './state.js';
+
+/** The records that came, and those that went. */
+export interface DnsChanges {
+  readonly added: readonly RecordStay[];
+  /** Stays that were open, with their removal. */
+  readonly removed: readonly RecordStay[];
+}
+
+/**
+ * Compares the records of one type that an observation holds with those known as present. One that is
+ * not known begins a new stay; one that is no longer held ends its stay.
+ *
+ * @param present the type's open stays.
+ * @param latest time of the type's observation before this one; null when there was none.
+ */
+export function diffRecords(
+  { records }: ActingType,
+  present: readonly RecordStay[],
+  observation: Observation,
+  latest: Instant | null,
+): DnsChanges {
+  const { observedAt } = observation;
+  const source = observation.source ?? null;
+  const known = new Set(present.map(({ record }) => identityOf(record)));
+  const held = new Set(records.map(identityOf));
+  return {
+    added: records
+      .filter((record) => !known.has(identityOf(record)))
+      .map((record, position) => ({ firstSeen: observedAt, position, record, source, removal: null })),
+    removed: present
+      .filter(({ record }) => !held.has(identityOf(record)))
+      .map((stay) => ({
+        ...stay,
+        removal: { removed: observedAt, lastSeen: latest ?? stay.firstSeen, source },
+      })),
+  };
+}
+
+/** Text that two records of one type share if and only if they are the same record. */
+export function identityOf(record: DnsRecord): string {
+  return `${record.host}\n${record.class}\n${record.rdata}`;
+}
+
+/**
+ * Compares the headers that an observation holds with those that are known: new values, absences, and
+ * returns with the value of before.
+ *
+ * @param headers field names in lower case to field values.
+ * @param known every header ever seen of the domain.
+ */
+export function diffHeaders(
+  headers: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, HeaderState>,
+  observation: Observation,
+): HeaderChange[] {
+  const { observedAt } = observation;
+  const source = observation.source ?? null;
+  const changes: HeaderChange[] = [];
+  for (const [name, value] of headers) {
+    const before = known.get(name);
+    if (before === undefined) {
+      changes.push({ name, observedAt, kind: 'created', value, old: null, source });
+    } else if (before.value !== value) {
+      changes.push({ name, observedAt, kind: 'updated', value, old: before.value, source });
+    } else if (!before.present) {
+      changes.push({ name, observedAt, kind: 'returned', value: null, old: value, source });
+    }
+  }
+  for (const [name, { present, value: old }] of known) {
+    if (present && !headers.has(name)) {
+      changes.push({ name, observedAt, kind: 'gone', value: null, old, source });
+    }
+  }
+  return changes;
+}
+
+interface PartChanges extends DnsChanges {
+  readonly headers: readonly HeaderChange[];
+}
+
+/** What a domain holds after the changes of an observation. */
+export function holdingsAfter(holdings: Holdings, changes: PartChanges): Holdings {
+  return {
+    records: recordsAfter(holdings.records, changes),
+    headers: headersAfter(holdings.headers, changes),
+  };
+}
+
+function recordsAfter(records: Holdings['records'], { added, removed }: DnsChanges): Holdings['records'] {
+  if (added.length === 0 && removed.length === 0) {
+    return records;
+  }
+  const gone = new Set(removed.map(({ record }) => `${record.type}\n${identityOf(record)}`));
+  const after = new Map<string, RecordStay[]>();
+  for (const [type, stays] of records) {
+    after.set(
+      type,
+      stays.filter(({ record }) => !gone.has(`${type}\n${identityOf(record)}`)),
+    );
+  }
+  for (const stay of added) {
+    const stays = after.get(stay.record.type);
+    if (stays === undefined) {
+      after.set(stay.record.type, [stay]);
+    } else {
+      stays.push(stay);
+    }
+  }
+  return after;
+}
+
+function headersAfter(headers: Holdings['headers'], changes: PartChanges): Holdings['headers'] {
+  if (changes.headers.length === 0) {
+    return headers;
+  }
+  const after = new Map<string, HeaderState>(headers);
+  for (const { name, kind, value } of changes.headers) {
+    after.set(name, { value: value ?? headers.get(name)?.value ?? '', present: kind !== 'gone' });
+  }
+  return after;
+}
