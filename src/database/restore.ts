@@ -3,12 +3,10 @@ import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { OperationError } from '../model/errors.js';
-import { PREFIX } from './embedded/archive-format.js';
-import { hasDatabase, markFilled } from './embedded/data-folder.js';
-import { codeOf } from './embedded/error-code.js';
-import { unpackArchive } from './embedded/read-archive.js';
+import { codeOf, DATABASE_FOLDER, hasDatabase, markFilled } from './embedded/data-folder.js';
 import { hasOwner } from './embedded/require-database.js';
 import { prepareRunDirectory } from './embedded/run-directory.js';
+import { unpackBackup } from './unpack-backup.js';
 
 /** What an unfinished restore of a process is named. */
 const UNFINISHED = /^restoring-(\d+)$/;
@@ -44,13 +42,13 @@ async function restoreInto(dataDirectory: string, source: Readable, name: string
   const unfinished = join(dataDirectory, `restoring-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
-    const files = await unpackArchive(source, unfinished, name);
-    if (!existsSync(join(unfinished, PREFIX, 'PG_VERSION'))) {
+    const files = await unpackBackup(source, unfinished, name);
+    if (!existsSync(join(unfinished, DATABASE_FOLDER, 'PG_VERSION'))) {
       throw new OperationError(`${name} holds no database.`);
     }
     // The samples are for a database that a start has made.
     await markFilled(dataDirectory);
-    await putInPlace(join(unfinished, PREFIX), dataDirectory);
+    await putInPlace(join(unfinished, DATABASE_FOLDER), dataDirectory);
     return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -64,7 +62,7 @@ async function requireNoDatabase(dataDirectory: string): Promise<void> {
 /** No other process can be between the check and this: a folder that is not empty is never replaced. */
 async function putInPlace(restored: string, dataDirectory: string): Promise<void> {
   try {
-    await rename(restored, join(dataDirectory, PREFIX));
+    await rename(restored, join(dataDirectory, DATABASE_FOLDER));
   } catch (error) {
     throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? occupied(dataDirectory) : error;
   }
@@ -72,7 +70,7 @@ async function putInPlace(restored: string, dataDirectory: string): Promise<void
 
 function occupied(dataDirectory: string): OperationError {
   return new OperationError(
-    `There is a database in ${dataDirectory}, and nothing is restored over one: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, PREFIX)} away.`,
+    `There is a database in ${dataDirectory}, and nothing is restored over one: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, DATABASE_FOLDER)} away.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { codeOf } from './error-code.js';
+import { codeOf } from './data-folder.js';
 
 /**
  * Whether a process listens on a Unix socket. The kernel answers for a process that is busy.

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { answers } from './answers.js';
-import { codeOf } from './error-code.js';
+import { codeOf } from './data-folder.js';
 
 /**
  * Who may open the data folder. PGlite's folder has no lock of its own, and two processes that open it

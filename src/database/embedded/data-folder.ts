@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OperationError } from '../../model/errors.js';
-import { codeOf } from './error-code.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose data folder it can open. */
 export const POSTGRESQL_MAJOR = 18;
+
+/** The name of the embedded database's folder within the data folder. */
+export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
 const FOLDER = /^postgresql-\d+$/;
 
@@ -35,7 +37,7 @@ export async function readyDataFolder(
   making: Making,
   make: MakeDatabase,
 ): Promise<{ folder: string; created: boolean }> {
-  const folder = join(dataDirectory, `postgresql-${POSTGRESQL_MAJOR}`);
+  const folder = join(dataDirectory, DATABASE_FOLDER);
   const found = (await readdir(dataDirectory)).filter((name) => FOLDER.test(name));
   if (found.includes(basename(folder))) {
     await requireOwnVersion(folder);
@@ -98,4 +100,9 @@ function otherVersion(folder: string, version: string): OperationError {
   return new OperationError(
     `${folder} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
   );
+}
+
+/** The code of an error of Node.js, such as `ENOENT`; undefined for anything else. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { claimName, highestClaim } from './claim.js';
-import { codeOf } from './error-code.js';
+import { codeOf } from './data-folder.js';
 
 /**
  * A process's stay with the embedded database: one connection to the owner's socket, open for as long

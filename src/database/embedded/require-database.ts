@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { NoDatabaseError } from '../../model/errors.js';
 import { answers } from './answers.js';
 import { claimName, highestClaim } from './claim.js';
-import { hasDatabase } from './data-folder.js';
-import { codeOf } from './error-code.js';
+import { codeOf, hasDatabase } from './data-folder.js';
 import { unusable } from './run-directory.js';
 import { shortSocketDirectory } from './short-path.js';
 

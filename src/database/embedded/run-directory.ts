@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperationError } from '../../model/errors.js';
-import { codeOf } from './error-code.js';
+import { codeOf } from './data-folder.js';
 
 /**
  * Makes sure of the data folder and of the folder `run` in it, which holds the sockets and which only
