@@ -70,7 +70,7 @@ async function writeArchive(
 ): Promise<void> {
   const archive = pack();
   addEntries(archive, dataDirectory, onFile).catch((error) => archive.destroy(error));
-  // The fastest level: everybody waits for the copy, and the slower ones save little.
+  // The fastest level: all clients wait for the copy, and slower levels save little.
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
   await pipeline(archive, gzip, target, { signal });
 }

@@ -81,7 +81,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     expect(differences(expected, found)).toEqual([]);
   });
 
-  test('made in the middle of an import holds what was recorded by then and nothing by half', async () => {
+  test('made in the middle of an import contains what was recorded by then, and nothing incomplete', async () => {
     const file = join(folder, 'importing.tar.gz');
     const importing = startDms(['import', '-'], { DATA_DIR: dataDirectory }, lines(400));
     expect(await dms(['backup', file])).toMatchObject({ code: 0 });
@@ -105,7 +105,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   });
 
   test.each(['file', '-'])(
-    'that a signal ends while the files are copied leaves nothing, and says so: dms backup %s',
+    'that is stopped by a signal while files are copied leaves nothing, and says so: dms backup %s',
     async (target) => {
       const place = join(folder, `stopped-${target}`);
       await mkdir(place);
@@ -131,7 +131,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     },
   );
 
-  test('whose reader goes away before its end leaves nothing', async () => {
+  test('whose reader stops before its end leaves nothing', async () => {
     const place = join(folder, 'unread');
     await mkdir(place);
     const { child, result } = startDms(['backup', '-'], { DATA_DIR: dataDirectory, TMPDIR: place });
@@ -147,7 +147,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  test('never takes the place of a file without --force', async () => {
+  test('never replaces a file without --force', async () => {
     const file = join(folder, 'there.tar.gz');
     await writeFile(file, 'mine');
     const { code, stderr } = await dms(['backup', file]);
@@ -165,7 +165,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     const { code, stderr } = await dms(['restore', backup]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^dms: There is a database in .+, and nothing is restored over one: set DATA_DIR to a new folder, or .+\n$/,
+      /^dms: .+ already has a database, which is never overwritten: set DATA_DIR to a new folder, or .+\n$/,
     );
     expect(await dms(['verify'])).toMatchObject({ code: 0 });
   });
@@ -187,7 +187,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     ],
     [['restore', '.'], '. is a folder: name the backup.'],
     [['restore', 'none.tar.gz'], 'none.tar.gz does not exist: check the path.'],
-  ])('cannot be where there can be none, which one line says: dms %j', async (args, line) => {
+  ])('at a path that cannot hold one is an error of one line: dms %j', async (args, line) => {
     const directory = args[0] === 'backup' ? dataDirectory : emptyDirectory;
     expect(await dms(args, directory)).toMatchObject({ code: 1, stdout: '', stderr: `dms: ${line}\n` });
   });

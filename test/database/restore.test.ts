@@ -155,7 +155,7 @@ describe('a backup is rejected, with nothing left of it,', () => {
     }
   });
 
-  test.each<[string, Headers]>([
+  test.each<[string, Headers & { readonly pax?: Readonly<Record<string, string>> }]>([
     ['a name that leads out of the folder', { name: 'postgresql-18/../../evil' }],
     ['an absolute name', { name: '/tmp/dms-evil' }],
     ['a name outside of the database', { name: 'run/owner.1' }],
