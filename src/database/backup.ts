@@ -1,10 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
-import { type Pack, pack } from 'tar-stream';
+import { type Headers, type Pack, pack } from 'tar-stream';
 import { OperationError } from '../model/errors.js';
 import type { Database } from './client.js';
 import { DATABASE_FOLDER } from './embedded/data-folder.js';
@@ -77,18 +77,26 @@ async function writeArchive(
 
 async function addEntries(archive: Pack, dataDirectory: string, onFile: BackupOptions['onFile']) {
   for (const [index, name] of (await namesOf(dataDirectory)).entries()) {
-    const path = join(dataDirectory, name);
-    const found = await stat(path);
-    const { size, mtime } = found;
-    if (found.isDirectory()) {
-      archive.entry({ name, type: 'directory', mode: 0o700, mtime });
-    } else {
-      const entry = archive.entry({ name, type: 'file', size, mode: 0o600, mtime });
-      await pipeline(createReadStream(path, { highWaterMark: BLOCK }), entry);
-    }
+    await addEntry(archive, join(dataDirectory, name), name);
     onFile?.(index + 1);
   }
   archive.finalize();
+}
+
+async function addEntry(archive: Pack, path: string, name: string): Promise<void> {
+  const found = await stat(path);
+  const { size, mtime } = found;
+  if (found.isDirectory()) {
+    archive.entry({ name, type: 'directory', mode: 0o700, mtime });
+    return;
+  }
+  const header: Headers = { name, type: 'file', size, mode: 0o600, mtime };
+  if (size > BLOCK) return pipeline(createReadStream(path, { highWaterMark: BLOCK }), archive.entry(header));
+  // Most of the thousand files are small: a stream for each would take longer than to compress it.
+  const content = await readFile(path);
+  await new Promise<void>((resolve, reject) => {
+    archive.entry(header, content, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** The names of all entries: each folder before what is in it, and LAST_ENTRY last. */
