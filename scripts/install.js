@@ -29,14 +29,13 @@ export function isInstalled(root, { development }) {
 /**
  * Runs `npm ci`. No dependency of the project needs its install script.
  *
- * @param {string} root the checkout
  * @returns {Promise<void>}
- * @throws {Error} where npm fails; npm has printed why
+ * @throws {Error} if npm fails; npm has printed why
  */
-export async function install(root) {
+export async function install() {
   const [command, ...first] = npmCommand();
   const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-  await run(command, [...first, ...args], { cwd: root, quiet: false });
+  await run(command, [...first, ...args], { quiet: false });
 }
 
 /**

@@ -1,27 +1,25 @@
 import { spawn } from 'node:child_process';
 import { basename, delimiter, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The checkout. */
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * @typedef {object} RunOptions
- * @property {string} cwd
- * @property {boolean} quiet whether its output is shown only if it fails; if not, its standard error is
- *   ours, where it may draw its progress, and its standard output is dropped
- */
-
-/**
- * Runs a program to its end. Our own standard output stays for results.
+ * Runs a program to its end, in the checkout. Our own standard output is kept for results.
  *
  * @param {string} command
  * @param {string[]} args
- * @param {RunOptions} options
+ * @param {{ quiet: boolean }} options whether its output is shown only if it fails; otherwise it has our standard
+ *   error, to draw its progress
  * @returns {Promise<void>}
- * @throws {Error} where it cannot be started or fails; the message names it
+ * @throws {Error} if it cannot be started or fails; the message names it
  */
-export function run(command, args, { cwd, quiet }) {
+export function run(command, args, { quiet }) {
   return new Promise((resolve, reject) => {
     const stdout = quiet ? 'pipe' : 'ignore';
     const stderr = quiet ? 'pipe' : 'inherit';
-    const child = spawn(command, args, { cwd, env: environment(), stdio: ['ignore', stdout, stderr] });
+    const child = spawn(command, args, { cwd: ROOT, env: environment(), stdio: ['ignore', stdout, stderr] });
     /** @type {Buffer[]} */
     const printed = [];
     child.stdout?.on('data', (chunk) => printed.push(chunk));
@@ -36,8 +34,8 @@ export function run(command, args, { cwd, quiet }) {
 }
 
 /**
- * Our environment with this Node first on the PATH, and without what the npm that runs us has set for
- * its own command: `npm exec` names a package and a folder there that are not those of `npm ci`.
+ * Our environment with this Node first on the PATH, and without what the npm that runs us has set for its own
+ * command: `npm exec` names a package and a folder there that are not those of `npm ci`.
  *
  * @returns {NodeJS.ProcessEnv}
  */
@@ -49,7 +47,7 @@ function environment() {
     ...Object.fromEntries(kept),
     PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
     NODE_ENV: 'development',
-    // Prisma's command line looks for news of itself on the network otherwise.
+    // Keeps Prisma's command line from looking for news of itself on the network.
     CHECKPOINT_DISABLE: '1',
   };
 }

@@ -17,7 +17,7 @@ import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
 import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
-import type { Operating } from './operating.js';
+import type { Monitoring } from './monitoring.js';
 import { createLimiters, type Limiters } from './rates/limiters.js';
 import type { Penalties } from './rates/penalties.js';
 import { openRedisStore } from './rates/redis-store.js';
@@ -39,7 +39,7 @@ export interface AnsweringParts {
   readonly settings: Settings;
   readonly database: Database;
   readonly log: Logger;
-  readonly operating: Operating;
+  readonly operating: Monitoring;
   /** The operations that alone are answered; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
   readonly timeLimits: TimeLimits | undefined;

@@ -9,9 +9,9 @@ import type { TimeLimits } from './http/server.js';
 import { urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
 import type { Instant } from './model/instant.js';
+import { startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
-import { startOperating } from './operating.js';
 import { DATA_STEPS } from './recorder/canonicalize-stored.js';
 import { createRecorder } from './recorder/recorder.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
@@ -61,14 +61,14 @@ export async function startApplication(
 ): Promise<Application> {
   requireOwnMetricsPort({ ...settings, ...settings.telemetry });
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
-  const making = settings.samples ? 'unfilled' : 'empty';
-  const database = parts.database ?? (await openDatabase({ ...settings, making }));
+  const ifMissing = settings.samples ? 'create-unseeded' : 'create';
+  const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
   const giveBack = async () => (database === parts.database ? undefined : database.close());
   try {
     await (parts.migrate?.(database.pool) ?? migrate(database.pool, DATA_STEPS));
-    const sampleDomains = database.unfilled && settings.samples ? await recordInto(database) : 0;
+    const sampleDomains = database.unseeded && settings.samples ? await recordInto(database) : 0;
     // Also where they are not wanted: what is recorded later is not to be mixed with them.
-    await database.markFilled();
+    await database.markSeeded();
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
@@ -97,7 +97,7 @@ type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
 
 async function run(parts: Omit<AnsweringParts, 'operating'>): Promise<Running> {
   const { settings, database, log } = parts;
-  const operating = await startOperating(settings, database, 'answering', log);
+  const operating = await startMonitoring(settings, database, 'answering', log);
   try {
     const server = await startAnswering({ ...parts, operating });
     const observes = settings.role === 'all';

@@ -4,7 +4,7 @@ import { loadEnvironmentFile, readSettings } from './config/env.js';
 
 endWithoutOutput(process.stdout, process.stderr);
 
-/** How long, in milliseconds, a signal counts as the one before: `npm start` passes on what a terminal sends to all. */
+/** How long, in milliseconds, a signal counts as a repetition of the first: `npm start` forwards what a terminal sends to all. */
 const SAME_SIGNAL = 1000;
 
 await runCommand(process.argv.slice(2), {
@@ -21,7 +21,7 @@ await runCommand(process.argv.slice(2), {
   stopRequested,
 });
 
-/** The first signal asks the command to end; with a later one the system ends the process at once. */
+/** The first signal asks the command to stop; a later one terminates the process at once. */
 function stopRequested(): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {

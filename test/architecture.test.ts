@@ -24,20 +24,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['rest', 'graphql', 'auth', 'rates', 'telemetry', 'model'],
   config: ['auth', 'model'],
   observing: ['config', 'observer', 'recorder', 'database', 'telemetry', 'model'],
-  operating: ['config', 'http', 'recorder', 'database', 'telemetry', 'model'],
+  monitoring: ['config', 'http', 'recorder', 'database', 'telemetry', 'model'],
   answering: [
-    ...['operating', 'http', 'rest', 'graphql', 'loaders', 'auth', 'rates', 'config'],
+    ...['monitoring', 'http', 'rest', 'graphql', 'loaders', 'auth', 'rates', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
   application: [
-    ...['answering', 'observing', 'operating', 'observer', 'http', 'importers', 'recorder', 'config'],
+    ...['answering', 'observing', 'monitoring', 'observer', 'http', 'importers', 'recorder', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
   cli: [
     ...[
       'application',
       'observing',
-      'operating',
+      'monitoring',
       'http',
       'auth',
       'config',

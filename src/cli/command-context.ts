@@ -48,8 +48,8 @@ export function createCommandContext(parent: Process): CommandContext {
     ...parent,
     now: () => BigInt(Date.now()) * 1000n,
     async openDatabase(options = {}) {
-      const making = options.mayCreate === false ? 'none' : 'empty';
-      const database = await openDatabase({ ...parent.settings(), making });
+      const ifMissing = options.mayCreate === false ? 'fail' : 'create';
+      const database = await openDatabase({ ...parent.settings(), ifMissing });
       try {
         await migrateShowing(parent.stderr, database.pool);
         return database;

@@ -1,4 +1,4 @@
-import { explainFailure } from '../database/explain-failure.js';
+import { explainFailure } from '../database/database-failure.js';
 import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
 import { createCommandContext, type Process } from './command-context.js';

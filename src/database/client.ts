@@ -1,44 +1,44 @@
-import { PrismaPg } from '@prisma/adapter-pg';
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Making } from './embedded/data-folder.js';
-import { type EmbeddedMembership, joinEmbedded } from './embedded/join.js';
-import { embeddedPools } from './embedded-pool.js';
-import { PrismaClient } from './generated/client.js';
-import { embeddedPlace, serverPlace } from './place.js';
+import type { IfMissing } from './embedded/data-folder.js';
+import { openEmbedded } from './embedded/embedded-database.js';
+import { embeddedPlace, embeddedPools } from './embedded-pool.js';
+import type { PrismaClient } from './generated/client.js';
 import { closePools, type PoolLimits, type Pools } from './pool.js';
-import { serverPools } from './server-pool.js';
-import { statementNames } from './statement-name.js';
+import { serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
-/** In milliseconds: an answer that takes longer is reported as unavailable. */
+/** In milliseconds: a query of a response that takes longer is reported as unavailable. */
 const ANSWER_LIMIT = 10_000;
+/** A server keeps each prepared statement for as long as the connection lives: this many, and no more. */
+const MOST_STATEMENTS = 500;
 
-/** An open database. Everything above this folder sees PostgreSQL and not where it is. */
+/** An open database. Everything above this folder sees PostgreSQL, and not where it runs. */
 export interface Database {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
-  /** The connections that answers have to themselves, which Prisma uses: a query that takes too long fails. */
+  /** Connections for the queries of responses only, which Prisma uses: a query that takes too long fails. */
   readonly answeringPool: pg.Pool;
-  /** Prisma, for answers: a query that takes too long fails. */
+  /** Prisma, for the queries of responses: one that takes too long fails. */
   readonly prisma: PrismaClient;
   /** Prisma on the connections of `pool`, without a time limit: for commands and for observing. */
   readonly writingPrisma: PrismaClient;
   readonly home: 'embedded' | 'server';
-  /** Where it is, for people: one phrase, without user and password. */
+  /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
   readonly createdNow: boolean;
-  /** Whether it is embedded, was made by an opening with `unfilled`, and nobody has said that it is filled. */
-  readonly unfilled: boolean;
-  /** Why the embedded database, which has ended, could not be started again so far; null: nothing is known. */
+  /** Whether it is embedded, was made to be seeded (`create-unseeded`), and markSeeded() was not called since. */
+  readonly unseeded: boolean;
+  /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
-  /** How many statements for answers are under way at most; more wait for their turn. */
+  /** How many queries of responses are under way at most; more wait for their turn. */
   readonly answersAtOnce: number;
-  /** How long an answer may take, in milliseconds. */
+  /** How long a query of a response may take, in milliseconds. */
   readonly answerMilliseconds: number;
-  /** Says that it is filled, for good. */
-  markFilled(): Promise<void>;
-  /** Waits for the connections of `pool` that are lent, closes all, and leaves the embedded database. */
+  /** Records that the database is seeded, for good. */
+  markSeeded(): Promise<void>;
+  /** Waits for the connections of `pool` that are in use, closes all, and detaches from the embedded database. */
   close(): Promise<void>;
 }
 
@@ -47,15 +47,11 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string | undefined;
   /** Folder of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
-  /**
-   * What becomes of a data folder without a database: `empty`, or absent: it gets an empty one;
-   * `unfilled`: the same, and the database is known as unfilled until markFilled(); `none`: that is an
-   * error, and nothing is made.
-   */
-  readonly making?: Making | undefined;
-  /** The most connections at a time for answers, and as many for everything else; 10 if absent. */
+  /** What happens if the data folder has no database; `create` if absent. With `fail`, nothing is made. */
+  readonly ifMissing?: IfMissing | undefined;
+  /** The most connections at a time for responses, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
-  /** How long a query of an answer may take, in milliseconds; 10,000 if absent. */
+  /** How long a query of a response may take, in milliseconds; 10,000 if absent. */
   readonly answerMilliseconds?: number | undefined;
   /** How long, in milliseconds, the embedded database stays open after its last user; 3000 if absent. */
   readonly graceMilliseconds?: number | undefined;
@@ -64,53 +60,47 @@ export interface DatabaseOptions {
 /**
  * Opens the database. Its schema is left as it is: see migrate().
  *
- * @throws OperationError, in one line that never holds a password, where it cannot be opened.
+ * @throws OperationError, in one line that never holds a password, if it cannot be opened.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { databaseUrl } = options;
   const limits = { size: options.poolSize ?? POOL_SIZE, answer: options.answerMilliseconds ?? ANSWER_LIMIT };
-  if (databaseUrl === undefined) {
-    const membership = await joinEmbedded({ ...options, making: options.making ?? 'empty' });
-    return assemble(
-      embeddedPools(membership, limits),
-      membership,
-      embeddedPlace(options.dataDirectory),
-      limits,
-    );
-  }
-  return assemble(await serverPools(databaseUrl, limits), null, serverPlace(databaseUrl), limits);
-}
-
-function assemble(
-  pools: Pools,
-  membership: EmbeddedMembership | null,
-  place: string,
-  { size, answer }: PoolLimits,
-): Database {
-  const named = membership === null;
-  const prisma = new PrismaClient({ adapter: prismaAdapter(pools.answering, named) });
+  const open =
+    options.databaseUrl === undefined ? openOwn(options, limits) : openServer(options.databaseUrl, limits);
+  // Prisma takes longer to load than all else that most commands need: it loads while the database is connected to.
+  const [opened, { PrismaClient }, { PrismaPg }] = await Promise.all([
+    open,
+    import('./generated/client.js'),
+    import('@prisma/adapter-pg'),
+  ]);
+  const { pools, embedded, place } = opened;
+  // All clients of the embedded database share one session, in which named statements would clash.
+  const naming = embedded === null ? { statementNameGenerator: statementNames() } : {};
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pools.answering, naming) });
   const writingPrisma = new PrismaClient({
-    adapter: prismaAdapter(pools.writing, named),
+    adapter: new PrismaPg(pools.writing, naming),
     transactionOptions: TRANSACTIONS,
   });
+  const close = async () => {
+    await Promise.all([prisma.$disconnect(), writingPrisma.$disconnect()]);
+    await closePools(pools);
+    embedded?.close();
+  };
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
     answeringPool: pools.answering,
     prisma,
     writingPrisma,
-    home: membership === null ? 'server' : 'embedded',
+    home: embedded === null ? 'server' : 'embedded',
     place,
-    createdNow: membership?.createdNow ?? false,
-    unfilled: membership?.unfilled ?? false,
-    failure: () => membership?.failure ?? null,
-    answersAtOnce: size,
-    answerMilliseconds: answer,
-    async markFilled() {
-      await membership?.markFilled();
-    },
+    createdNow: embedded?.createdNow ?? false,
+    unseeded: embedded?.unseeded ?? false,
+    failure: () => embedded?.failure ?? null,
+    answersAtOnce: limits.size,
+    answerMilliseconds: limits.answer,
+    markSeeded: async () => embedded?.markSeeded(),
     close() {
-      closed ??= close(pools, [prisma, writingPrisma], membership);
+      closed ??= close();
       return closed;
     },
   };
@@ -119,17 +109,29 @@ function assemble(
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
 const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
-/** All clients of the embedded database share one session, in which named statements would clash. */
-function prismaAdapter(pool: pg.Pool, named: boolean): PrismaPg {
-  return new PrismaPg(pool, named ? { statementNameGenerator: statementNames() } : {});
+async function openOwn({ ifMissing = 'create', ...options }: DatabaseOptions, limits: PoolLimits) {
+  const embedded = await openEmbedded({ ...options, ifMissing });
+  return { pools: embeddedPools(embedded, limits), embedded, place: embeddedPlace(options.dataDirectory) };
 }
 
-async function close(
-  pools: Pools,
-  clients: readonly PrismaClient[],
-  membership: EmbeddedMembership | null,
-): Promise<void> {
-  await Promise.all(clients.map((client) => client.$disconnect()));
-  await closePools(pools);
-  membership?.close();
+async function openServer(databaseUrl: string, limits: PoolLimits) {
+  const pools: Pools = await serverPools(databaseUrl, limits);
+  return { pools, embedded: null, place: serverPlace(databaseUrl) };
+}
+
+/**
+ * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
+ * SQL text always has the same name, of 26 characters. A text that comes after 500 others has no name (the empty
+ * string), and is planned every time.
+ */
+function statementNames(): (query: { readonly sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MOST_STATEMENTS) return '';
+    const name = `dms_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
+    names.set(sql, name);
+    return name;
+  };
 }

@@ -1,33 +1,27 @@
+import { OperationError } from '../model/errors.js';
+
 /**
- * What a database that cannot be reached, does not answer, or has no room left comes as: codes of Prisma and
- * kinds of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), and codes of the system's sockets.
+ * The codes of a database that cannot be reached, does not respond, or has no room left: codes of Prisma and kinds
+ * of its driver adapter, SQLSTATEs (PostgreSQL, appendix A), and codes of the system's sockets.
  */
 const FAILURE_CODES = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024', 'P2037'],
   ...['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'],
   ...['DatabaseDoesNotExist', 'DatabaseAccessDenied', 'AuthenticationFailed', 'TlsConnectionError'],
-  // Our own bounds: Prisma gives an error of ours on with no more than its code.
+  // Our own limits: Prisma passes an error of ours on with no more than its code.
   'UNAVAILABLE',
-  // Read-only, dropped, not to be entered any more, cancelled, an error of its disk.
+  // Read-only, dropped, login revoked, cancelled, I/O error.
   ...['25006', '3D000', '28000', '28P01', '57014', '58030'],
-  ...[
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EPIPE',
-    'ETIMEDOUT',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-  ],
+  ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN'],
+  ...['EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
 ]);
 
-/** Connection exceptions, insufficient resources (full, too many connections), and shutdown or start. */
+/** Connection exceptions, insufficient resources (full, too many connections), and shutdown or startup. */
 const FAILURE_CLASSES = /^(?:08\w{3}|53\w{3}|57P0\d)$/;
 
 /**
- * Errors of pg and its pool that have no code, and of a Unix socket that is not there. Prisma puts lines of
- * its own before them.
+ * Errors of pg and its pool that have no code, and of a Unix socket that does not exist. Prisma puts lines of its
+ * own before them.
  */
 const FAILURE_MESSAGES = [
   /^Connection terminated/m,
@@ -39,28 +33,28 @@ const FAILURE_MESSAGES = [
   /connect ENOENT/,
 ];
 
-/** What a connection that was lost with a statement under way comes as: the statement may be repeated. */
+/** The errors of a connection that was lost with a statement under way: the statement may be repeated. */
 const LOST_CODES = new Set(['ECONNRESET', 'EPIPE', '57P01', '57P02', '08003', '08006']);
 const LOST_MESSAGES = [
   /^Connection terminated(?: unexpectedly)?$/,
   /^Client (?:was closed|has encountered a connection error) and is not queryable/,
 ];
 
-/** Whether an error that came out of the database means that it is away, and not that we are wrong. */
+/** Whether an error from the database means that it is unavailable, and not that we have made a mistake. */
 export function isDatabaseFailure(error: unknown): boolean {
   return codesOf(error).some(isFailureCode) || hasMessage(error, FAILURE_MESSAGES);
 }
 
 /**
- * Whether an error of pg means that the connection was lost, while the database may well be there.
+ * Whether an error of pg means that the connection was lost; the database itself may be available.
  *
- * @param error As pg gives it, and not as Prisma does.
+ * @param error of pg, not of Prisma.
  */
 export function isLostConnection(error: unknown): boolean {
   return codesOf(error).some((code) => LOST_CODES.has(code)) || hasMessage(error, LOST_MESSAGES);
 }
 
-/** The codes that an error carries: its own, and the kind and SQLSTATE that Prisma has from its driver. */
+/** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
   const driverError = property(property(property(error, 'meta'), 'driverAdapterError'), 'cause');
   const codes = [
@@ -81,4 +75,39 @@ function hasMessage(error: unknown, patterns: readonly RegExp[]): boolean {
 
 function property(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+/** Explanations of the failures that an operator has to fix. */
+const EXPLANATIONS: readonly (readonly [codes: RegExp, text: string])[] = [
+  [
+    /^25006$/,
+    'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
+  ],
+  [/^(?:53100|58030)$/, 'The disk of the database is full or fails: make room on it, and start again'],
+  [
+    /^(?:53300|TooManyConnections)$/,
+    'The database has no connection left: end other programs that use it, or raise its max_connections',
+  ],
+];
+
+/**
+ * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one line
+ * with the driver's own message at its end.
+ *
+ * @returns null for any other error.
+ */
+export function explainFailure(error: unknown): string | null {
+  if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
+  const codes = codesOf(error);
+  const [, text] = EXPLANATIONS.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [
+    null,
+    'The database went away or does not respond: start again when it does',
+  ];
+  return `${text} (${lastLineOf(error)}).`;
+}
+
+/** Prisma puts lines of its own before the database's message. */
+function lastLineOf({ message, name }: Error): string {
+  const line = message.trim().split('\n').at(-1) ?? '';
+  return (line === '' ? name : line).trim().replace(/\.$/, '');
 }

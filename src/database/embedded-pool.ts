@@ -1,22 +1,49 @@
-import type { EmbeddedMembership } from './embedded/join.js';
-import { waitingClient } from './embedded/waiting-client.js';
+import { resolve } from 'node:path';
+import pg from 'pg';
+import type { EmbeddedDatabase } from './embedded/embedded-database.js';
 import { createPools, type PoolLimits, type Pools } from './pool.js';
 
 /** Longer than whenReady() waits, so that its error is the one that is seen. */
 const CONNECTION_TIMEOUT = 30_000;
 
+type ConnectCallback = Parameters<pg.Client['connect']>[0];
+
 /** The pools of connections to the embedded database. */
-export function embeddedPools(membership: EmbeddedMembership, limits: PoolLimits): Pools {
+export function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
   return createPools(
     {
-      host: membership.host,
-      port: membership.port,
+      host: database.host,
+      port: database.port,
       user: 'postgres',
       database: 'postgres',
       ssl: false,
       connectionTimeoutMillis: CONNECTION_TIMEOUT,
-      Client: waitingClient(() => membership.whenReady()),
+      Client: waitingClient(() => database.whenReady()),
     },
     limits,
   );
+}
+
+/**
+ * A class of clients for a pool that connect once the database is ready: while the embedded database is being
+ * started again, a query waits instead of failing.
+ */
+function waitingClient(ready: () => Promise<void>): new () => pg.Client {
+  return class extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: ConnectCallback): void;
+    override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
+      if (callback === undefined) return ready().then(() => super.connect());
+      ready().then(
+        () => super.connect(callback),
+        (error) => Reflect.apply(callback, undefined, [error]),
+      );
+      return undefined;
+    }
+  };
+}
+
+/** Where the embedded database is, for messages: one phrase. */
+export function embeddedPlace(dataDirectory: string): string {
+  return `embedded, in ${resolve(dataDirectory)}`;
 }

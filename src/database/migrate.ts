@@ -1,10 +1,15 @@
 import type pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { type Migration, readMigrations } from './migration-files.js';
-import { MIGRATION_TABLE, pendingMigrations, readSchemaState } from './migration-state.js';
+import {
+  MIGRATION_TABLE,
+  type Migration,
+  pendingMigrations,
+  readMigrations,
+  readSchemaState,
+} from './migrations.js';
 import { inTransaction } from './transaction.js';
 
-/** The key of PostgreSQL's advisory lock that processes take to migrate one after another. */
+/** The key of the advisory lock that lets one process migrate at a time. */
 const LOCK = 4_155_927_201;
 
 const CREATE_MIGRATION_TABLE = `
@@ -15,20 +20,19 @@ const CREATE_MIGRATION_TABLE = `
   )`;
 
 /**
- * What migrations do to the rows besides their SQL, by the names of the migrations: each gives a line about
- * it, or null. It runs outside of any transaction, may be killed and run again, and may run twice at once.
+ * The steps of migrations that are code instead of SQL, by the migrations' names: each returns a line about what it
+ * has done, or null. It runs outside of any transaction, may be killed and run again, and may run twice at once.
  */
 export type MigrationSteps = ReadonlyMap<string, (pool: pg.Pool) => Promise<string | null>>;
 
 /**
  * Brings the database up to date: applies all pending migrations in one transaction, or none. One with a
  * step waits until its step has ended, and what follows it is a transaction of its own. Any number of
- * processes may do it at once; a database that is up to date costs two queries and no lock.
+ * processes may migrate at once; a database that is up to date costs two queries and no lock.
  *
  * @param directory of the migrations; absent: the program's own.
- * @returns the names of the migrations that this call has applied, and what their steps say.
- * @throws OperationError where the database is newer than the program or half migrated, and where a
- *   migration fails.
+ * @returns the names of the migrations that this call has applied, and what their steps report.
+ * @throws OperationError if the database is newer than the program or half migrated, or if a migration fails.
  */
 export async function migrate(
   pool: pg.Pool,
@@ -68,22 +72,7 @@ function applyUntil(
   });
 }
 
-/**
- * The names of the migrations that the database still needs, without applying them.
- *
- * @throws OperationError as migrate() does.
- */
-export async function migrationState(pool: pg.Pool): Promise<{ pending: string[] }> {
-  const migrations = await readMigrations();
-  const state = await inTransaction(pool, async (client) => {
-    // One snapshot, so that another process's migration is seen in whole or not at all.
-    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    return readSchemaState(client);
-  });
-  return { pending: pendingMigrations(migrations, state).map(({ name }) => name) };
-}
-
-/** What looks wrong here may be another process at work: only under the lock is it certain. */
+/** An error here may be another process's migration under way: only with the lock is it certain. */
 async function isUpToDate(pool: pg.Pool, migrations: readonly Migration[]): Promise<boolean> {
   const state = await readSchemaState(pool);
   try {

@@ -1,23 +1,22 @@
 import pg from 'pg';
 import { limitAnswers } from './answer-limits.js';
-import { valueTypes } from './value-types.js';
 
-/** The two pools of a database, so that answers have a time limit and what is written has none. */
+/** The two pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
   /** For the recorder and all other SQL of ours. */
   readonly writing: pg.Pool;
-  /** For answers: a query that takes too long ends, and its connection with it. */
+  /** For responses: a query that takes too long ends, and its connection with it. */
   readonly answering: pg.Pool;
 }
 
 export interface PoolLimits {
   /** The most connections of each pool. */
   readonly size: number;
-  /** How long a query of an answer may take in all, in milliseconds, the wait for a connection included. */
+  /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
   readonly answer: number;
 }
 
-/** How long, in milliseconds, the pool of what is written waits at its end for a query that is under way. */
+/** How long, in milliseconds, closing the pool of what is written waits for a query that is under way. */
 const LAST_QUERY = 5000;
 
 /**
@@ -29,7 +28,7 @@ const SERVER_FIRST = 1000;
 /**
  * Makes the two pools. They connect when they are first used.
  *
- * @param answering what only the connections for answers have.
+ * @param answering what only the connections for responses have.
  */
 export function createPools(
   config: pg.PoolConfig,
@@ -49,9 +48,9 @@ export function createPools(
 const clientsOf = new WeakMap<pg.Pool, Set<pg.ClientBase>>();
 
 /**
- * A pool that reads `bigint` as BigInt, and that outlives its connections: one that the server ends is
- * reported as an event, which ends the process if nobody listens. Whoever uses the connection gets the
- * error by its query; of an idle one nobody needs to know.
+ * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an event,
+ * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
+ * idle connection has no effect.
  */
 function createPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
@@ -66,16 +65,37 @@ function createPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
-/** Closes both pools. An answer that is under way is nobody's any more: whoever asked has it, or has gone. */
+/** Closes both pools. Queries of responses that are under way are cut off: the clients have been answered, or left. */
 export async function closePools({ writing, answering }: Pools): Promise<void> {
   await Promise.all([closePool(writing, LAST_QUERY), closePool(answering, 0)]);
 }
 
-/** A query that a silent server never answers must not keep the process from ending. */
+/** A query that a silent server never answers must not keep the process alive. */
 async function closePool(pool: pg.Pool, milliseconds: number): Promise<void> {
   const limit = setTimeout(() => {
     for (const client of clientsOf.get(pool) ?? []) if (client instanceof pg.Client) void client.end();
   }, milliseconds);
   await pool.end();
   clearTimeout(limit);
+}
+
+const INT8 = pg.types.builtins.INT8;
+/** The type's object identifier in PostgreSQL's catalogue, which pg does not name. */
+const INT8_ARRAY = 1016;
+
+/** `bigint` (int8) and `bigint[]` are read as BigInt, since a number is not exact beyond 2^53. */
+function valueTypes(): pg.CustomTypesConfig {
+  const types = new pg.TypeOverrides();
+  const parseTexts = types.getTypeParser(INT8_ARRAY);
+  types.setTypeParser(INT8, BigInt);
+  types.setTypeParser(INT8_ARRAY, (text) => {
+    // pg's types say that a parser takes a number; it takes the text.
+    return toBigInt(Reflect.apply(parseTexts, undefined, [text]));
+  });
+  return types;
+}
+
+function toBigInt(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toBigInt);
+  return typeof value === 'string' ? BigInt(value) : value;
 }

@@ -3,24 +3,27 @@ import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { OperationError } from '../model/errors.js';
-import { PREFIX } from './embedded/archive-format.js';
-import { hasDatabase, markFilled } from './embedded/data-folder.js';
-import { codeOf } from './embedded/error-code.js';
-import { unpackArchive } from './embedded/read-archive.js';
-import { hasOwner } from './embedded/require-database.js';
-import { prepareRunDirectory } from './embedded/run-directory.js';
+import { hasOwner } from './embedded/claim.js';
+import {
+  codeOf,
+  DATABASE_FOLDER,
+  hasDatabase,
+  markSeeded,
+  prepareRunDirectory,
+} from './embedded/data-folder.js';
+import { unpackBackup } from './unpack-backup.js';
 
-/** What an unfinished restore of a process is named. */
+/** The folder that a process unpacks into. */
 const UNFINISHED = /^restoring-(\d+)$/;
 
 /**
- * Puts a backup into a data folder without a database. It gets its place when it is complete and checked,
- * and not before: a restore that is killed leaves no database, and one that fails no data folder that was not there.
+ * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
+ * checked: a restore that is killed leaves no database, and one that fails no data folder that was not there.
  *
  * @param dataDirectory absolute path; it is made if it is missing, for its owner only.
- * @param name Of the source, for errors.
- * @returns how many files and folders were restored.
- * @throws OperationError where there is a database, or the backup cannot be used; what writing throws.
+ * @param name of the source, for errors.
+ * @returns the number of files and folders that were restored.
+ * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
  */
 export async function restoreEmbedded(
   dataDirectory: string,
@@ -32,7 +35,7 @@ export async function restoreEmbedded(
     await prepareRunDirectory(dataDirectory);
     return await restoreInto(dataDirectory, source, name);
   } catch (error) {
-    // A folder that another process has begun to use is not empty, and stays.
+    // A folder that another process has begun to use is not empty, and is kept.
     for (const path of missing) await rmdir(path).catch(() => {});
     throw error;
   }
@@ -44,13 +47,13 @@ async function restoreInto(dataDirectory: string, source: Readable, name: string
   const unfinished = join(dataDirectory, `restoring-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
-    const files = await unpackArchive(source, unfinished, name);
-    if (!existsSync(join(unfinished, PREFIX, 'PG_VERSION'))) {
-      throw new OperationError(`${name} holds no database.`);
+    const files = await unpackBackup(source, unfinished, name);
+    if (!existsSync(join(unfinished, DATABASE_FOLDER, 'PG_VERSION'))) {
+      throw new OperationError(`${name} does not contain a database.`);
     }
-    // The samples are for a database that a start has made.
-    await markFilled(dataDirectory);
-    await putInPlace(join(unfinished, PREFIX), dataDirectory);
+    // Samples are only for a new database.
+    await markSeeded(dataDirectory);
+    await putInPlace(join(unfinished, DATABASE_FOLDER), dataDirectory);
     return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -61,10 +64,10 @@ async function requireNoDatabase(dataDirectory: string): Promise<void> {
   if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
 }
 
-/** No other process can be between the check and this: a folder that is not empty is never replaced. */
+/** Another process may have made a database since the check: rename() never replaces a folder that is not empty. */
 async function putInPlace(restored: string, dataDirectory: string): Promise<void> {
   try {
-    await rename(restored, join(dataDirectory, PREFIX));
+    await rename(restored, join(dataDirectory, DATABASE_FOLDER));
   } catch (error) {
     throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? occupied(dataDirectory) : error;
   }
@@ -72,11 +75,11 @@ async function putInPlace(restored: string, dataDirectory: string): Promise<void
 
 function occupied(dataDirectory: string): OperationError {
   return new OperationError(
-    `There is a database in ${dataDirectory}, and nothing is restored over one: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, PREFIX)} away.`,
+    `${dataDirectory} already has a database, which is never overwritten: set DATA_DIR to a new folder, or stop the service and move ${join(dataDirectory, DATABASE_FOLDER)} away.`,
   );
 }
 
-/** What restores that were killed have left. */
+/** Removes what restores that were killed have left. */
 async function removeUnfinished(dataDirectory: string): Promise<void> {
   for (const name of await readdir(dataDirectory)) {
     const processId = Number(UNFINISHED.exec(name)?.[1] ?? Number.NaN);

@@ -2,9 +2,9 @@ import pg from 'pg';
 import { OperationError } from '../model/errors.js';
 import { closePools, createPools, type PoolLimits, type Pools } from './pool.js';
 
-/** In milliseconds. A server that does not answer for as long is reported as unavailable. */
+/** In milliseconds. A server that does not answer within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
-/** In milliseconds: how long a connection is silent before the system asks whether the server is there. */
+/** In milliseconds: how long a connection is idle before the system probes whether the server is there. */
 const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
@@ -12,7 +12,7 @@ const OLDEST_VERSION = 150_000;
  * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
  *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
- * @throws OperationError where the address is not valid, nothing can be connected to there, or the
+ * @throws OperationError if the address is not valid, nothing can be connected to there, or the
  *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
 export async function serverPools(databaseUrl: string, limits: PoolLimits): Promise<Pools> {
@@ -26,7 +26,7 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     },
     limits,
-    // Without it, a statement that waits for a lock would stay at the server after we have given up on it.
+    // Without it, a statement that waits for a lock would go on at the server after we have given up on it.
     { statement_timeout: limits.answer },
   );
   try {
@@ -39,7 +39,7 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
   }
 }
 
-/** The client is never connected: it only tells what pg reads in the address. */
+/** The client is never connected: it only shows what pg reads in the address. */
 function parse(databaseUrl: string): pg.Client {
   // pg takes what has no scheme for the name of a database, and drops what follows a bare #.
   if (/^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl)) {
@@ -88,4 +88,14 @@ function reasonOf(error: unknown): string {
 
 function withoutPassword(text: string, password: string | undefined): string {
   return password ? text.replaceAll(password, '…') : text;
+}
+
+/**
+ * Where a database on a server is, for messages: its name and the server's address, without user and password.
+ *
+ * @param databaseUrl that can be connected to.
+ */
+export function serverPlace(databaseUrl: string): string {
+  const { database, host, port } = parse(databaseUrl);
+  return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,13 +1,12 @@
 import type pg from 'pg';
 
 /**
- * Runs `work` in one transaction on one connection of the pool, and gives what it gives. The
- * transaction is committed when `work` has ended, and rolled back when it has failed. Nothing is tried
- * again here. On the embedded database everyone else stands behind the transaction: `work` waits for
- * nothing but its own statements.
+ * Runs `work` in one transaction on one connection of the pool, and returns its result. The transaction is committed
+ * when `work` has ended, and rolled back if it fails. Nothing is retried here. On the embedded database all other
+ * clients wait for the transaction: `work` must wait for nothing but its own statements.
  *
- * @throws What `work` throws, unchanged; what the database says where it cannot begin or commit; Error
- *   where `work` has swallowed a failed statement, since PostgreSQL then answers COMMIT by rolling back.
+ * @throws What `work` throws, unchanged; the database's error if it cannot begin or commit; Error if `work` has
+ *   ignored a failed statement, since PostgreSQL then responds to COMMIT by rolling back.
  */
 export async function inTransaction<Result>(
   pool: pg.Pool,
@@ -33,7 +32,7 @@ async function commit(client: pg.PoolClient): Promise<void> {
   }
 }
 
-/** A connection that cannot even roll back is broken: the pool closes it instead of lending it again. */
+/** A connection that cannot even roll back is broken: the pool closes it instead of using it again. */
 async function rollBack(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('ROLLBACK');

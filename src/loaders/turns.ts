@@ -1,4 +1,4 @@
-import { withinTime } from '../database/within-time.js';
+import { withinTime } from '../database/answer-limits.js';
 import { UnavailableError } from '../model/errors.js';
 import { abandoned, isWanted, type Requested } from './recipient.js';
 

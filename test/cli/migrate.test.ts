@@ -36,7 +36,7 @@ const SHOWN = [
 ];
 
 describe('a database whose rows have to be rewritten', () => {
-  test('dms migrate says that it rewrites them, and what it has done', async () => {
+  test('dms migrate reports that it rewrites them, and what it has done', async () => {
     const { code, stdout, stderr } = await runDms(['migrate'], database.environment);
     expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
     expect(stdout).toBe('applied 0006_canonical_rdata\napplied 0007_due_by_priority\n');
@@ -49,12 +49,12 @@ describe('a database whose rows have to be rewritten', () => {
     });
   });
 
-  test('any other command says so, too', async () => {
+  test('so does any other command', async () => {
     const { stderr } = await runDms(['verify'], database.environment);
     expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
   });
 
-  test('dms serve says so before it listens', async () => {
+  test('so does dms serve, before it listens', async () => {
     const { stdout, stop, result } = startLocalDms(['serve'], { PORT: '0', ...database.environment });
     await once(stdout, 'data');
     stop();

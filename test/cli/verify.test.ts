@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe('dms verify', () => {
-  test('checks histories, tokens and watched domains, a line for each breach, and exits 1', async () => {
+  test('checks histories, tokens and watched domains, prints a line for each violation, and exits 1', async () => {
     const line = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
     await runDms(['import', '-'], database.environment, Readable.from([line]));
     for (const statement of [

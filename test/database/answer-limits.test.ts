@@ -61,8 +61,8 @@ async function loseConnection(): Promise<void> {
   await expect.poll(ended).toBe(1);
 }
 
-describe('an answer whose connection is lost', () => {
-  test('is read once more, on another connection: a restart of the database is no failure yet', async () => {
+describe('a query of a response whose connection is lost', () => {
+  test('is retried once, on another connection: a restart of the database is not a failure yet', async () => {
     await lockTable();
     const questions = countQuestions();
     const answer = database.prisma.domain.findMany().then((rows) => rows);
@@ -72,7 +72,7 @@ describe('an answer whose connection is lost', () => {
     expect(await answer).toEqual([]);
   });
 
-  test('is not repeated where it writes', async () => {
+  test('is not retried if it writes', async () => {
     await lockTable();
     const questions = countQuestions();
     const settled = database.prisma.domain.deleteMany().catch((error: unknown) => error);
@@ -83,7 +83,7 @@ describe('an answer whose connection is lost', () => {
   });
 });
 
-test('beyond 500 questions that wait for a connection, further ones are refused while those wait', async () => {
+test('beyond 500 queries that wait for a connection, further ones fail while those wait', async () => {
   await lockTable();
   const outcomes = { answered: 0, refused: 0 };
   const asked = Array.from({ length: 600 }, () =>
@@ -105,18 +105,21 @@ test('beyond 500 questions that wait for a connection, further ones are refused 
   await database.answeringPool.query('SELECT 1');
 });
 
-test.skipIf(TEST_SERVER === undefined)('what we have given up on does not stay at the server', async () => {
-  const impatient = await openDatabase({ ...home.options, answerMilliseconds: 100 });
-  await lockTable();
-  const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
-  expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));
-  const waiting = async () => {
-    const { rows } = await home.pool.query<{ count: bigint }>(
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    );
-    return rows[0]?.count;
-  };
-  await expect.poll(waiting).toBe(0n);
-  await unlock();
-  await impatient.close();
-});
+test.skipIf(TEST_SERVER === undefined)(
+  'a query that was given up on does not go on at the server',
+  async () => {
+    const impatient = await openDatabase({ ...home.options, answerMilliseconds: 100 });
+    await lockTable();
+    const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));
+    const waiting = async () => {
+      const { rows } = await home.pool.query<{ count: bigint }>(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return rows[0]?.count;
+    };
+    await expect.poll(waiting).toBe(0n);
+    await unlock();
+    await impatient.close();
+  },
+);

@@ -39,10 +39,10 @@ describe('an open database', () => {
         ? `embedded, in ${dataDirectory}`
         : `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`,
     );
-    expect([database.createdNow, database.unfilled]).toEqual([false, false]);
+    expect([database.createdNow, database.unseeded]).toEqual([false, false]);
   });
 
-  test('gives times back digit for digit, through Prisma and through SQL', async () => {
+  test('returns times digit for digit, through Prisma and through SQL', async () => {
     await database.prisma.domain.create({ data: domain });
     expect(await database.prisma.domain.findMany()).toMatchObject([domain]);
     const { rows } = await database.pool.query('SELECT version, recorded_at, created FROM domain');
@@ -54,7 +54,7 @@ describe('an open database', () => {
     ]);
   });
 
-  test('gives arrays of bigint as BigInt, with their nulls', async () => {
+  test('returns arrays of bigint as BigInt, with their nulls', async () => {
     const { rows } = await database.pool.query(
       `SELECT array[9007199254740993, NULL, -1] AS flat, '{{1,2},{3,4}}'::bigint[] AS nested, '{}'::bigint[] AS empty`,
     );
@@ -116,7 +116,7 @@ describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
     await one.close();
   });
 
-  test('connections that the server ends, idle or lent, do not end the process, and new ones are made', async () => {
+  test('connections that the server ends, idle or in use, do not end the process, and new ones are made', async () => {
     const other = await openDatabase(database.options);
     const lent = await other.pool.connect();
     await Promise.all([other.pool.query('SELECT 1'), other.pool.query('SELECT 1')]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
-import { shortSocketDirectory } from '../../src/database/embedded/short-path.js';
+import { shortSocketDirectory } from '../../src/database/embedded/socket-directory.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
 import { DatabaseUser } from '../support/database-user.js';
@@ -67,7 +67,7 @@ async function count(database: Database, table: string): Promise<unknown> {
 }
 
 describe('one process has the embedded database open, and every process uses it', () => {
-  test('a second process joins the first, and each sees what the other has committed', async () => {
+  test('a second process attaches to the first, and each sees what the other has committed', async () => {
     await copyTemplate(dataDirectory);
     const first = await open();
     await first.pool.query('CREATE TABLE note (text text)');
@@ -82,7 +82,7 @@ describe('one process has the embedded database open, and every process uses it'
     expect(await claims()).toEqual(['owner.1']);
   });
 
-  test('five processes that start at once on a fresh folder come up on one database, which one has made', async () => {
+  test('five processes that start at once on an empty folder share one database, which one of them has made', async () => {
     const users = await Promise.all(Array.from({ length: 5 }, startUser));
     expect(users.filter((user) => user.createdNow)).toHaveLength(1);
     expect(await claims()).toEqual(['owner.1']);
@@ -94,7 +94,7 @@ describe('one process has the embedded database open, and every process uses it'
     }
   });
 
-  test('it stops after its last user has left, and a later start finds what was committed', async () => {
+  test('it stops after its last user has detached, and a later start finds what was committed', async () => {
     await copyTemplate(dataDirectory);
     const database = await open();
     const user = await startUser();
@@ -112,7 +112,7 @@ describe('one process has the embedded database open, and every process uses it'
     expect(await count(again, 'note')).toBe(1n);
   });
 
-  test('it stops by itself where the process that started it was killed', async () => {
+  test('it stops by itself if the process that started it is killed', async () => {
     await copyTemplate(dataDirectory);
     const user = await startUser();
     const owner = await ownerOrThrow();
@@ -135,7 +135,7 @@ describe('the embedded database comes back', () => {
     expect(await ownerOrThrow()).not.toBe(owner);
   });
 
-  test('when it is killed in the middle of work of several processes, again and again', async () => {
+  test('when it is killed repeatedly while several processes use it', async () => {
     const database = await open();
     const user = await startUser();
     await database.pool.query('CREATE TABLE note (number integer)');
@@ -158,7 +158,7 @@ describe('the embedded database comes back', () => {
     await user.close();
   });
 
-  test('when everyone was killed: what they had claimed is claimed anew', async () => {
+  test('when all processes were killed: the data folder is claimed anew', async () => {
     const user = await startUser();
     await user.query('CREATE TABLE note AS SELECT 1 AS number');
     const owner = await ownerOrThrow();
@@ -190,7 +190,7 @@ describe('the embedded database comes back', () => {
     await expect.poll(() => count(database, 'note')).toBe(1n);
   });
 
-  test('but not with an empty one where its folder was deleted under a running service', async () => {
+  test('but not as an empty one if its folder was deleted under a running service', async () => {
     const database = await open();
     const owner = await ownerOrThrow();
     await rm(join(dataDirectory, 'run'), { recursive: true });
@@ -250,7 +250,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
     expect((await database.pool.query('SELECT client FROM note')).rows).toEqual([{ client: 2 }]);
   });
 
-  test('a client that goes in the middle of a query, within a failed transaction, holds nobody up', async () => {
+  test('a client that disconnects in the middle of a query, within a failed transaction, blocks no other', async () => {
     const sockets = await shortSocketDirectory(join(dataDirectory, 'run'));
     const socket = createConnection(join(sockets.path, '.s.PGSQL.5432'));
     socket.write(startup());
@@ -265,7 +265,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
     expect(await count(database, 'note')).toBe(1n);
   });
 
-  test('no statement of theirs has a name, which would be common to all', async () => {
+  test('none of their statements has a name, which all would share', async () => {
     await database.prisma.$queryRaw`SELECT ${1}::int`;
     expect(await database.prisma.domain.findMany()).toEqual([]);
     expect(await count(database, 'pg_prepared_statements')).toBe(0n);
@@ -296,7 +296,7 @@ describe('the data folder', () => {
     await removeDataDirectory(deep);
   });
 
-  test('may lose the short path to its sockets to whoever cleans the folder for temporary files', async () => {
+  test('is still reached when the short path to its sockets is cleaned from the folder for temporary files', async () => {
     const deep = join(dataDirectory, 'long-name-'.repeat(12));
     await mkdir(deep, { mode: 0o700 });
     await copyTemplate(deep);
@@ -340,12 +340,12 @@ describe('the data folder', () => {
       .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
   });
 
-  test('that is no data folder is left alone', async () => {
+  test('that is not a data folder of PostgreSQL is left alone', async () => {
     await mkdir(join(dataDirectory, 'postgresql-18'));
-    await expect(open()).rejects.toThrow(/is no data folder of PostgreSQL/);
+    await expect(open()).rejects.toThrow(/is not a data folder of PostgreSQL/);
   });
 
-  test('gets a complete database where an earlier first start was interrupted', async () => {
+  test('gets a complete database if an earlier first start was interrupted', async () => {
     const unfinished = join(dataDirectory, 'postgresql-18.new');
     await mkdir(unfinished);
     await writeFile(join(unfinished, 'PG_VERSION'), '18\n');
@@ -358,29 +358,29 @@ describe('the data folder', () => {
     expect(await readdir(dataDirectory)).not.toContain('postgresql-18.new');
   });
 
-  test('without a database is refused where none may be made, and nothing is made', async () => {
+  test('without a database is an error if none may be made, and nothing is made', async () => {
     const missing = join(dataDirectory, 'missing');
     for (const folder of [dataDirectory, missing]) {
-      await expect(open({ dataDirectory: folder, making: 'none' })).rejects.toThrow(
+      await expect(open({ dataDirectory: folder, ifMissing: 'fail' })).rejects.toThrow(
         `There is no database in ${folder}: run the command in the folder of the service's data, or set DATA_DIR.`,
       );
     }
     expect(await readdir(dataDirectory)).toEqual([]);
   });
 
-  test('with a database is opened where none may be made, and while one is being made', async () => {
+  test('with a database is opened if none may be made, and while one is being made', async () => {
     const [made, joined] = await Promise.all([
       open(),
       expect
         .poll(() => claims().catch(() => []))
         .toEqual(['owner.1'])
-        .then(() => open({ making: 'none' })),
+        .then(() => open({ ifMissing: 'fail' })),
     ]);
     expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
     await made.close();
     await joined.close();
     await ownerGone();
-    expect((await open({ making: 'none' })).createdNow).toBe(false);
+    expect((await open({ ifMissing: 'fail' })).createdNow).toBe(false);
   });
 
   test('that cannot be made is an error of one line that names it', async () => {
@@ -392,27 +392,27 @@ describe('the data folder', () => {
   });
 });
 
-describe('a new database that is to be filled', () => {
-  test('is known as unfilled to every opening, until one says that it is filled', async () => {
-    const first = await open({ making: 'unfilled' });
-    expect([first.createdNow, first.unfilled]).toEqual([true, true]);
+describe('a new database that is to be seeded', () => {
+  test('is known as unseeded to every opening, until one marks it as seeded', async () => {
+    const first = await open({ ifMissing: 'create-unseeded' });
+    expect([first.createdNow, first.unseeded]).toEqual([true, true]);
     const second = await open();
-    expect([second.createdNow, second.unfilled]).toEqual([false, true]);
-    await second.markFilled();
-    await first.markFilled();
-    expect((await open({ making: 'unfilled' })).unfilled).toBe(false);
+    expect([second.createdNow, second.unseeded]).toEqual([false, true]);
+    await second.markSeeded();
+    await first.markSeeded();
+    expect((await open({ ifMissing: 'create-unseeded' })).unseeded).toBe(false);
   });
 
-  test('is one that was made so: no other is, whoever opens it', async () => {
+  test('is only one that was made so, whoever opens it', async () => {
     await copyTemplate(dataDirectory);
-    expect((await open()).unfilled).toBe(false);
-    expect((await open({ making: 'unfilled' })).unfilled).toBe(false);
+    expect((await open()).unseeded).toBe(false);
+    expect((await open({ ifMissing: 'create-unseeded' })).unseeded).toBe(false);
   });
 
-  test('is decided by who makes it, not by who was killed at making it', async () => {
+  test('is marked by the process that makes it, not by one that was killed while making it', async () => {
     await writeFile(join(dataDirectory, 'unfilled'), '');
     await mkdir(join(dataDirectory, 'postgresql-18.new'));
-    expect((await open()).unfilled).toBe(false);
+    expect((await open()).unseeded).toBe(false);
   });
 });
 

@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { type MigrationSteps, migrate, migrationState } from '../../src/database/migrate.js';
+import { type MigrationSteps, migrate } from '../../src/database/migrate.js';
+import { createReadinessCheck } from '../../src/database/readiness.js';
 import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -59,10 +60,10 @@ async function program(migrations: Readonly<Record<string, string>>): Promise<UR
 describe('migrate', () => {
   test('brings an empty database up to date with the program’s own migrations, and says which', async () => {
     const names = (await readdir('prisma/migrations')).sort();
-    expect(await migrationState(pool)).toEqual({ pending: names });
+    expect(await (await createReadinessCheck(pool))()).toBe('other-schema');
     const before = BigInt(Date.now()) * 1000n;
     expect(await migrate(pool, DATA_STEPS)).toEqual({ applied: names, reports: [] });
-    expect(await migrationState(pool)).toEqual({ pending: [] });
+    expect(await (await createReadinessCheck(pool))()).toBe('ready');
     expect(await tables()).toEqual(
       expect.arrayContaining(['access_token', 'dns_record', 'domain', 'header_change', 'schema_migration']),
     );
@@ -118,7 +119,7 @@ describe('migrate', () => {
     await Promise.all(openings.map((opening) => opening.close()));
   });
 
-  test('applies all or nothing: where one fails, those before it are undone, and the message says which', async () => {
+  test('applies all or nothing: if one fails, those before it are rolled back, and the message says which', async () => {
     const broken = await program({ '0001_first': FIRST, '0002_broken': 'CREATE TABLE second (id nonsense)' });
     await expect(migrate(pool, NO_STEPS, broken)).rejects.toThrow(
       'Migration 0002_broken could not be applied: type "nonsense" does not exist. Nothing was changed.',
@@ -153,14 +154,14 @@ describe('a database that does not fit the program stops it with a clear line, a
       '0003_second': SECOND,
     });
     expect(await refusal(now)).toMatch(
-      /^OperationError: The database is half migrated: it has had migration 0003_second, but not 0002_more\. .+$/,
+      /^OperationError: The database is half migrated: migration 0003_second was applied, but not 0002_more\. .+$/,
     );
   });
 
   test('a migration whose file has changed since it was applied', async () => {
     await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST }));
     expect(await refusal(await program({ '0001_first': `${FIRST} ` }))).toMatch(
-      /^OperationError: Migration 0001_first is not the one that the database has had: .+$/,
+      /^OperationError: Migration 0001_first is not the one that was applied: .+$/,
     );
   });
 
@@ -176,7 +177,7 @@ describe('a database that does not fit the program stops it with a clear line, a
     await migrate(pool, NO_STEPS, directory);
     await pool.query('DROP TABLE second');
     expect(await refusal(directory)).toMatch(
-      /^OperationError: The database is half migrated: it has had migration 0002_second, but has no table second\. .+$/,
+      /^OperationError: The database is half migrated: migration 0002_second was applied, but there is no table second\. .+$/,
     );
   });
 
@@ -200,7 +201,7 @@ test('every table of the program’s own migrations is known by name', async () 
     await pool.query(`ALTER TABLE "${table}" RENAME TO renamed`);
     if (table !== 'schema_migration') {
       expect(sql.join('\n'), table).toContain(`CREATE TABLE ${table}`);
-      await expect(migrate(pool, DATA_STEPS), table).rejects.toThrow(`has no table ${table}`);
+      await expect(migrate(pool, DATA_STEPS), table).rejects.toThrow(`there is no table ${table}`);
     }
     await pool.query(`ALTER TABLE renamed RENAME TO "${table}"`);
   }

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -5,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
-import { type Headers, pack } from 'tar-stream';
+import { promisify } from 'node:util';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { extract, type Headers, pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backUpEmbedded } from '../../src/database/backup.js';
 import { openDatabase } from '../../src/database/client.js';
@@ -20,18 +22,21 @@ import { copyTemplate } from '../support/template.js';
 let folder: string;
 let dataDirectory: string;
 let file: string;
-/** Of a backup that is whole. */
+/** A backup that is complete. */
 let whole: Buffer;
+/** The same as the first versions of the program wrote it. */
+let old: Buffer;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dms-restore-test-'));
   dataDirectory = await newDataDirectory();
   await copyTemplate(dataDirectory);
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
-  file = join(folder, 'whole.tar');
+  file = join(folder, 'whole.tar.gz');
   await backUpEmbedded(database, { dataDirectory, file });
   await database.close();
   whole = await readFile(file);
+  old = await oldFormOf(whole);
 });
 
 afterAll(async () => {
@@ -39,10 +44,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Why an archive is refused; that nothing is left of it. */
-async function refusalOf(archive: Buffer): Promise<string> {
+/** Why an archive is rejected; that nothing is left of it. */
+async function rejectionOf(archive: Buffer): Promise<string> {
   const target = await mkdtemp(join(folder, 'target-'));
-  const error = await restoreEmbedded(target, Readable.from(chunksOf(archive)), 'x.tar').then(
+  const error = await restoreEmbedded(target, Readable.from(chunksOf(archive)), 'x.tar.gz').then(
     () => new Error('It was restored.'),
     (reason: unknown) => reason,
   );
@@ -56,115 +61,163 @@ function* chunksOf(archive: Buffer): Generator<Buffer> {
     yield archive.subarray(place, place + 100_000);
 }
 
-test('a backup that is whole is restored, with every file as it was', async () => {
+test.each(['compressed', 'as the first versions of the program wrote it'])(
+  'a backup that is complete is restored, with every file as it was: %s',
+  async (form) => {
+    const target = await mkdtemp(join(folder, 'target-'));
+    const source = form === 'compressed' ? createReadStream(file) : Readable.from(chunksOf(old));
+    const files = await restoreEmbedded(target, source, file);
+    expect(files).toBeGreaterThan(900);
+    const control = join('postgresql-18', 'global', 'pg_control');
+    expect(await readdir(join(target, 'postgresql-18', 'base'))).toEqual(
+      await readdir(join(dataDirectory, 'postgresql-18', 'base')),
+    );
+    expect((await readFile(join(target, control))).length).toBe(8192);
+  },
+);
+
+test('tar alone lists and unpacks a backup', async () => {
   const target = await mkdtemp(join(folder, 'target-'));
-  const files = await restoreEmbedded(target, createReadStream(file), file);
-  expect(files).toBeGreaterThan(900);
-  const control = join('postgresql-18', 'global', 'pg_control');
-  expect(await readdir(join(target, 'postgresql-18', 'base'))).toEqual(
-    await readdir(join(dataDirectory, 'postgresql-18', 'base')),
+  await promisify(execFile)('tar', ['-xzf', file, '-C', target]);
+  expect(await readdir(target)).toEqual(['postgresql-18']);
+  const { stdout } = await promisify(execFile)('tar', ['-tzf', file]);
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe('postgresql-18/global/pg_control');
+  expect((await readdir(join(target, 'postgresql-18'), { recursive: true })).sort()).toEqual(
+    (await readdir(join(dataDirectory, 'postgresql-18'), { recursive: true }))
+      .filter((name) => !/^postmaster\.(pid|opts)$/.test(name))
+      .sort(),
   );
-  expect((await readFile(join(target, control))).length).toBe(8192);
 });
 
-test('a refused backup leaves no data folder that was not there', async () => {
+test('a rejected backup leaves no data folder that was not there', async () => {
   const target = join(folder, 'never-made');
-  await expect(restoreEmbedded(target, Readable.from([Buffer.from('text')]), 'x.tar')).rejects.toThrow();
+  await expect(restoreEmbedded(target, Readable.from([Buffer.from('text')]), 'x.tar.gz')).rejects.toThrow();
   expect(await readdir(folder)).not.toContain('never-made');
 });
 
-describe('a backup is refused, with nothing left of it,', () => {
-  test('when it is cut off anywhere', async () => {
-    const ends = [
+const FORMS: readonly [string, () => Buffer][] = [
+  ['compressed', () => whole],
+  ['as the first versions of the program wrote it', () => old],
+];
+
+describe('a backup is rejected, with nothing left of it,', () => {
+  test.each(FORMS)('when it is cut off anywhere: %s', async (_form, complete) => {
+    const { length } = complete();
+    for (const end of [
       0,
       100,
       512,
       1536,
       2048,
       100_000,
-      whole.length >> 1,
-      whole.length - 2048,
-      whole.length - 1536,
-    ];
-    for (const end of ends) {
-      const refusal = await refusalOf(whole.subarray(0, end));
-      expect([end, refusal]).toEqual([
+      length >> 1,
+      length - 2048,
+      length - 1536,
+      length - 1,
+    ]) {
+      const reason = await rejectionOf(complete().subarray(0, end));
+      expect([end, reason]).toEqual([
         end,
-        expect.stringMatching(/^x\.tar is (?:damaged: .+|no backup that dms backup has made\.)$/),
+        expect.stringMatching(/^x\.tar\.gz is (?:damaged: .+|not a backup made by dms backup\.)$/),
       ]);
     }
   });
 
-  test('when one bit of a header or of a file is wrong', async () => {
+  test.each(FORMS)('when one bit of a header or of a file is wrong: %s', async (_form, complete) => {
     const random = randomNumbers(2);
     for (let time = 0; time < repeats(12, 4); time += 1) {
-      const corrupt = Buffer.from(whole);
-      const place = placeInContent(Math.floor(random() * whole.length));
+      const corrupt = Buffer.from(complete());
+      const place = placeInContent(corrupt, Math.floor(random() * corrupt.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
-      expect([place, await refusalOf(corrupt)]).toEqual([place, expect.stringMatching(/^x\.tar .+\.$/)]);
+      expect([place, await rejectionOf(corrupt)]).toEqual([
+        place,
+        expect.stringMatching(/^x\.tar\.gz .+\.$/),
+      ]);
     }
   });
 
   /** The first place from there on that is no padding: in an archive, that is zeros. */
-  function placeInContent(from: number): number {
-    for (let place = from; place < whole.length; place += 1) if (whole[place] !== 0) return place;
+  function placeInContent(archive: Buffer, from: number): number {
+    for (let place = from; place < archive.length; place += 1) if (archive[place] !== 0) return place;
     return 0;
   }
 
   test('when something follows its end', async () => {
     const more = await archiveOf([[{ name: 'postgresql-18/more' }, 'x']]);
     const endOfArchive = 1024;
-    const refusal = await refusalOf(Buffer.concat([whole.subarray(0, whole.length - endOfArchive), more]));
-    expect(refusal).toMatch(/^x\.tar is damaged: something follows its end\./);
+    const [tar, oldTar] = [gunzipSync(whole), old].map((archive) => archive.subarray(0, -endOfArchive));
+    for (const archive of [
+      Buffer.concat([whole, gzipSync(more)]),
+      gzipSync(Buffer.concat([tar ?? whole, more])),
+      Buffer.concat([oldTar ?? old, more]),
+    ]) {
+      expect(await rejectionOf(archive)).toMatch(/^x\.tar\.gz is damaged: something follows its end\./);
+    }
   });
 
-  test.each<[string, Headers]>([
+  test.each<[string, Headers & { readonly pax?: Readonly<Record<string, string>> }]>([
     ['a name that leads out of the folder', { name: 'postgresql-18/../../evil' }],
     ['an absolute name', { name: '/tmp/dms-evil' }],
     ['a name outside of the database', { name: 'run/owner.1' }],
-    ['a name with a NUL', { name: 'postgresql-18/a\0b' }],
+    ['a name with a NUL', { name: 'postgresql-18/a', pax: { path: 'postgresql-18/a\0b' } }],
     ['a symbolic link', { name: 'postgresql-18/base', type: 'symlink', linkname: '/tmp' }],
     ['a hard link', { name: 'postgresql-18/base', type: 'link', linkname: '/etc/passwd' }],
     ['a device', { name: 'postgresql-18/base', type: 'character-device' }],
     ['a file in the place of a folder', { name: 'postgresql-18/PG_VERSION/x' }],
     ['the same file twice', { name: 'postgresql-18/PG_VERSION' }],
   ])('when it holds %s', async (_case, header) => {
-    expect(await refusalOf(await hostileArchive(header))).toMatch(/^x\.tar is damaged: .+$/);
+    const entries: Entries = [
+      [{ name: 'postgresql-18', type: 'directory' }, ''],
+      [{ name: 'postgresql-18/PG_VERSION' }, '18\n'],
+      [header, ''],
+      [{ name: 'postgresql-18/global', type: 'directory' }, ''],
+      [{ name: 'postgresql-18/global/pg_control' }, ''],
+    ];
+    for (const archive of [gzipSync(await archiveOf(entries)), await oldArchiveOf(entries)]) {
+      expect(await rejectionOf(archive)).toMatch(/^x\.tar\.gz is damaged: .+$/);
+    }
   });
 
-  test.each([
-    [
-      '{"format":1,"postgresql":17}',
-      /^x\.tar is of PostgreSQL 17, and this program has PostgreSQL 18\. Restore/,
-    ],
-    ['{"format":2,"postgresql":18}', /^x\.tar was made by a newer version of this program/],
-    ['no JSON', /^x\.tar is no backup that dms backup has made\.$/],
-  ])('when it begins with %s', async (head, message) => {
-    expect(await refusalOf(await archiveOf([[{ name: 'dms-backup.json' }, head]]))).toMatch(message);
+  test('when it is of another major version of PostgreSQL', async () => {
+    const entries: Entries = [[{ name: 'postgresql-17', type: 'directory' }, '']];
+    for (const archive of [gzipSync(await archiveOf(entries)), await oldArchiveOf(entries)]) {
+      expect(await rejectionOf(archive)).toMatch(
+        /^x\.tar\.gz is of PostgreSQL 17, and this program has PostgreSQL 18\. Restore/,
+      );
+    }
   });
 
   test('when it is another archive, or none', async () => {
-    expect(await refusalOf(await archiveOf([[{ name: 'a' }, 'b']]))).toMatch(/^x\.tar is no backup/);
-    for (const text of ['', 'text', 'text'.repeat(10_000)]) {
-      expect(await refusalOf(Buffer.from(text))).toMatch(/^x\.tar is no backup/);
+    const other = await archiveOf([[{ name: 'a' }, 'b']]);
+    const texts = ['', 'text', 'text'.repeat(10_000)].map((text) => Buffer.from(text));
+    for (const bytes of [other, gzipSync(other), ...texts, ...texts.map((text) => gzipSync(text))]) {
+      expect(await rejectionOf(bytes)).toMatch(/^x\.tar\.gz is not a backup/);
     }
-    expect(await refusalOf(gzipSync(whole))).toMatch(/^x\.tar is packed by gzip: unpack it first/);
   });
 });
 
-type Entries = readonly (readonly [Headers, string])[];
+type Entries = readonly (readonly [Headers, string | Buffer])[];
 
-/** An archive that is whole, with its checksum, but for one entry that no backup has. */
-function hostileArchive(header: Headers): Promise<Buffer> {
-  const marks = 'directory postgresql-18 0\nfile postgresql-18/PG_VERSION 3\n18\n';
-  const tail = { files: 3, sha256: createHash('sha256').update(marks).digest('hex') };
+/** A backup as the first versions of the program wrote it: not compressed, between two entries of JSON. */
+function oldArchiveOf(entries: Entries): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for (const [{ type = 'file', name }, content] of entries) {
+    hash.update(`${type} ${name} ${type === 'file' ? content.length : 0}\n`).update(content);
+  }
   return archiveOf([
-    [{ name: 'dms-backup.json' }, '{"format":1,"postgresql":18}'],
-    [{ name: 'postgresql-18', type: 'directory' }, ''],
-    [{ name: 'postgresql-18/PG_VERSION' }, '18\n'],
-    [header, ''],
-    [{ name: 'dms-backup-end.json' }, JSON.stringify(tail)],
+    [{ name: 'dms-backup.json' }, '{"format":1,"postgresql":18,"madeAt":"2026-01-01T00:00:00.000Z"}\n'],
+    ...entries,
+    [{ name: 'dms-backup-end.json' }, JSON.stringify({ files: entries.length, sha256: hash.digest('hex') })],
   ]);
+}
+
+async function oldFormOf(backup: Buffer): Promise<Buffer> {
+  const entries: [Headers, Buffer][] = [];
+  for await (const entry of Readable.from([gunzipSync(backup)]).pipe(extract())) {
+    const { name, type } = entry.header;
+    entries.push([{ name: name.replace(/\/$/, ''), type }, await buffer(entry)]);
+  }
+  return oldArchiveOf(entries);
 }
 
 function archiveOf(entries: Entries): Promise<Buffer> {

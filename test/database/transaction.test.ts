@@ -22,7 +22,7 @@ async function notes(): Promise<unknown[]> {
   return rows.map(({ number }) => number);
 }
 
-test('what the work has written is there once it has ended, and its result comes back', async () => {
+test('what the work has written is committed once it has ended, and its result is returned', async () => {
   const result = await inTransaction(database.pool, async (client) => {
     await client.query('INSERT INTO note VALUES (1), (2)');
     return 'done';
@@ -31,7 +31,7 @@ test('what the work has written is there once it has ended, and its result comes
   expect(await notes()).toEqual([1, 2]);
 });
 
-test('nothing of it is there where the work fails, and the error is the work’s own', async () => {
+test('nothing of it is committed if the work fails, and the error is the work’s own', async () => {
   const reason = new Error('no more');
   const failing = inTransaction(database.pool, async (client) => {
     await client.query('INSERT INTO note VALUES (1)');
@@ -41,7 +41,7 @@ test('nothing of it is there where the work fails, and the error is the work’s
   expect(await notes()).toEqual([]);
 });
 
-test('a failed statement that the work has swallowed is an error, not a commit of nothing', async () => {
+test('a failed statement that the work has ignored is an error, not an empty commit', async () => {
   const failing = inTransaction(database.pool, async (client) => {
     await client.query('INSERT INTO note VALUES (1)');
     await client.query('SELECT missing').catch(() => {});
@@ -50,7 +50,7 @@ test('a failed statement that the work has swallowed is an error, not a commit o
   expect(await notes()).toEqual([]);
 });
 
-test('no connection is lost to failures: more of them than the pool has connections', async () => {
+test('no connection is lost to failures, even more of them than the pool has connections', async () => {
   const failures = Array.from({ length: 30 }, () =>
     inTransaction(database.pool, (client) => client.query('SELECT missing')),
   );
@@ -60,7 +60,7 @@ test('no connection is lost to failures: more of them than the pool has connecti
   expect(await notes()).toEqual([]);
 });
 
-test('a connection that broke in the middle is not lent again', async () => {
+test('a connection that broke in the middle is not used again', async () => {
   const failing = inTransaction(database.pool, async (client) => {
     await client.query('INSERT INTO note VALUES (1)');
     client.connection.stream.destroy();
@@ -70,7 +70,7 @@ test('a connection that broke in the middle is not lent again', async () => {
   expect(await notes()).toEqual([]);
 });
 
-test('transactions of many at once all come through, one by one where they write the same row', async () => {
+test('many transactions at once all succeed, one after another if they write the same row', async () => {
   await database.pool.query('INSERT INTO note VALUES (0)');
   const increments = Array.from({ length: 20 }, () =>
     inTransaction(database.pool, async (client) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isInstalled } from '../../scripts/install.js';
 import { withLock } from '../../scripts/lock.js';
-import { isSupportedNode } from '../../scripts/node-version.js';
+import { isSupportedNode } from '../../scripts/set-up.js';
 
 let root: string;
 
@@ -52,23 +52,23 @@ describe('the dependencies are installed', () => {
     await writeFile(file, JSON.stringify({ packages: installed }));
   }
 
-  test('where all are there, whatever the times of the files, and other systems’ may miss', async () => {
+  test('if all are there, whatever the times of the files; those of other systems may be missing', async () => {
     await given(INSTALLED);
     await utimes(join(root, 'node_modules/.package-lock.json'), 1, 1);
     expect(isInstalled(root, { development: true })).toBe(true);
   });
 
-  test('not where the installation was broken off', async () => {
+  test('not if the installation was interrupted', async () => {
     await given(null);
     expect(isInstalled(root, { development: false })).toBe(false);
   });
 
-  test('not where one has another version', async () => {
+  test('not if one has another version', async () => {
     await given({ ...INSTALLED, 'node_modules/a': { version: '0.9.0', integrity: 'sha512-old' } });
     expect(isInstalled(root, { development: false })).toBe(false);
   });
 
-  test('without those for development only where these are not needed', async () => {
+  test('without those for development only if these are not needed', async () => {
     await given(PRODUCTION);
     expect(isInstalled(root, { development: false })).toBe(true);
     expect(isInstalled(root, { development: true })).toBe(false);
@@ -94,7 +94,7 @@ describe('of processes that set up at the same time', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  test('one that failed does not hold the others', async () => {
+  test('one that failed does not block the others', async () => {
     const lock = join(root, 'dist/.lock');
     const failing = withLock(
       lock,
@@ -111,7 +111,7 @@ describe('of processes that set up at the same time', () => {
     ).toBe('done');
   });
 
-  test('one that was killed does not hold the others', async () => {
+  test('one that was killed does not block the others', async () => {
     const lock = join(root, 'dist/.lock');
     const script = join(root, 'hold.mjs');
     const module = new URL('../../scripts/lock.js', import.meta.url).href;

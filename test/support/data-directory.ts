@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { enter } from '../../src/database/embedded/presence.js';
-import { shortSocketDirectory } from '../../src/database/embedded/short-path.js';
+import { attach } from '../../src/database/embedded/attachment.js';
+import { shortSocketDirectory } from '../../src/database/embedded/socket-directory.js';
 import { ended } from './processes.js';
 
 /** A new, empty folder for an embedded database; of a run of tests, if it is to be known as such. */
@@ -15,9 +15,9 @@ export async function ownerOf(dataDirectory: string): Promise<number | null> {
   const runDirectory = join(dataDirectory, 'run');
   const sockets = await shortSocketDirectory(runDirectory);
   try {
-    const presence = await enter(runDirectory, sockets.path, AbortSignal.timeout(10_000));
-    presence?.leave();
-    return presence?.processId ?? null;
+    const attachment = await attach(runDirectory, sockets.path, AbortSignal.timeout(10_000));
+    attachment?.detach();
+    return attachment?.processId ?? null;
   } finally {
     sockets.remove();
   }

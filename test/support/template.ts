@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promi
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../src/database/client.js';
-import { POSTGRESQL_MAJOR } from '../../src/database/embedded/data-folder.js';
+import { DATABASE_FOLDER } from '../../src/database/embedded/data-folder.js';
 import { migrate } from '../../src/database/migrate.js';
 import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
 import { ownerOf } from './data-directory.js';
@@ -11,7 +11,6 @@ import { ended } from './processes.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/dms-test');
-const FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
 /**
  * Makes the template unless there is one. It is kept from one run to the next, under a name that tells
@@ -24,7 +23,7 @@ export async function prepareTemplate(): Promise<void> {
 
 /** Gives a data folder a migrated, empty database: a copy, since making one takes seconds. */
 export async function copyTemplate(dataDirectory: string): Promise<void> {
-  await cp(await templatePath(), join(dataDirectory, FOLDER), { recursive: true });
+  await cp(await templatePath(), join(dataDirectory, DATABASE_FOLDER), { recursive: true });
 }
 
 async function templatePath(): Promise<string> {
@@ -40,7 +39,7 @@ async function makeTemplate(template: string): Promise<void> {
   await database.close();
   if (owner !== null) await ended(owner);
   // Another run may have been faster: its template is as good.
-  await rename(join(dataDirectory, FOLDER), template).catch(() => {});
+  await rename(join(dataDirectory, DATABASE_FOLDER), template).catch(() => {});
   await rm(dataDirectory, { recursive: true });
 }
 

@@ -16,11 +16,11 @@ export function backupCommand(context: CommandContext): Command {
   return new Command('backup')
     .summary('write a backup of the embedded database')
     .description(
-      'Writes everything that is in the embedded database, tokens too, to a file, as it is at one moment. The ' +
-        'service goes on meanwhile: requests and imports wait until the files are copied.',
+      'Writes everything in the embedded database, tokens included, to a file, as it is at one moment. The ' +
+        'service keeps running: requests and imports wait until the files are copied.',
     )
-    .argument('<file>', 'the file to write, a tar archive; - for standard output')
-    .option('--force', 'replace the file if there is one', false)
+    .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
+    .option('--force', 'replace the file if it exists', false)
     .action((file: string, options: { force: boolean }) =>
       file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force),
     );
@@ -31,44 +31,44 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
     refuseFolder(file, 'name a file in it');
-    if (!force && existsSync(file)) throw taken(file);
+    if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
     context.stdout.write(`Backed up to ${file} (${megabytes(size)} MB).\n`);
   } catch (error) {
-    throw isOfWriting(error, [file, unfinished]) ? unwritable(file, error) : error;
+    throw isWriteError(error, [file, unfinished]) ? unwritable(file, error) : error;
   } finally {
-    // Where that fails, there is nothing, or what is said of the file itself holds for it, too.
+    // If that fails, there is nothing to remove, or the error about the file itself says why.
     await rm(unfinished, { force: true }).catch(() => {});
   }
 }
 
-/** Whether the system has refused to write the file, and not to read the database. */
-function isOfWriting(error: unknown, paths: readonly unknown[]): boolean {
+/** Whether an error is about writing the file, and not about reading the database. */
+function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
   if (!(error instanceof Error)) return false;
-  // These two are of the connection to the database.
+  // These two are about the connection to the database.
   if (['EPIPE', 'ECONNRESET'].includes(String(Reflect.get(error, 'code')))) return false;
   return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 
 async function backUpToOutput(context: CommandContext): Promise<void> {
   const signal = stopSignal(context);
-  const file = await backUpToNobodysFile(context, signal);
+  const file = await spoolToUnlinkedTempFile(context, signal);
   try {
     await pipeline(file.createReadStream(), context.stdout, { end: false, signal });
   } catch (error) {
-    throw signal.aborted ? stopped('what was written is no whole backup', error) : error;
+    throw signal.aborted ? stopped('what was written is not a complete backup', error) : error;
   }
 }
 
 /**
- * By way of a file: a reader that is slow must not keep everybody from the database. The file is gone when
- * it is written, but for who has it open, so that nothing is left wherever the process ends from then on.
+ * Backs up to a temporary file, so that a slow reader of standard output does not hold up the database's other
+ * clients. The file is unlinked before it is read: nothing is left of it however the process ends.
  */
-async function backUpToNobodysFile(context: CommandContext, signal: AbortSignal): Promise<FileHandle> {
+async function spoolToUnlinkedTempFile(context: CommandContext, signal: AbortSignal): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-backup-'));
   try {
-    const path = join(folder, 'backup.tar');
+    const path = join(folder, 'backup.tar.gz');
     await backUp(context, path, signal);
     return await open(path);
   } finally {
@@ -78,7 +78,7 @@ async function backUpToNobodysFile(context: CommandContext, signal: AbortSignal)
 
 /**
  * @returns the size in bytes.
- * @throws OperationError where the signal ends it; nothing is left then.
+ * @throws OperationError if the signal ends it; then nothing is left.
  */
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
@@ -102,17 +102,17 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
 async function putInPlace(unfinished: string, file: string, force: boolean): Promise<void> {
   if (force) return rename(unfinished, file);
   try {
-    // Unlike a renamed file, a link never takes another's place.
+    // Unlike rename(), link() never replaces a file.
     await link(unfinished, file);
   } catch {
-    if (existsSync(file)) throw taken(file);
+    if (existsSync(file)) throw alreadyExists(file);
     // A file system without hard links.
     await rename(unfinished, file);
   }
 }
 
-function taken(file: string): OperationError {
-  return new OperationError(`There is a file ${file}: choose another name, or replace it with --force.`);
+function alreadyExists(file: string): OperationError {
+  return new OperationError(`${file} already exists: choose another name, or replace it with --force.`);
 }
 
 function stopped(left: string, cause: unknown): OperationError {

@@ -12,8 +12,8 @@ export function restoreCommand(context: CommandContext): Command {
   return new Command('restore')
     .summary('restore a backup of the embedded database')
     .description(
-      'Puts what dms backup has written into a data folder (DATA_DIR) that has no database. The backup is ' +
-        'checked first, and nothing is there before all is.',
+      'Puts a backup made by dms backup into a data folder (DATA_DIR) that has no database. The database ' +
+        'appears there only once the whole backup has been unpacked and checked.',
     )
     .argument('<file>', 'the backup; - for standard input')
     .action((file: string) => runRestore(context, file));
@@ -43,12 +43,12 @@ async function readable(file: string): Promise<Readable> {
   }
 }
 
-/** Whether it is where the database lies without DATA_DIR. */
+/** Whether it is the data folder that is used without DATA_DIR. */
 function isDefault(dataDirectory: string): boolean {
   return dataDirectory === resolve('data');
 }
 
-/** As a shell takes it. */
+/** The path as a shell argument. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -7,12 +7,12 @@ import { findOrphans, findStoredViolations, findWatchViolations } from '../../re
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 
-/** `dms verify`: checks every invariant of what is stored. */
+/** `dms verify`: checks every invariant of the stored data. */
 export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
     .summary('check everything that is stored')
     .description(
-      'Checks every rule that the histories, tokens and watched domains in the database keep, and says what breaks one.',
+      'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
     )
     .action(() => runVerify(context));
 }
@@ -42,7 +42,7 @@ async function runVerify(context: CommandContext): Promise<void> {
   context.stdout.write(`No violations in ${checked}.\n`);
 }
 
-/** Everything that is stored, and all that breaks a rule in it: a line for each breach. */
+/** Checks all stored data, and counts it: a line for each violation. */
 async function* violations(
   { pool, writingPrisma }: Database,
   count: { domains: number; records: number; headers: number },

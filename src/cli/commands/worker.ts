@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { startMonitoring } from '../../monitoring.js';
 import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
-import { startOperating } from '../../operating.js';
 import { createLogger } from '../../telemetry/logging.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
@@ -23,7 +23,7 @@ async function runWorker(context: CommandContext): Promise<void> {
   const database = await context.openDatabase();
   try {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    const operating = await startOperating(settings, database, 'observing', log);
+    const operating = await startMonitoring(settings, database, 'observing', log);
     try {
       const observing = startObserving(settings, database, log, context.now, operating);
       if (operating.metricsUrl !== null) context.stderr.write(`Metrics: ${operating.metricsUrl}/metrics\n`);

@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { answers } from './answers.js';
-import { codeOf } from './error-code.js';
+import { codeOf } from './data-folder.js';
+import { shortSocketDirectory } from './socket-directory.js';
 
 /**
- * Who may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
- * lose each other's commits, so a process opens it only while it holds the highest claim.
+ * Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
+ * lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
  *
- * A claim is the file `owner.<N>` in the folder of sockets: a socket that its owner listens on. An owner
- * lives if the socket answers; the kernel answers for a process that is busy, and stops when the process
- * is gone, however it went. A dead owner's claim is never taken away but outnumbered: link() to the next
- * number succeeds for one process only, and for a socket that listens already. The highest claim always
- * stays, so that numbers only grow.
+ * A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel accepts
+ * connections to it even while the owner is busy, and stops when the owner is gone, however it ended. The claim of
+ * a dead owner is not removed but outnumbered: link() to the next number succeeds for one process only, and for a
+ * socket that listens already. The highest claim always stays, so that numbers only grow.
  */
 export interface Claim {
   readonly generation: number;
@@ -23,23 +23,31 @@ export interface Claim {
 const CLAIM = /^owner\.(\d+)$/;
 const CANDIDATE = /^owner-[0-9a-f]+$/;
 
-/** The file name of a claim. */
-export function claimName(generation: number): string {
-  return `owner.${generation}`;
+/** The highest claim ever made in the folder of sockets, as a file name; null if there is none. */
+export async function latestClaim(runDirectory: string): Promise<string | null> {
+  const latest = await highestGeneration(runDirectory);
+  return latest === 0 ? null : claimName(latest);
 }
 
-/** The highest claim ever made in the folder; 0 if there is none. */
-export async function highestClaim(runDirectory: string): Promise<number> {
-  const names = await readdir(runDirectory);
-  return names.reduce((highest, name) => Math.max(highest, Number(CLAIM.exec(name)?.[1] ?? 0)), 0);
+/** Whether a process owns a data folder, which exists. It may still be making its database. */
+export async function hasOwner(dataDirectory: string): Promise<boolean> {
+  const runDirectory = join(dataDirectory, 'run');
+  if (!(await readdir(dataDirectory)).includes('run')) return false;
+  const claim = await latestClaim(runDirectory);
+  if (claim === null) return false;
+  const sockets = await shortSocketDirectory(runDirectory);
+  try {
+    return await isListening(join(sockets.path, claim));
+  } finally {
+    sockets.remove();
+  }
 }
 
 /**
  * Claims the data folder for the process that listens on the socket `candidate`.
  *
- * @param runDirectory the folder of sockets; `socketDirectory` the same under a path short enough to
- *   connect to.
- * @returns null if another process holds it, or was faster.
+ * @param runDirectory the folder of sockets; `socketDirectory` is the same under a path short enough to connect to.
+ * @returns null if another process holds the claim, or was faster.
  */
 export async function claimOwnership(
   runDirectory: string,
@@ -47,49 +55,74 @@ export async function claimOwnership(
   candidate: string,
 ): Promise<Claim | null> {
   for (;;) {
-    const latest = await highestClaim(runDirectory);
-    if (latest > 0 && (await answers(join(socketDirectory, claimName(latest))))) return null;
+    const latest = await highestGeneration(runDirectory);
+    if (latest > 0 && (await isListening(join(socketDirectory, claimName(latest))))) return null;
     const generation = latest + 1;
     const path = join(runDirectory, claimName(generation));
-    const outcome = await tryLink(join(runDirectory, candidate), path);
-    if (outcome === 'candidate gone') return null;
-    if (outcome === 'taken') continue;
+    try {
+      await link(join(runDirectory, candidate), path);
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') continue;
+      // The candidate is gone: the folder of sockets is being deleted.
+      if (codeOf(error) === 'ENOENT') return null;
+      throw error;
+    }
     // The number was free again if whole generations came and went since we looked.
-    if ((await highestClaim(runDirectory)) !== generation) return null;
+    if ((await highestGeneration(runDirectory)) !== generation) return null;
     await unlink(join(runDirectory, candidate)).catch(() => {});
     await cleanUp(runDirectory, socketDirectory, generation);
     return { generation, isHeld: sameFile(path) };
   }
 }
 
-async function tryLink(from: string, to: string): Promise<'linked' | 'taken' | 'candidate gone'> {
-  try {
-    await link(from, to);
-    return 'linked';
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return 'taken';
-    if (codeOf(error) === 'ENOENT') return 'candidate gone';
-    throw error;
-  }
-}
-
-/** Takes away what dead processes have left: lower claims, and candidates that nobody listens on. */
+/** Removes what dead processes have left: lower claims, and candidates that no process listens on. */
 async function cleanUp(runDirectory: string, socketDirectory: string, generation: number): Promise<void> {
   for (const name of await readdir(runDirectory)) {
     const claimed = CLAIM.exec(name)?.[1];
     const stale =
       claimed === undefined
-        ? CANDIDATE.test(name) && !(await answers(join(socketDirectory, name)))
+        ? CANDIDATE.test(name) && !(await isListening(join(socketDirectory, name)))
         : Number(claimed) < generation;
     if (stale) await unlink(join(runDirectory, name)).catch(() => {});
   }
 }
 
-/** A function that tells whether there still is the file at `path` that is there now. */
+async function highestGeneration(runDirectory: string): Promise<number> {
+  const names = await readdir(runDirectory);
+  return names.reduce((highest, name) => Math.max(highest, Number(CLAIM.exec(name)?.[1] ?? 0)), 0);
+}
+
+function claimName(generation: number): string {
+  return `owner.${generation}`;
+}
+
+/** @returns a function that checks whether the file at `path` is still the same. */
 export function sameFile(path: string): () => boolean {
-  const claimed = statSync(path, { bigint: true });
+  const { ino, dev } = statSync(path, { bigint: true });
   return () => {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found !== undefined && found.ino === claimed.ino && found.dev === claimed.dev;
+    return found?.ino === ino && found.dev === dev;
   };
+}
+
+/**
+ * Whether a process listens on a Unix socket.
+ *
+ * @throws the socket's error if this user may not connect.
+ */
+export function isListening(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error) => {
+      const code = codeOf(error);
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
+      // The queue of connections is full: a process listens, and is busy.
+      else if (code === 'EAGAIN') resolve(true);
+      else reject(error);
+    });
+  });
 }

@@ -1,101 +1,145 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { OperationError } from '../../model/errors.js';
-import { codeOf } from './error-code.js';
 
-/** The major version of PostgreSQL that the installed PGlite is, and whose data folder it can open. */
+/** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
 
-const FOLDER = /^postgresql-\d+$/;
+/** The name of the database's folder within the data folder. */
+export const DATABASE_FOLDER = `postgresql-${POSTGRESQL_MAJOR}`;
 
-/** The file that marks a new database as one that is still to be filled. */
-const UNFILLED = 'unfilled';
+const ANY_DATABASE_FOLDER = /^postgresql-\d+$/;
+
+/** The file that marks a new database that still has to be seeded. */
+const UNSEEDED = 'unfilled';
 
 /**
- * What becomes of a data folder without a database: `none`, it is refused; `empty`, it gets one;
- * `unfilled`, it gets one that is marked until somebody has filled it.
+ * What happens if a data folder has no database: `fail`; `create` an empty one; or `create-unseeded`, one that is
+ * marked until markSeeded().
  */
-export const MAKINGS = ['none', 'empty', 'unfilled'] as const;
+export const IF_MISSING = ['fail', 'create', 'create-unseeded'] as const;
 
-export type Making = (typeof MAKINGS)[number];
-
-/** Makes a new database in an empty folder, and closes it. */
-export type MakeDatabase = (folder: string) => Promise<void>;
+export type IfMissing = (typeof IF_MISSING)[number];
 
 /**
- * The folder of the embedded database within the data folder. A new one is made under another name and
- * gets its own only when it is complete, so that a start that was interrupted leaves no half database.
- * Only the owner of the data folder may call it.
+ * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may enter.
  *
- * @throws OperationError where a database of another major version is there, or none and none may be made.
+ * @param dataDirectory absolute path.
+ * @returns the path of `run`.
+ * @throws OperationError if they cannot be made or belong to another user.
  */
-export async function readyDataFolder(
+export async function prepareRunDirectory(dataDirectory: string): Promise<string> {
+  const runDirectory = join(dataDirectory, 'run');
+  try {
+    await makeFolder(runDirectory);
+    const { mode } = await stat(runDirectory);
+    if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
+  } catch (error) {
+    throw unusable(dataDirectory, error);
+  }
+  return runDirectory;
+}
+
+/**
+ * Makes a folder and its missing parents. The recursive mkdir of Node.js never ends where a folder that exists
+ * reports that it does not (`ENOENT`), as those of /proc do.
+ */
+async function makeFolder(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  await makeFolder(dirname(path));
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process was faster.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** What to do, by the code of the system's error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'Run as the user that owns it, or set DATA_DIR to another folder',
+  EPERM: 'Run as the user that owns it, or set DATA_DIR to another folder',
+  ENOTDIR: 'It, or a folder above it, is a file: set DATA_DIR to a folder',
+  ENOENT: 'It is gone or cannot be made: bring it back, or set DATA_DIR to another folder',
+  ENOSPC: 'Make room on its disk, or set DATA_DIR to another folder',
+};
+
+/** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
+export function unusable(dataDirectory: string, error: unknown): OperationError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const advice = ADVICE[String(codeOf(error))] ?? 'Set DATA_DIR to another folder';
+  return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
+    cause: error,
+  });
+}
+
+/**
+ * The database's folder within the data folder. A new one is made under another name and renamed when it is
+ * complete, so that an interrupted start leaves no incomplete database. Only the owner of the data folder
+ * (claim.ts) may call it.
+ *
+ * @param initialize makes a new database in an empty folder, and closes it.
+ * @throws OperationError if there is a database of another major version, or none and none may be made.
+ */
+export async function prepareDatabaseFolder(
   dataDirectory: string,
-  making: Making,
-  make: MakeDatabase,
+  ifMissing: IfMissing,
+  initialize: (folder: string) => Promise<void>,
 ): Promise<{ folder: string; created: boolean }> {
-  const folder = join(dataDirectory, `postgresql-${POSTGRESQL_MAJOR}`);
-  const found = (await readdir(dataDirectory)).filter((name) => FOLDER.test(name));
+  const folder = join(dataDirectory, DATABASE_FOLDER);
+  const found = (await readdir(dataDirectory)).filter((name) => ANY_DATABASE_FOLDER.test(name));
   if (found.includes(basename(folder))) {
     await requireOwnVersion(folder);
     return { folder, created: false };
   }
   const [other] = found;
   if (other !== undefined) throw otherVersion(join(dataDirectory, other), other.replace(/\D/g, ''));
-  if (making === 'none') throw new OperationError(`The embedded database in ${folder} is gone.`);
-  // Before the database has its name: a process that is killed in between leaves a mark without a
-  // database, which the next one who makes one decides anew.
-  if (making === 'unfilled') await writeFile(join(dataDirectory, UNFILLED), '', { mode: 0o600 });
-  else await markFilled(dataDirectory);
-  await create(folder, make);
-  return { folder, created: true };
-}
-
-/** Whether the database was made to be filled, and nobody has said that it is. */
-export function isUnfilled(dataDirectory: string): boolean {
-  return existsSync(join(dataDirectory, UNFILLED));
-}
-
-/** Takes the mark of an unfilled database away. */
-export async function markFilled(dataDirectory: string): Promise<void> {
-  await rm(join(dataDirectory, UNFILLED), { force: true });
-}
-
-/** Whether there is a database in the data folder, of whatever version. Nothing is made. */
-export async function hasDatabase(dataDirectory: string): Promise<boolean> {
-  return (await readdir(dataDirectory)).some((name) => FOLDER.test(name));
-}
-
-async function create(folder: string, make: MakeDatabase): Promise<void> {
+  if (ifMissing === 'fail') throw new OperationError(`The embedded database in ${folder} is gone.`);
+  // Before the rename: a process that is killed in between leaves a mark without a database, and the next one to
+  // make the database decides anew.
+  if (ifMissing === 'create-unseeded') await writeFile(join(dataDirectory, UNSEEDED), '', { mode: 0o600 });
+  else await markSeeded(dataDirectory);
   const unfinished = `${folder}.new`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
-  await make(unfinished);
+  await initialize(unfinished);
   await rename(unfinished, folder);
+  return { folder, created: true };
 }
 
 async function requireOwnVersion(folder: string): Promise<void> {
-  const version = await readVersion(join(folder, 'PG_VERSION'));
-  if (version === null) {
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
     throw new OperationError(
-      `${folder} is no data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
+      `${folder} is not a data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
     );
-  }
-  if (version !== String(POSTGRESQL_MAJOR)) throw otherVersion(folder, version);
-}
-
-async function readVersion(file: string): Promise<string | null> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  }
+  });
+  if (version.trim() !== String(POSTGRESQL_MAJOR)) throw otherVersion(folder, version.trim());
 }
 
 function otherVersion(folder: string, version: string): OperationError {
   return new OperationError(
     `${folder} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
   );
+}
+
+/** Whether the database was made to be seeded, and markSeeded() was not called since. */
+export function isUnseeded(dataDirectory: string): boolean {
+  return existsSync(join(dataDirectory, UNSEEDED));
+}
+
+/** Removes the mark of an unseeded database. */
+export async function markSeeded(dataDirectory: string): Promise<void> {
+  await rm(join(dataDirectory, UNSEEDED), { force: true });
+}
+
+/** Whether there is a database, of whatever version, in the data folder. Nothing is made. */
+export async function hasDatabase(dataDirectory: string): Promise<boolean> {
+  return (await readdir(dataDirectory)).some((name) => ANY_DATABASE_FOLDER.test(name));
+}
+
+/** The code of an error of Node.js, such as `ENOENT`; undefined for anything else. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -21,10 +21,10 @@ export class Engine extends PGlite {
   #withinExtendedQuery = false;
 
   /**
-   * Opens the database in a folder, or makes one where the folder is empty.
+   * Opens the database in a folder, or makes one if the folder is empty.
    *
-   * @param broken is called when the engine is in a state that nobody knows. PGlite itself would go on,
-   *   and let the client that caused it wait for ever.
+   * @param broken is called when the engine is in an undefined state. PGlite itself would go on, and leave the
+   *   client that caused it waiting for ever.
    */
   static async open(folder: string, broken: (error: unknown) => void): Promise<Engine> {
     const engine = new Engine(folder, broken);
@@ -38,7 +38,7 @@ export class Engine extends PGlite {
     this.#broken = broken;
   }
 
-  /** What the socket server asks before it takes the next client's message. */
+  /** Called by the socket server before it takes the next client's message. */
   override isInTransaction(): boolean {
     return this.#withinExtendedQuery || super.isInTransaction();
   }
@@ -55,7 +55,7 @@ export class Engine extends PGlite {
     }
   }
 
-  /** The socket server rolls back so for a client that is gone, which may not have sent its Sync. */
+  /** The socket server rolls back by this for a client that is gone, which may not have sent its Sync. */
   override async exec(...[statements, options]: ExecArguments) {
     if (this.#withinExtendedQuery) {
       await this.execProtocolRawStream(SYNC_MESSAGE, { onRawData: () => {} });
@@ -67,7 +67,7 @@ export class Engine extends PGlite {
 /** The status that PGlite throws for an ordinary error of a statement: PostgreSQL's longjmp. */
 const ORDINARY_ERROR = 100;
 
-/** PGlite swallows what its main loop throws, be it an ordinary error or the end of the engine. */
+/** PGlite swallows whatever its main loop throws: an ordinary error, or the end of the engine. */
 function watchMainLoop(module: object, broken: (error: unknown) => void): void {
   const mainLoop: unknown = Reflect.get(module, '_PostgresMainLoopOnce');
   if (typeof mainLoop !== 'function') throw new Error('This version of PGlite has another main loop.');
@@ -86,7 +86,7 @@ function isOrdinary(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'status' in error && error.status === ORDINARY_ERROR;
 }
 
-/** Only what ends the database is worth a line: the errors of statements go to their clients. */
+/** Logs only what ends the database: the errors of statements go to their clients. */
 function noteFatal(line: string): boolean {
   if (/\b(FATAL|PANIC):/.test(line)) process.stderr.write(`${line}\n`);
   return false;

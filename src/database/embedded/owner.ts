@@ -1,117 +1,130 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { OperationError } from '../../model/errors.js';
+import type { OwnerReport } from './attach-or-start.js';
+import { Attachments } from './attachment.js';
 import { type Claim, claimOwnership, sameFile } from './claim.js';
-import { type Making, readyDataFolder } from './data-folder.js';
+import {
+  IF_MISSING,
+  type IfMissing,
+  prepareDatabaseFolder,
+  prepareRunDirectory,
+  unusable,
+} from './data-folder.js';
 import { Engine } from './engine.js';
-import { readyLine } from './presence.js';
-import type { OwnerReport } from './report.js';
-import { prepareRunDirectory, unusable } from './run-directory.js';
-import { shortSocketDirectory } from './short-path.js';
-import { Users } from './users.js';
+import { shortSocketDirectory } from './socket-directory.js';
+
+// The program of the process that owns the embedded database. Its arguments are the data folder, the time of grace
+// in milliseconds, and what happens if there is no database. attach-or-start.ts starts it.
 
 /** More than the pools of ten processes have connections. */
 const MOST_CONNECTIONS = 100;
 /** Name of the socket, by PostgreSQL's convention for port 5432. */
 const WIRE_SOCKET = '.s.PGSQL.5432';
-/** How often, in milliseconds, the owner looks whether its claim and its socket are still there. */
+/** How often, in milliseconds, the owner checks that its claim and its socket are still there. */
 const CHECK_EVERY = 1000;
 
-export interface OwnerOptions {
-  /** Absolute path. */
-  readonly dataDirectory: string;
-  /** How long, in milliseconds, the database stays open without users. */
-  readonly graceMilliseconds: number;
-  /** What becomes of a data folder without a database. */
-  readonly making: Making;
-  readonly report: (report: OwnerReport) => Promise<void>;
-  /** Ends the process at once, without writing anything more to the data folder. */
-  readonly abandon: (reason: unknown) => never;
-}
+const attachments = new Attachments();
 
-/** The process that opens the data folder, if it is the one that gets the claim. */
-export class Owner {
-  readonly #options: OwnerOptions;
-  readonly #users = new Users();
-
-  constructor(options: OwnerOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Claims the data folder, serves the database, and settles when its last user has left and it is
-   * closed, or at once if another process has the claim. The process must end then: until it does, its
-   * claim stands, which keeps the next owner away until the folder is free.
-   *
-   * @throws OperationError where the data folder cannot be used.
-   */
-  async run(): Promise<void> {
-    const { dataDirectory, report } = this.#options;
-    const runDirectory = await prepareRunDirectory(dataDirectory);
-    const sockets = await shortSocketDirectory(runDirectory);
-    const claim = await this.#claim(runDirectory, sockets.path);
-    if (claim === null) await report({ state: 'not needed' });
-    else await this.#serve(claim, runDirectory, sockets.path);
-    sockets.remove();
-  }
-
-  /** Closes the database as soon as it has no user, without the time of grace. */
-  hurry(): void {
-    this.#users.hurry();
-  }
-
-  async #claim(runDirectory: string, socketDirectory: string): Promise<Claim | null> {
-    const candidate = `owner-${randomBytes(8).toString('hex')}`;
-    try {
-      // Listening before claiming leaves no moment in which the claim looks like a dead one's.
-      await this.#users.listen(join(socketDirectory, candidate));
-      return await claimOwnership(runDirectory, socketDirectory, candidate);
-    } catch (error) {
-      throw unusable(this.#options.dataDirectory, error);
-    }
-  }
-
-  async #serve(claim: Claim, runDirectory: string, socketDirectory: string): Promise<void> {
-    const { dataDirectory, graceMilliseconds, making, report, abandon } = this.#options;
-    setInterval(() => this.#requireClaim(claim), CHECK_EVERY);
-    const { folder, created } = await readyDataFolder(dataDirectory, making, (empty) => this.#make(empty));
+/**
+ * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
+ * once if another process has the claim. The process must end then: until it does, its claim stands, which keeps the
+ * next owner away until the folder is free.
+ *
+ * @throws OperationError if the data folder cannot be used.
+ */
+async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: IfMissing): Promise<void> {
+  const runDirectory = await prepareRunDirectory(dataDirectory);
+  const sockets = await shortSocketDirectory(runDirectory);
+  const claim = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
+    throw unusable(dataDirectory, error);
+  });
+  if (claim === null) {
+    await report({ state: 'not needed' });
+  } else {
+    checkRepeatedly(() => requireClaim(claim));
+    const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
+      await (await Engine.open(empty, abandon)).close();
+    });
     const engine = await Engine.open(folder, abandon);
-    const server = await this.#listen(engine, join(socketDirectory, WIRE_SOCKET));
-    const watch = this.#requireFile(join(runDirectory, WIRE_SOCKET));
-    this.#users.announce(readyLine(process.pid));
+    const server = await serve(engine, join(sockets.path, WIRE_SOCKET));
+    const socketCheck = requireFile(join(runDirectory, WIRE_SOCKET));
+    attachments.setReady();
     await report({ state: 'ready', created });
 
-    await this.#users.allLeft(graceMilliseconds);
-    this.#users.fallSilent();
-    this.#requireClaim(claim);
-    clearInterval(watch);
+    await attachments.allDetached(graceMilliseconds);
+    attachments.setStopping();
+    requireClaim(claim);
+    clearInterval(socketCheck);
     await server.stop();
     await engine.close();
   }
+  sockets.remove();
+}
 
-  async #make(folder: string): Promise<void> {
-    const engine = await Engine.open(folder, this.#options.abandon);
-    await engine.close();
-  }
+async function listenAndClaim(runDirectory: string, socketDirectory: string): Promise<Claim | null> {
+  const candidate = `owner-${randomBytes(8).toString('hex')}`;
+  // Listening before claiming: at no moment does the claim look like that of a dead process.
+  await attachments.listen(join(socketDirectory, candidate));
+  return claimOwnership(runDirectory, socketDirectory, candidate);
+}
 
-  async #listen(engine: Engine, path: string): Promise<PGLiteSocketServer> {
-    await rm(path, { force: true });
-    const server = new PGLiteSocketServer({ db: engine, path, maxConnections: MOST_CONNECTIONS });
-    await server.start();
-    return server;
-  }
+async function serve(engine: Engine, path: string): Promise<PGLiteSocketServer> {
+  await rm(path, { force: true });
+  const server = new PGLiteSocketServer({ db: engine, path, maxConnections: MOST_CONNECTIONS });
+  await server.start();
+  return server;
+}
 
-  /** Nobody can connect to a socket whose file is gone: the users start another process, which listens anew. */
-  #requireFile(path: string): NodeJS.Timeout {
-    const isThere = sameFile(path);
-    return setInterval(() => {
-      if (!isThere()) this.#options.abandon(`${path} was moved or deleted.`);
-    }, CHECK_EVERY);
-  }
+/** PGlite opens files by their path: in a folder that was replaced it would write into another's. */
+function requireClaim(claim: Claim): void {
+  if (!claim.isHeld()) abandon('The data folder was moved or deleted.');
+}
 
-  /** PGlite opens files by their path: in a folder that was replaced it would write into another's. */
-  #requireClaim(claim: Claim): void {
-    if (!claim.isHeld()) this.#options.abandon('The data folder was moved or deleted.');
+/** No client can connect to a socket whose file is gone: they start another owner, which listens anew. */
+function requireFile(path: string): NodeJS.Timeout {
+  const isThere = sameFile(path);
+  return checkRepeatedly(() => {
+    if (!isThere()) abandon(`${path} was moved or deleted.`);
+  });
+}
+
+function checkRepeatedly(check: () => void): NodeJS.Timeout {
+  return setInterval(check, CHECK_EVERY);
+}
+
+/** Exits without closing anything, so that nothing more is written to the data folder. */
+function abandon(reason: unknown): never {
+  process.stderr.write(`${new Date().toISOString()} ${inspect(reason)}\n`);
+  process.exit(1);
+}
+
+/** Reports to the process that started this one, which may be gone by now, and disconnects from it. */
+function report(message: OwnerReport): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      if (process.connected) process.disconnect();
+      resolve();
+    };
+    if (process.connected && process.send) process.send(message, undefined, undefined, settle);
+    else settle();
+  });
+}
+
+try {
+  // The users of the database get the same signal if a process group is stopped, and need it to finish.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => attachments.skipGrace());
   }
+  const [dataDirectory = '', grace = '', wanted = ''] = process.argv.slice(2);
+  await own(dataDirectory, Number(grace), IF_MISSING.find((value) => value === wanted) ?? 'fail');
+  process.exit(0);
+} catch (error) {
+  // What the user can mend is shown by the process that started this one; the rest goes to the log.
+  if (!(error instanceof OperationError)) abandon(error);
+  await report({ state: 'failed', message: error.message });
+  process.exit(1);
 }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prepareRunDirectory } from '../../src/database/embedded/run-directory.js';
+import { prepareRunDirectory } from '../../src/database/embedded/data-folder.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 
 let folder: string;
@@ -35,13 +35,13 @@ describe('the data folder', () => {
     expect((await stat(run)).mode & 0o777).toBe(0o700);
   });
 
-  test('that cannot be made is refused at once, with what to do', async () => {
+  test('that cannot be made is an error at once, with what to do', async () => {
     await expect(prepareRunDirectory('/proc/no-such-folder')).rejects.toThrow(
       /^The data folder \/proc\/no-such-folder cannot be used: .+ It is gone or cannot be made: .+ DATA_DIR/,
     );
     await writeFile(join(folder, 'file'), '');
     await expect(prepareRunDirectory(join(folder, 'file'))).rejects.toThrow(
-      /It, or what it should be in, is a file: set DATA_DIR to a folder\.$/,
+      /It, or a folder above it, is a file: set DATA_DIR to a folder\.$/,
     );
   });
 });

@@ -11,19 +11,19 @@ import type { Logger } from './telemetry/logging.js';
 import { createImportMetrics, createPoolMetrics, processMetrics } from './telemetry/process-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** How a process tells of itself, while it works. */
-export interface Operating {
-  /** What its parts count. */
+/** Probes, metrics and traces of a running process. */
+export interface Monitoring {
+  /** Where the parts of the process register their metrics. */
   readonly registry: Registry;
-  /** Null: no traces are sent. */
+  /** Null if no traces are sent. */
   readonly tracing: Tracing | null;
-  /** The probes, and the metrics where they have no port of their own. */
+  /** The probes, and the metrics unless they have a port of their own. */
   readonly endpoint: Endpoint;
-  /** Where the metrics are, if on a port of their own. */
+  /** Where the metrics are, if they have a port of their own. */
   readonly metricsUrl: string | null;
-  /** From now on the process is not ready. */
+  /** Reports the process as not ready from now on. */
   stopping(): void;
-  /** To be called when everything else has ended. */
+  /** To be called after everything else has stopped. */
   stop(): Promise<void>;
 }
 
@@ -34,21 +34,21 @@ const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
 };
 
 const METRICS_SETTINGS = { host: 'METRICS_HOST', port: 'METRICS_PORT' };
-/** How long, in milliseconds, a scrape may still take when all else has ended. */
+/** How long, in milliseconds, a scrape may still take once everything else has stopped. */
 const LAST_SCRAPE = 1000;
 
 /**
- * Starts to tell of a process: probes, metrics, and traces where they are wanted.
+ * Starts the probes and metrics of a process, and its traces if they are configured.
  *
- * @param work What the process is there for: whether the pool of answers or the other is to be asked.
- * @throws OperationError where the port of the metrics cannot be had.
+ * @param work what the process does: the probes use the same pool of connections.
+ * @throws OperationError if the port of the metrics is not available.
  */
-export async function startOperating(
+export async function startMonitoring(
   settings: Settings,
   database: Database,
   work: 'answering' | 'observing',
   log: Logger,
-): Promise<Operating> {
+): Promise<Monitoring> {
   const pool = work === 'answering' ? database.answeringPool : database.pool;
   const check = await createReadinessCheck(pool);
   const health = createHealth(
@@ -63,7 +63,7 @@ export async function startOperating(
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
   const tracing = settings.telemetry.traces ? await startTracing(log) : null;
   const local = metricsEndpoint(exposition, log, isFromThisMachine);
-  // Behind a proxy, which may not say so of each request, every client looks like one on this machine.
+  // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
   return {
     registry,
@@ -78,9 +78,9 @@ export async function startOperating(
 }
 
 function expositionOf(registry: Registry): Exposition {
-  // They count from now on.
+  // Its counters start now.
   const ofProcess = processMetrics();
-  // Metrics that are made later belong to it, too.
+  // Merged anew for each scrape: metrics may be registered later.
   return {
     contentType: registry.contentType,
     text: () => Registry.merge([ofProcess, registry]).metrics(),

@@ -13,28 +13,33 @@ const LONGEST_NAME = 'owner-0123456789abcdef';
 export interface SocketDirectory {
   readonly path: string;
   /**
-   * Makes the short path again where it is gone: folders for temporary files are cleaned.
+   * Makes the short path again if it is gone: folders for temporary files are cleaned.
    *
-   * @throws Error where it cannot be made, or is another user's by now; its message is one of those that
+   * @throws Error if it cannot be made, or belongs to another user by now; its message is one of those that
    *   isDatabaseFailure() knows.
    */
   ensure(): void;
-  /** Takes the short path away; the folder itself stays. */
+  /** Removes the short path; the folder itself stays. */
   remove(): void;
 }
 
 /**
- * The folder itself, or, where its path is too long for a Unix socket, a symbolic link to it in a new
- * folder for temporary files that only its owner may enter. The link goes away with the process.
+ * The folder itself or, if its path is too long for a Unix socket, a symbolic link to it in a new temporary folder
+ * that only its owner may enter. The link is removed when the process exits.
  *
- * @throws OperationError where no folder for temporary files is short enough or can be written.
+ * @throws OperationError if no folder for temporary files is short enough or can be written.
  */
 export async function shortSocketDirectory(directory: string): Promise<SocketDirectory> {
   if (fits(directory)) return { path: directory, ensure: () => {}, remove: () => {} };
   for (const temporary of [tmpdir(), '/tmp']) {
     if (!fits(join(temporary, 'dms-XXXXXX', 'run'))) continue;
-    const made = await linkTo(directory, temporary);
-    if (made !== null) return made;
+    const parent = await mkdtemp(join(temporary, 'dms-')).catch(() => null);
+    if (parent === null) continue;
+    try {
+      return linkTo(directory, parent);
+    } catch {
+      await rmdir(parent);
+    }
   }
   throw new OperationError(
     `The path ${directory} is too long for a socket, and no folder for temporary files can be used instead. Set DATA_DIR to a shorter path, or TMPDIR to a folder that can be written.`,
@@ -45,43 +50,29 @@ function fits(directory: string): boolean {
   return Buffer.byteLength(join(directory, LONGEST_NAME)) <= LONGEST_PATH;
 }
 
-async function linkTo(directory: string, temporary: string): Promise<SocketDirectory | null> {
-  const holder = await mkdtemp(join(temporary, 'dms-')).catch(() => null);
-  if (holder === null) return null;
-  const path = join(holder, 'run');
-  try {
-    symlinkSync(directory, path);
-  } catch {
-    await rmdir(holder);
-    return null;
-  }
-  return linked(directory, path, holder);
-}
-
-function linked(directory: string, path: string, holder: string): SocketDirectory {
+/** @throws the system's error if the link cannot be made. */
+function linkTo(directory: string, parent: string): SocketDirectory {
+  const path = join(parent, 'run');
+  symlinkSync(directory, path);
   const remove = () => {
     process.off('exit', remove);
     try {
       unlinkSync(path);
-      rmdirSync(holder);
+      rmdirSync(parent);
     } catch {
-      // Whoever cleans the folder for temporary files was first.
+      // The folder for temporary files was cleaned.
     }
   };
   process.on('exit', remove);
   const ensure = () => {
     try {
-      restore(directory, path, holder);
+      const found = lstatSync(parent, { throwIfNoEntry: false });
+      if (found === undefined) mkdirSync(parent, { mode: 0o700 });
+      else if (found.uid !== process.getuid?.()) throw new Error(`${parent} belongs to another user.`);
+      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) symlinkSync(directory, path);
     } catch (cause) {
       throw new Error(`The embedded database cannot be reached by ${path}.`, { cause });
     }
   };
   return { path, ensure, remove };
-}
-
-function restore(directory: string, path: string, holder: string): void {
-  const found = lstatSync(holder, { throwIfNoEntry: false });
-  if (found === undefined) mkdirSync(holder, { mode: 0o700 });
-  else if (found.uid !== process.getuid?.()) throw new Error(`${holder} belongs to another user.`);
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) symlinkSync(directory, path);
 }

@@ -1,4 +1,0 @@
-/** The code of an error of Node.js, such as `ENOENT`; undefined for anything else. */
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline as connect, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { type Entry, extract } from 'tar-stream';
+import { OperationError } from '../model/errors.js';
+import { LAST_ENTRY } from './backup.js';
+import { codeOf, DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
+
+/**
+ * The first and the last entry of the uncompressed archives that the first versions of this program made. The
+ * last is a JSON object with the SHA-256 of every other entry's type, name, size and content.
+ */
+const [OLD_FIRST, OLD_LAST] = ['dms-backup.json', 'dms-backup-end.json'];
+/** In characters: more than either has. */
+const LONGEST_TEXT = 10_000;
+
+/** Names of the database's folder, and of what can be in it; none leads anywhere else. */
+const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
+
+/** Why an archive cannot be used: what follows its name in the line about it. */
+class BackupError extends Error {}
+
+/**
+ * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete. gzip's
+ * own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the folder's
+ * content is to be deleted.
+ *
+ * @param name of the source, for errors.
+ * @returns the number of files and folders.
+ * @throws OperationError, one line, if the archive cannot be used; what reading or writing throws.
+ */
+export async function unpackBackup(source: Readable, folder: string, name: string): Promise<number> {
+  const archive = extract();
+  const fed = pipeline(source, decompress, archive);
+  fed.catch(() => {});
+  const unpacking = new Unpacking(folder);
+  try {
+    for await (const entry of archive) await unpacking.take(entry);
+    await fed;
+    return unpacking.finish();
+  } catch (error) {
+    source.destroy();
+    await fed.catch(() => {});
+    const reason = isOfArchive(error) ? unpacking.explain(error) : error;
+    throw reason instanceof BackupError ? new OperationError(`${name} ${reason.message}`) : error;
+  }
+}
+
+const GZIP_MAGIC = 0x1f;
+
+/** The tar archive in the source. The old ones begin with a letter. */
+async function* decompress(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const chunks = source[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  if (first.done) return;
+  const all = async function* () {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  };
+  // The callback has nothing to do: reading what comes out throws the same error.
+  yield* first.value[0] === GZIP_MAGIC ? connect(all, createGunzip(), () => {}) : all();
+}
+
+/** An archive that is being unpacked, entry by entry. */
+class Unpacking {
+  readonly #folder: string;
+  #entries = 0;
+  #complete = false;
+  /** Of an old archive, whose content nothing else protects. */
+  #oldDigest: ReturnType<typeof createHash> | null = null;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async take(entry: Entry): Promise<void> {
+    const name = entry.header.name.replace(/\/$/, '');
+    if (this.#complete) throw damaged('something follows its end');
+    if (name === OLD_FIRST && this.#entries === 0 && this.#oldDigest === null) {
+      this.#oldDigest = createHash('sha256');
+      await textOf(entry);
+    } else if (name === OLD_LAST && this.#oldDigest !== null) {
+      const tail: { files?: unknown; sha256?: unknown } = JSON.parse(await textOf(entry));
+      if (tail.files !== this.#entries) throw damaged('files are missing, or there are too many');
+      if (tail.sha256 !== this.#oldDigest.digest('hex')) throw damaged('its checksum is wrong');
+      this.#complete = true;
+    } else {
+      if (this.#entries === 0) requireOwnMajor(name);
+      await this.#unpack(entry, name);
+      this.#entries += 1;
+      this.#complete = name === LAST_ENTRY && this.#oldDigest === null;
+    }
+  }
+
+  /** To be called at the archive's end. */
+  finish(): number {
+    if (this.#complete) return this.#entries;
+    throw this.#entries === 0 ? notABackup() : damaged('its end is missing');
+  }
+
+  /** What an error says of the archive: where nothing was unpacked, it is probably something else. */
+  explain(error: unknown): BackupError {
+    if (error instanceof BackupError) return error;
+    return this.#entries === 0 && this.#oldDigest === null ? notABackup() : damaged(error);
+  }
+
+  async #unpack(entry: Entry, name: string): Promise<void> {
+    const { type, size = 0 } = entry.header;
+    const digest = this.#oldDigest;
+    const path = join(this.#folder, name);
+    // No links, no devices, and no name that leads out of the folder.
+    if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
+      throw damaged(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
+    }
+    digest?.update(`${type} ${name} ${type === 'file' ? size : 0}\n`);
+    if (type === 'directory') {
+      entry.resume();
+      await mkdir(path, { mode: 0o700 });
+      return;
+    }
+    const digesting = async function* (parts: AsyncIterable<Buffer>) {
+      for await (const part of parts) {
+        digest?.update(part);
+        yield part;
+      }
+    };
+    await pipeline(entry, digesting, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+  }
+}
+
+/** @param name of the first entry. */
+function requireOwnMajor(name: string): void {
+  const major = /^postgresql-(\d+)$/.exec(name)?.[1];
+  if (major === undefined) throw notABackup();
+  if (major !== String(POSTGRESQL_MAJOR)) {
+    throw new BackupError(
+      `is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
+    );
+  }
+}
+
+async function textOf(entry: Entry): Promise<string> {
+  let text = '';
+  for await (const part of entry) {
+    text += String(part);
+    if (text.length > LONGEST_TEXT) throw notABackup();
+  }
+  return text;
+}
+
+/**
+ * Whether an error is about the archive and not about the system: the errors of tar-stream have no code, those of
+ * zlib and of streams have their own, and paths that do not fit together are the archive's.
+ */
+function isOfArchive(error: unknown): boolean {
+  const code = String(codeOf(error));
+  return ['undefined', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
+}
+
+function notABackup(): BackupError {
+  return new BackupError('is not a backup made by dms backup.');
+}
+
+function damaged(reason: unknown): BackupError {
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return new BackupError(`is damaged: ${text}. Nothing was restored; use another copy of it.`);
+}
