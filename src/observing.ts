@@ -34,13 +34,13 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
     servers: observe.dnsServers.length > 0 ? observe.dnsServers : systemResolvers(),
     timeout: observe.dnsTimeout,
     tries: observe.dnsTries,
-    questionsPerServer: observe.questionsPerResolver,
+    queriesPerServer: observe.questionsPerResolver,
   });
   const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
   const http = createHttpClient({
     httpsPort: observe.httpsPort,
     httpPort: observe.httpPort,
-    deadline: observe.httpTimeout,
+    timeout: observe.httpTimeout,
     userAgent: observe.userAgent,
     ignoredHeaders,
     allowPrivate: observe.allowPrivate,
@@ -88,12 +88,7 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
-  return {
-    async stop() {
-      await worker.stop(settings.shutdownTimeout);
-      observer.close();
-    },
-  };
+  return { stop: () => worker.stop(settings.shutdownTimeout) };
 }
 
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {

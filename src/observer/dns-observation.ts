@@ -3,7 +3,7 @@ import { ancestorsOf } from '../model/host-name.js';
 import type { DnsObservation } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
-import type { DnsAnswer } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
 
 /** What the answers of a look show together. */
 export interface JoinedAnswers {

@@ -2,7 +2,8 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation-limits.js';
 import { parseRdata } from '../model/rdata-values.js';
-import type { DnsAnswer, DnsClient } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
+import type { DnsClient } from './dns/client.js';
 import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
@@ -23,9 +24,13 @@ export interface Look {
 
 /** Looks at domains. */
 export interface DomainObserver {
-  /** Looks at a domain once. It never fails: what could not be observed has its reason. */
+  /**
+   * Looks at a domain once. It never rejects: what could not be observed has its reason.
+   *
+   * @param signal Ends it: what is not observed yet has the failure `stopped`, or, where the signal's reason is
+   * LOOK_LIMIT, `timeout`.
+   */
   look(domain: string, signal?: AbortSignal, priority?: Priority): Promise<Look>;
-  close(): void;
 }
 
 export interface DomainObserverOptions {
@@ -43,14 +48,11 @@ export interface DomainObserverOptions {
   readonly source: string;
 }
 
-/** Makes an observer of the two clients; closing it closes them. */
+/** Makes an observer of the two clients. */
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
   return {
-    look: (domain, signal, priority) => look(options, domain, signal, priority),
-    close() {
-      options.dns.close();
-      options.http.close();
-    },
+    look: (domain, signal = new AbortController().signal, priority) =>
+      look(options, domain, signal, priority),
   };
 }
 
@@ -61,11 +63,8 @@ export const LOOK_LIMIT = new Error('the look took too long');
 const NO_TURN: Failure = { code: 'timeout', message: 'no answer in the time for one look' };
 
 /** Waiting for a turn at a resolver or an address counts against no limit but the look's. */
-function withReason<Answer extends DnsAnswer | HttpAnswer>(
-  answer: Answer,
-  signal: AbortSignal | undefined,
-): Answer {
-  const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal?.reason === LOOK_LIMIT;
+function withReason<Answer extends DnsAnswer | HttpAnswer>(answer: Answer, signal: AbortSignal): Answer {
+  const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal.reason === LOOK_LIMIT;
   return cut ? { ...answer, failure: NO_TURN } : answer;
 }
 
@@ -89,7 +88,7 @@ function requireModestHeaders(answer: HttpAnswer, limits: ObservationLimits): Ht
 async function look(
   options: DomainObserverOptions,
   domain: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
   priority?: Priority,
 ): Promise<Look> {
   const observedAt = options.now();
@@ -122,7 +121,7 @@ async function lookAtSite(
   http: HttpClient,
   domain: string,
   dns: ReadonlyMap<string, DnsAnswer>,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const addresses = addressesIn(dns);
   if (addresses !== null && addresses.length > 0) return http.observe(domain, addresses, signal);

@@ -1,6 +1,6 @@
 import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
 import { formatInstant } from '../model/instant.js';
-import type { DnsAnswer } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer } from './http/client.js';
 

@@ -39,12 +39,11 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
       servers: [{ address: '127.0.0.1', port: servers.resolverPort }],
       timeout: 2000,
       tries: 1,
-      questionsPerServer: 10,
+      queriesPerServer: 10,
     });
   });
 
   afterAll(async () => {
-    dns.close();
     await service.stop();
     await database.close();
     await servers.close();

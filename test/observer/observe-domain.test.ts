@@ -58,8 +58,6 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  observer.close();
-  guarded.close();
   await Promise.all([dns.close(), site.close()]);
   await database.close();
 });
@@ -320,7 +318,6 @@ describe('a domain that was observed', () => {
     });
     const other = observerWith({ OBSERVE_PRIVATE: 'allow', OBSERVE_IGNORED_HEADERS: 'none' });
     const { observation } = await other.look('example.test');
-    other.close();
     expect([...(observation?.httpHeaders ?? [])]).toEqual([
       ['server', 'one'],
       ['date', 'now'],
@@ -346,7 +343,6 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
     dns.setZone(ZONE.replace('@ MX 10 mail', '@ MX 1 a\n@ MX 2 b\n@ MX 3 c\n@ TXT "v"'));
     const look = await limited.look('example.test');
     const [recorded] = await recordLooks(recorder.record, [look]);
-    limited.close();
     expect(short(recorded?.changes ?? null)).toEqual({
       ...NOTHING,
       added: ['TXT {"txt":"v","entries":["v"]}'],
@@ -388,7 +384,6 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
       dns.setZone(ZONE.replace('@ MX 10 mail', ''));
       const look = await limited.look('example.test');
       const [recorded] = await recordLooks(recorder.record, [look]);
-      limited.close();
       expect(short(recorded?.changes ?? null)).toEqual({ ...NOTHING, removed: [MX] });
       expect(look.http).toEqual({
         kind: 'failed',

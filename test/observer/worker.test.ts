@@ -47,7 +47,6 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  observer.close();
   await dns.close();
   await database.close();
 });
@@ -204,7 +203,6 @@ test('an outage of the resolver is no failure of the domains: they are asked at 
       { failures: 0, inHand: false, outcome: { dns: { failures: { A: { code: 'unreachable' } } } } },
     ]);
   await worker.stop(1_000);
-  away.close();
 });
 
 test('where the database fails the worker waits for it, says so once, and goes on by itself', async () => {

@@ -1,7 +1,7 @@
 import type { MergedChanges } from '../../history/merge-changes.js';
 import { dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
-import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import type { LookOutcome } from '../../observer/outcome.js';
 import type { RecordedLook } from '../../observer/record-looks.js';

@@ -3,7 +3,7 @@ import type { HeaderChange } from '../../history/state.js';
 import type { DnsRecord } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
-import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type LookOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';

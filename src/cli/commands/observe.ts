@@ -45,7 +45,8 @@ async function runObserve(
   const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
   const signal = stopSignal(context);
   const observer = createObserver(context.settings(), context.now);
-  signal.addEventListener('abort', () => observer.close());
+  const ending = new AbortController();
+  signal.addEventListener('abort', () => ending.abort());
   const history = await openHistory(context, dryRun);
   const telemetry = dryRun ? null : createTelemetry(context);
   const shown = new ShownInOrder(names, (text) => context.stdout.write(text));
@@ -59,10 +60,10 @@ async function runObserve(
     }
   };
   try {
-    await lookAtAll(names, (name) => observer.look(name), take, signal);
+    await lookAtAll(names, (name) => observer.look(name, ending.signal), take, signal);
   } finally {
     shown.end();
-    observer.close();
+    ending.abort();
     await history.close();
   }
   if (signal.aborted) throw new OperationError(stoppedText(names.length, shown.count, dryRun));

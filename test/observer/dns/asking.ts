@@ -1,12 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { dnsRecordData } from '../../../src/model/dns-record.js';
-import {
-  createDnsClient,
-  type DnsAnswer,
-  type DnsClient,
-  type DnsClientOptions,
-  type DnsServer,
-} from '../../../src/observer/dns/client.js';
+import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../../src/observer/dns/client.js';
+import type { DnsServer } from '../../../src/observer/dns/name-server.js';
 import { type DnsTestServer, type DnsTestServerOptions, startDnsServer } from '../../support/dns-server.js';
 
 /** A DNS server that ends with the test. */
@@ -16,14 +12,17 @@ export async function serverForTest(options: DnsTestServerOptions = {}): Promise
   return server;
 }
 
-/** A client that ends with the test: one patient try, unless the options say something else. */
+/** A client whose lookups end with the test: one patient try, unless the options say something else. */
 export function clientForTest(
   servers: readonly DnsServer[],
   options: Partial<Omit<DnsClientOptions, 'servers'>> = {},
 ): DnsClient {
-  const client = createDnsClient({ servers, timeout: 10_000, tries: 1, questionsPerServer: 100, ...options });
-  onTestFinished(() => client.close());
-  return client;
+  const client = createDnsClient({ servers, timeout: 10_000, tries: 1, queriesPerServer: 100, ...options });
+  const end = new AbortController();
+  onTestFinished(() => end.abort());
+  return {
+    ask: (name, types, signal = end.signal, priority = 'normal') => client.ask(name, types, signal, priority),
+  };
 }
 
 /** What a test compares: the records as an answer of the API shows them, or the failure's code. */

@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createDnsClient } from '../../../src/observer/dns/client.js';
 import { type Behaviour, changed, rcode, silence, truncated } from '../../support/dns-behaviours.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
@@ -95,7 +94,7 @@ describe('several servers', () => {
 
   test('questions that wait for a server that falls silent go to another', async () => {
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, questionsPerServer: 1 });
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, queriesPerServer: 1 });
     const answers = await client.ask(NAME, TYPES);
     expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
     expect([first.questions, second.questions]).toEqual([1, 8]);
@@ -210,7 +209,7 @@ describe('the limit of questions at once', () => {
   test('silent names of low priority do not keep a name of normal priority from being asked', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     for (let at = 0; at < 20; at += 1) server.behave(`d${at}.${NAME}`, silence);
-    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 8 });
+    const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 8 });
     for (let at = 0; at < 20; at += 1) void client.ask(`d${at}.${NAME}`, TYPES, undefined, 'low');
     const answers = await client.ask(NAME, TYPES);
     expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.1'));
@@ -226,7 +225,7 @@ describe('the limit of questions at once', () => {
       arrived.push(name);
       return new Promise((resolve) => inHand.push(() => resolve({ messages: [answer()] })));
     });
-    const client = clientForTest([server], { questionsPerServer: 3 });
+    const client = clientForTest([server], { queriesPerServer: 3 });
     const names = Array.from({ length: 10 }, (_, at) => `d${at}.test`);
     const asked = names.map((name) => client.ask(name, ['A']));
     for (const [at, name] of names.entries()) {
@@ -245,7 +244,7 @@ describe('the limit of questions at once', () => {
   test('those that wait go on when one in hand fails', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     server.behave('*', rcode(2), 'A');
-    const client = clientForTest([server], { questionsPerServer: 1 });
+    const client = clientForTest([server], { queriesPerServer: 1 });
     const answers = await client.ask(NAME, ['A', 'MX', 'NS']);
     expect([...answers.values()].map(outcomeOf)).toEqual([{ failed: 'servfail' }, [], []]);
   });
@@ -263,7 +262,7 @@ describe('stopping', () => {
       },
       'MX',
     );
-    const answers = clientForTest([server], { questionsPerServer: 1 }).ask(
+    const answers = clientForTest([server], { queriesPerServer: 1 }).ask(
       NAME,
       ['A', 'MX', 'NS'],
       stop.signal,
@@ -283,7 +282,7 @@ describe('stopping', () => {
     const waiting = new Promise<void>((resolve) => {
       answerFirst = resolve;
     });
-    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 1 });
+    const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 1 });
     server.behave('*', async ({ answer }) => {
       await waiting;
       return { messages: [answer()] };
@@ -320,20 +319,21 @@ describe('stopping', () => {
     expect(server.questions).toBe(0);
   });
 
-  test('closing the client stops what it has in hand and what comes after', async () => {
+  test('an abort stops every query in flight, and what is asked with the signal afterwards', async () => {
     const server = await serverForTest();
-    const client = createDnsClient({ servers: [server], timeout: 10_000, tries: 3, questionsPerServer: 1 });
+    const stop = new AbortController();
+    const client = clientForTest([server], { tries: 3, queriesPerServer: 1 });
     server.behave('*', () => {
-      client.close();
+      stop.abort();
       return {};
     });
-    const answers = await client.ask(NAME, TYPES);
+    const answers = await client.ask(NAME, TYPES, stop.signal);
     expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
-    expect(outcomeOf((await client.ask(NAME, ['A'])).get('A'))).toEqual({ failed: 'stopped' });
+    expect(outcomeOf((await client.ask(NAME, ['A'], stop.signal)).get('A'))).toEqual({ failed: 'stopped' });
     expect(server.questions).toBe(1);
   });
 
-  test('nothing is left behind: no socket, and no listener but one on a signal that many questions share', async () => {
+  test('nothing is left behind: no socket, and no listener on a signal that many queries share', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     const stalled = await serverForTest({ zone: zoneWith('192.0.2.2') });
     stalled.behave('*', truncated(silence));

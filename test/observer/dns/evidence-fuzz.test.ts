@@ -7,7 +7,8 @@ import {
   recordObservations,
 } from '../../../src/history/record-observations.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
-import { createDnsClient, type DnsAnswer, type DnsClient } from '../../../src/observer/dns/client.js';
+import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
 import type { HttpClient } from '../../../src/observer/http/client.js';
 import { createDomainObserver } from '../../../src/observer/observe-domain.js';
 import type { TestQuestion } from '../../support/dns-behaviours.js';
@@ -30,7 +31,6 @@ const PATIENT = 10_000;
 /** No site is looked at: the addresses in the replies may be anybody's. */
 const NO_SITE: HttpClient = {
   observe: async () => ({ kind: 'failed', failure: { code: 'unreachable', message: 'no site' } }),
-  close: () => undefined,
 };
 
 const LATE: Verdict = { kind: 'none', why: 'the replies came too late', aliases: [] };
@@ -60,19 +60,17 @@ class Desk {
 
   constructor(server: DnsTestServer) {
     this.#server = server;
-    this.#hasty = createDnsClient({ servers: [server], timeout: SHORT, tries: 2, questionsPerServer: 100 });
+    this.#hasty = createDnsClient({ servers: [server], timeout: SHORT, tries: 2, queriesPerServer: 100 });
     this.#patient = createDnsClient({
       servers: [server],
       timeout: PATIENT,
       tries: 2,
-      questionsPerServer: 100,
+      queriesPerServer: 100,
     });
     server.behave('*', (question) => ({ messages: [this.#reply(question)] }));
   }
 
   async close(): Promise<void> {
-    this.#hasty.close();
-    this.#patient.close();
     await this.#server.close();
   }
 

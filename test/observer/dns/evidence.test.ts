@@ -75,8 +75,6 @@ beforeAll(async () => {
 beforeEach(() => emptyTestDatabase(database));
 
 afterAll(async () => {
-  patient.close();
-  hasty.close();
   await Promise.all([server.close(), other.close()]);
   await database.close();
 });
@@ -223,7 +221,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('two resolvers that disagree: nothing is removed', async () => {
     const both = observerOf([server, other], SHORT);
-    onTestFinished(() => both.close());
     behave(BARE_NXDOMAIN, TYPES, [other]);
     expect(await misled(BARE_NODATA, TYPES, both)).toEqual(NOTHING_LOST);
     behave(undefined, TYPES, [other]);
@@ -231,7 +228,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('the other resolver has the records: they stay', async () => {
     const both = observerOf([server, other], PATIENT);
-    onTestFinished(() => both.close());
     expect(await misled(BARE_NXDOMAIN, TYPES, both)).toEqual(NOTHING_LOST);
   });
 
@@ -246,7 +242,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('an empty NOERROR of each of two resolvers: the records are gone', async () => {
     const both = observerOf([server, other], PATIENT);
-    onTestFinished(() => both.close());
     const { removed } = await misled(BARE_NODATA, ['TXT'], both, [server, other]);
     expect(removed).toHaveLength(2);
     expect(other.asked('example.test', 'TXT')).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { guardedLookup } from '../../../src/observer/http/guarded-lookup.js';
+import { guardedLookup } from '../../../src/observer/http/target.js';
 import { isPublicAddress } from '../../../src/observer/public-address.js';
 import { startHttpServer } from '../../support/web-server.js';
 

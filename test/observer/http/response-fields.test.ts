@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InvalidObservationError } from '../../../src/model/errors.js';
 import { refuseUnstorable } from '../../../src/model/storable-text.js';
-import { responseFields } from '../../../src/observer/http/response-fields.js';
+import { responseFields } from '../../../src/observer/http/response.js';
 
 const NOTHING: ReadonlySet<string> = new Set();
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');

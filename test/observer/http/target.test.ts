@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { endpointText, hostField, selectAddresses, type Target } from '../../../src/observer/http/target.js';
+import { endpointText } from '../../../src/observer/failure.js';
+import { hostField, selectAddresses, type Target } from '../../../src/observer/http/target.js';
 import { isPublicAddress } from '../../../src/observer/public-address.js';
 
 function target(scheme: 'https' | 'http', address: string, port: number): Target {
@@ -11,38 +12,41 @@ describe('the addresses that are tried', () => {
   test('are the IPv4 ones first, each in the order of the answer, four at most', () => {
     const given = ['2606:4700::2', '192.0.3.2', '2606:4700::1', '192.0.3.1', '2606:4700::3'];
     const addresses = ['192.0.3.2', '192.0.3.1', '2606:4700::2', '2606:4700::1'];
-    expect(selectAddresses(given, false)).toEqual({ addresses });
+    expect(selectAddresses(given, false)).toEqual(addresses);
   });
 
   test('are the public ones only, where there are such', () => {
     const given = ['127.0.0.1', '::ffff:10.0.0.1', '192.0.3.1', 'fe80::1', '2606:4700::1', '10.0.0.1'];
-    expect(selectAddresses(given, false)).toEqual({ addresses: ['192.0.3.1', '2606:4700::1'] });
+    expect(selectAddresses(given, false)).toEqual(['192.0.3.1', '2606:4700::1']);
   });
 
   test('are all, each once, where private ones are allowed', () => {
     const given = ['::1', '127.0.0.1', '127.0.0.1', 'localhost', '0x7f.1'];
-    expect(selectAddresses(given, true)).toEqual({ addresses: ['127.0.0.1', '::1'] });
+    expect(selectAddresses(given, true)).toEqual(['127.0.0.1', '::1']);
   });
 
   test.each([
     [['127.0.0.1'], '127.0.0.1 is not a public address'],
     [['10.0.0.1', '::1'], "none of the domain's addresses is public: 10.0.0.1, ::1"],
   ])('are none of %j, and the reason names them', (given, message) => {
-    expect(selectAddresses(given, false)).toEqual({ failure: { code: 'private-address', message } });
+    expect(selectAddresses(given, false)).toEqual({
+      kind: 'failed',
+      failure: { code: 'private-address', message },
+    });
   });
 
   test('are none where the domain has none', () => {
-    const failure = { code: 'no-address', message: 'the domain has no address' };
-    expect(selectAddresses([], false)).toEqual({ failure });
-    expect(selectAddresses(['', 'a.example', '1.2.3'], true)).toEqual({ failure });
+    const failed = { kind: 'failed', failure: { code: 'no-address', message: 'the domain has no address' } };
+    expect(selectAddresses([], false)).toEqual(failed);
+    expect(selectAddresses(['', 'a.example', '1.2.3'], true)).toEqual(failed);
   });
 
   test('are never private, whatever DNS says', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())), (given) => {
         const selected = selectAddresses(given, false);
-        if ('failure' in selected) expect(given.some(isPublicAddress)).toBe(false);
-        else expect(selected.addresses.filter((address) => !isPublicAddress(address))).toEqual([]);
+        if ('kind' in selected) expect(given.some(isPublicAddress)).toBe(false);
+        else expect(selected.filter((address) => !isPublicAddress(address))).toEqual([]);
       }),
     );
   });

@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Lifeline } from '../../../src/observer/http/lifeline.js';
-import { readHead } from '../../../src/observer/http/read-head.js';
+import { Connection } from '../../../src/observer/http/connection.js';
+import { requestHead } from '../../../src/observer/http/response.js';
 
 /** A connection on which these pieces come, one at a time, and then its end. */
 function connectionWith(pieces: readonly string[]): Duplex {
@@ -20,7 +20,7 @@ function connectionWith(pieces: readonly string[]): Duplex {
 
 /** The head that is read, or the reason why none is. */
 function headIn(pieces: readonly string[]): Promise<unknown> {
-  return readHead(connectionWith(pieces), {}, new Lifeline()).catch(String);
+  return requestHead(connectionWith(pieces), {}, new Connection()).catch(String);
 }
 
 const PARTS = [
@@ -63,5 +63,5 @@ test('the last octet of a head is enough: nothing after it is waited for', async
   const open = connectionWith([]);
   open._read = () => undefined;
   open.push(Buffer.from(text));
-  expect(await readHead(open, {}, new Lifeline())).toEqual(head);
+  expect(await requestHead(open, {}, new Connection())).toEqual(head);
 });
