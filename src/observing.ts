@@ -93,9 +93,8 @@ export function startObserving(
 
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
   return {
-    ...observer,
-    look: (domain, ...how) =>
-      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, ...how)),
+    check: (domain, ...how) =>
+      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.check(domain, ...how)),
   };
 }
 

@@ -5,7 +5,7 @@ import { parseRdata } from '../model/rdata-values.js';
 import { recordsByType } from '../model/record-set.js';
 import type { DnsAnswer } from './dns/answer.js';
 
-/** What the answers of a look show together. */
+/** What the answers of a check show together. */
 export interface JoinedAnswers {
   /** Those for CNAME and DNAME have every alias that led to the records of the other types, too. */
   readonly dns: ReadonlyMap<string, DnsAnswer>;

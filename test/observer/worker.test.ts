@@ -55,11 +55,11 @@ function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(lease = 120_000, looking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
+function start(lease = 120_000, checking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return startWorker({
     pool: database.pool,
-    observer: looking,
+    observer: checking,
     recorder: createRecorder(database.pool),
     telemetry: createObservationTelemetry(log, new Registry()),
     log,
@@ -78,7 +78,7 @@ async function watched() {
 
 const messages = () => logged.map(({ msg }) => msg);
 
-test('what is stopped while it looks is handed back as it was, and nothing of it is recorded', async () => {
+test('a check that is stopped is handed back as it was, and nothing of it is recorded', async () => {
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example', 'b.example'], DAY, 1_000n);
   const worker = start();
@@ -91,7 +91,7 @@ test('what is stopped while it looks is handed back as it was, and nothing of it
   expect(messages()).toEqual([]);
 });
 
-test('a look ends at half of its lease: what is silent fails, and is asked less and less often', async () => {
+test('a check ends at half of its lease: what is silent fails, and is asked less and less often', async () => {
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start(400);
@@ -102,7 +102,7 @@ test('a look ends at half of its lease: what is silent fails, and is asked less 
   const [domain] = await watched();
   expect(domain?.outcome?.dns.failures['A']).toEqual({
     code: 'timeout',
-    message: 'no answer in the time for one look',
+    message: 'no answer in the time for one check',
   });
   expect((domain?.next ?? 0n) - now()).toBeGreaterThan(2n * HOUR - 60_000_000n);
 });
@@ -134,7 +134,7 @@ test('silent domains, new ones and such that failed before, leave places to thos
   await expect
     .poll(() => Math.min(...healthy.map((name) => dns.asked(name, 'A'))), { timeout: 20_000 })
     .toBeGreaterThanOrEqual(5);
-  // Those that are looked at have been silent since they were taken: three quarters of ten places.
+  // Those that are checked have been silent since they were taken: three quarters of ten places.
   expect(dead.filter((name) => dns.asked(name) > 0)).toHaveLength(8);
   await worker.stop(0);
 });
@@ -222,7 +222,7 @@ test('where the database fails the worker waits for it, says so once, and goes o
   ]);
 });
 
-test('a domain that is watched no longer when its look ends is not recorded', async () => {
+test('a domain that is watched no longer when its check ends is not recorded', async () => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
     answer = resolve;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
@@ -71,8 +72,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     endpoints: new Endpoints(options.connectionsPerAddress),
   };
   return {
-    observe: (domain, addresses, signal = new AbortController().signal) =>
-      observe(domain, addresses, { ...shared, signal, timeLeft: options.timeout }),
+    observe(domain, addresses, signal = new AbortController().signal) {
+      // Many observations may share it, and Node.js takes more than ten listeners for a leak.
+      setMaxListeners(0, signal);
+      return observe(domain, addresses, { ...shared, signal, timeLeft: options.timeout });
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Instant } from '../../model/instant.js';
 import { despiteContention } from '../../recorder/contention.js';
-import type { LookOutcome } from '../outcome.js';
+import type { CheckOutcome } from '../outcome.js';
 
 /** A domain that is observed again and again. */
 export interface WatchedDomain {
@@ -14,7 +14,7 @@ export interface WatchedDomain {
   readonly inHand: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
-  readonly outcome: LookOutcome | null;
+  readonly outcome: CheckOutcome | null;
   /** How many observations failed in a row. */
   readonly failures: number;
 }

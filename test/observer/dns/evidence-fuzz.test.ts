@@ -134,7 +134,7 @@ class Desk {
       now,
       source: 'test',
     };
-    return createDomainObserver(options).look(name);
+    return createDomainObserver(options).check(name);
   }
 
   /** The second reply to a question mostly is the first again, and sometimes another where the first proves nothing. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import type { DomainObserver } from '../../../src/observer/observe-domain.js';
-import { recordLooks } from '../../../src/observer/record-looks.js';
+import { recordChecks } from '../../../src/observer/record-checks.js';
 import { createObserver } from '../../../src/observing.js';
 import { createRecorder, type Recorder } from '../../../src/recorder/recorder.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -92,8 +92,8 @@ function observerOf(servers: readonly DnsTestServer[], timeout: string): DomainO
 }
 
 async function observe(observer: DomainObserver): Promise<void> {
-  const looks = await Promise.all(NAMES.map((domain) => observer.look(domain)));
-  await recordLooks(recorder.record, looks);
+  const looks = await Promise.all(NAMES.map((domain) => observer.check(domain)));
+  await recordChecks(recorder.record, looks);
 }
 
 /** Both servers' answers to these types, until the test ends or they are given others. */

@@ -61,7 +61,7 @@ function short(answer: HttpAnswer): unknown {
   return { [answer.scheme]: Object.fromEntries(answer.headers) };
 }
 
-async function lookAt(
+async function observe(
   servers: { https?: LoopbackServer; http?: LoopbackServer },
   options: Partial<HttpClientOptions> = {},
 ): Promise<unknown> {
@@ -100,19 +100,19 @@ describe('the front page of a domain', () => {
   test('is observed by HTTP where the HTTPS port refuses the connection', async () => {
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'plain']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'plain' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'plain' } });
     expect(http.requests).toMatchObject([{ method: 'GET', path: '/', serverName: undefined }]);
   });
 
   test('is not observed where both ports refuse it', async () => {
-    expect(await lookAt({})).toBe('refused');
+    expect(await observe({})).toBe('refused');
   });
 
   test.each<[string, Behaviour]>([
     ['HTTP', answersWith('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')],
     ['HTML without a head', answersWith('<html></html>')],
-    ['what looks like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
-    ['what looks like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
+    ['what observations like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
+    ['what observations like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
     ['the greeting of SSH, before it is asked', greetsWith('SSH-2.0-OpenSSH_9.2p1\r\n')],
     ['the greeting of SMTP, before it is asked', greetsWith('220 mail.example ESMTP\r\n')],
     ['zeros', answersWith(Buffer.alloc(64))],
@@ -122,7 +122,7 @@ describe('the front page of a domain', () => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'plain']] });
-    expect(await lookAt({ https, http })).toEqual({ http: { server: 'plain' } });
+    expect(await observe({ https, http })).toEqual({ http: { server: 'plain' } });
   });
 
   test.each<[string, Behaviour, string]>([
@@ -140,7 +140,7 @@ describe('the front page of a domain', () => {
   ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
-    expect(await lookAt({ https, http }, { timeout: code === 'timeout' ? 200 : AMPLE })).toBe(code);
+    expect(await observe({ https, http }, { timeout: code === 'timeout' ? 200 : AMPLE })).toBe(code);
     expect(http.connections).toBe(0);
   });
 
@@ -223,14 +223,14 @@ describe('a site that speaks TLS badly is observed all the same', () => {
   ])('%s', async (_what, tls) => {
     const https = await kept(startHttpsServer({}, tls));
     https.serve({ fields: [['Server', 'old']] });
-    expect(await lookAt({ https })).toEqual({ https: { server: 'old' } });
+    expect(await observe({ https })).toEqual({ https: { server: 'old' } });
   });
 
   test('but not one that wants HTTP/2 or a certificate of ours', async () => {
     const http2 = await kept(startHttpsServer({}, { ALPNProtocols: ['h2'] }));
-    expect(await lookAt({ https: http2 })).toBe('tls');
+    expect(await observe({ https: http2 })).toBe('tls');
     const closed = await kept(startHttpsServer({}, { requestCert: true, rejectUnauthorized: true }));
-    expect(['tls', 'closed']).toContain(await lookAt({ https: closed }));
+    expect(['tls', 'closed']).toContain(await observe({ https: closed }));
   });
 });
 
@@ -250,7 +250,7 @@ describe('the headers that are observed', () => {
         ['X-Empty', ''],
       ],
     });
-    expect(await lookAt({ http })).toEqual({
+    expect(await observe({ http })).toEqual({
       http: { via: '1.1 a, 1.1 b', link: '</a>; rel=preload', 'x-empty': '' },
     });
   });
@@ -258,9 +258,9 @@ describe('the headers that are observed', () => {
   test('are new at the next observation when the site has changed', async () => {
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'one']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'one' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'one' } });
     http.serve({ fields: [['Server', 'two']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'two' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'two' } });
   });
 
   test('are text where they are not ASCII: UTF-8, or else ISO 8859-1', async () => {
@@ -272,12 +272,12 @@ describe('the headers that are observed', () => {
         ['X-Place', 'caf\u00e9'],
       ],
     });
-    expect(await lookAt({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
+    expect(await observe({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
   });
 
   test('are those of the final response: ten interim ones before it are passed over', async () => {
     const http = await kept(startRawServer(answersWith(`${interim(10)}${HEAD}Server: x\r\n\r\n`)));
-    expect(await lookAt({ http })).toEqual({ http: { server: 'x' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'x' } });
   });
 
   test('are all that fit into 64 kB', async () => {
@@ -294,7 +294,7 @@ describe('the headers that are observed', () => {
     ['has a broken body', `${HEAD}Transfer-Encoding: chunked\r\n\r\nno chunk`],
   ])('are taken from a response that %s', async (_what, octets) => {
     const http = await kept(startRawServer(answersWith(octets)));
-    expect(await lookAt({ http })).toHaveProperty('http');
+    expect(await observe({ http })).toHaveProperty('http');
   });
 
   test('have their own names where a name is one of JavaScript', async () => {
@@ -348,7 +348,7 @@ describe('a response that is no use is refused', () => {
     ['nothing', '', 'closed'],
   ])('%s', async (_what, octets, code) => {
     const http = await kept(startRawServer(answersWith(octets)));
-    expect(await lookAt({ http })).toBe(code);
+    expect(await observe({ http })).toBe(code);
     await http.idle();
   });
 
@@ -362,7 +362,7 @@ describe('a response that is no use is refused', () => {
     ['a reset', resets, 'closed'],
   ])('%s', async (_what, behaviour, code) => {
     const http = await kept(startRawServer(behaviour));
-    expect(await lookAt({ http }, { timeout: code === 'timeout' ? 300 : AMPLE })).toBe(code);
+    expect(await observe({ http }, { timeout: code === 'timeout' ? 300 : AMPLE })).toBe(code);
     await http.idle();
   });
 });
@@ -387,14 +387,14 @@ describe('a body', () => {
       }
     };
     const http = await kept(startRawServer((socket) => void sendBomb(socket)));
-    expect(await lookAt({ http })).toMatchObject({ http: { 'content-encoding': 'gzip' } });
+    expect(await observe({ http })).toMatchObject({ http: { 'content-encoding': 'gzip' } });
     await cutOff;
     expect(sent).toBeLessThan(pieces);
   });
 
   test('is not waited for: one that never comes keeps nobody', async () => {
     const http = await kept(startRawServer(trickles(`${HEAD}Content-Length: 5\r\n\r\n`, '', 1000)));
-    expect(await lookAt({ http })).toEqual({ http: { 'content-length': '5' } });
+    expect(await observe({ http })).toEqual({ http: { 'content-length': '5' } });
     await http.idle();
   });
 });
@@ -505,11 +505,11 @@ describe('an observation that is stopped', () => {
     const server = await kept(startRawServer(saysNothing));
     const client = clientOf({ httpPort: server.port, connectionsPerAddress: 1 });
     const controller = new AbortController();
-    const observe = (domain: string) => client.observe(domain, ['127.0.0.1'], controller.signal);
-    const looks = ['a.example', 'b.example'].map(observe);
+    const begin = (domain: string) => client.observe(domain, ['127.0.0.1'], controller.signal);
+    const observations = ['a.example', 'b.example'].map(begin);
     controller.abort();
-    looks.push(observe('c.example'));
-    expect((await Promise.all(looks)).map(short)).toEqual(['stopped', 'stopped', 'stopped']);
+    observations.push(begin('c.example'));
+    expect((await Promise.all(observations)).map(short)).toEqual(['stopped', 'stopped', 'stopped']);
     await server.idle();
   });
 });
@@ -557,8 +557,8 @@ describe('the connections to one address', () => {
       }),
     );
     const client = clientOf({ httpPort: http.port, connectionsPerAddress: 1, timeout: 1000 });
-    const looks = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
-    expect((await Promise.all(looks)).map(short)).toEqual(['timeout', { http: {} }]);
+    const observations = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
+    expect((await Promise.all(observations)).map(short)).toEqual(['timeout', { http: {} }]);
   });
 });
 
