@@ -15,17 +15,17 @@ import type { Logger } from './telemetry/logging.js';
 import { createObservationTelemetry } from './telemetry/observations.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** How often it asks, in milliseconds, whether more is due. */
+/** How often the worker polls for due domains, in milliseconds. */
 const IDLE = 1000;
 
-/** A running worker with all that it works with. */
+/** A running worker. */
 export interface Observing {
-  /** Finishes what is in hand or hands it back, and settles when all is written. */
+  /** Finishes running checks or hands their domains back, and settles when all is written. */
   stop(): Promise<void>;
 }
 
 /**
- * Joins the parts that observe a domain.
+ * Creates the observer of domains.
  *
  * @throws OperationError where no resolver is known.
  */
@@ -56,7 +56,7 @@ function systemResolvers(): { address: string; port: number }[] {
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** What a worker tells of its work to, beside the log. */
+/** Where a worker reports to, besides the log. */
 export interface ObservingTelemetry {
   readonly registry: Registry;
   /** Null: no traces are sent. */
@@ -64,7 +64,7 @@ export interface ObservingTelemetry {
 }
 
 /**
- * Starts to observe what is due, until it is stopped.
+ * Starts a worker that observes what is due until it is stopped.
  *
  * @throws OperationError where no resolver is known.
  */

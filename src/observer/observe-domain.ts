@@ -69,7 +69,7 @@ async function check(
   const { types, limits } = options;
   const observedAt = options.now();
   const began = performance.now();
-  const answers = await options.dns.ask(domain, types, signal, priority);
+  const answers = await options.dns.query(domain, types, signal, priority);
   const joined = joinAnswers(
     domain,
     mapValues(answers, (answer) => withTimeout(answer, signal)),
@@ -125,7 +125,7 @@ async function observeSite(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const addresses = addressesIn(dns);
-  if (addresses === null) return failed('no-address', 'its addresses could not be asked for');
+  if (addresses === null) return failed('no-address', 'its addresses could not be resolved');
   return http.observe(domain, addresses, signal);
 }
 

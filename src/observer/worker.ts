@@ -82,10 +82,10 @@ async function leaseDomains(
   checks: ActiveChecks,
   stopping: AbortSignal,
 ): Promise<void> {
-  const database = new DatabaseTurns(options.log);
+  const database = new DatabaseRetry(options.log);
   while (!stopping.aborted) {
     const room = roomFor(options, checks);
-    const left = hasRoom(room, EITHER) ? await database.turn(() => lease(options, checks, room)) : EITHER;
+    const left = hasRoom(room, EITHER) ? await database.attempt(() => lease(options, checks, room)) : EITHER;
     await pauseUntilRoom(options, checks, left ?? NOTHING, stopping);
   }
 }
@@ -122,11 +122,11 @@ async function lease(options: WorkerOptions, checks: ActiveChecks, room: Room): 
 
 /** Writes what is finished, while the next domains are checked. */
 async function writeFinished(options: WorkerOptions, checks: ActiveChecks): Promise<void> {
-  const database = new DatabaseTurns(options.log);
+  const database = new DatabaseRetry(options.log);
   while (await checks.waitForFinished()) {
     await pause(GATHERING);
     checks.releaseExpired(options.now());
-    if (checks.hasFinished) await database.turn(() => write(options, checks));
+    if (checks.hasFinished) await database.attempt(() => write(options, checks));
   }
 }
 
@@ -202,8 +202,8 @@ function failuresAfter(before: number, outcome: CheckOutcome, isRejected: boolea
   return isOutage(outcome) ? before : before + 1;
 }
 
-/** Survives failures of the database: each turn is a new attempt, and the log says when it went and came back. */
-class DatabaseTurns {
+/** Survives failures of the database, and logs the first of several in a row, and the recovery. */
+class DatabaseRetry {
   readonly #log: Logger;
   #isFailing = false;
 
@@ -212,7 +212,7 @@ class DatabaseTurns {
   }
 
   /** @returns undefined where it failed. */
-  async turn<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  async attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
       const result = await work();
       if (this.#isFailing) this.#log.info('the worker goes on: the database answers again');

@@ -273,7 +273,7 @@ describe('a domain that was observed', () => {
     },
   );
 
-  test('and of which nothing can be observed leaves no trace but the reasons', async () => {
+  test('and of which nothing can be observed is not recorded, and has the reasons', async () => {
     dns.behave('example.test', rcode(SERVFAIL));
     const { check, recording, changes } = await observe();
     expect([check.observation, recording, changes]).toEqual([null, 'nothing', NOTHING]);
@@ -281,7 +281,7 @@ describe('a domain that was observed', () => {
     expect(hasFailed(outcome)).toBe(true);
     expect(outcome.dns.nameExists, 'where nothing was answered, nobody knows').toBeNull();
     expect(outcome.http).toEqual({
-      failure: { code: 'no-address', message: 'its addresses could not be asked for' },
+      failure: { code: 'no-address', message: 'its addresses could not be resolved' },
     });
   });
 
@@ -292,18 +292,18 @@ describe('a domain that was observed', () => {
     expect(changes.headers).toEqual([]);
   });
 
-  test('is not judged by other addresses while its own cannot be asked for', async () => {
+  test('is not observed at other addresses while its own cannot be resolved', async () => {
     dns.setZone(ZONE.replace('@ MX 10 mail', '@ AAAA ::1'));
     dns.behave('example.test', rcode(SERVFAIL), 'A');
     const { check, changes } = await observe();
     expect(check.http).toMatchObject({
-      failure: { code: 'no-address', message: 'its addresses could not be asked for' },
+      failure: { code: 'no-address', message: 'its addresses could not be resolved' },
     });
     expect(changes.headers).toEqual([]);
     dns.behave('example.test', undefined, 'A');
   });
 
-  test('is told in one line, with the address of its site', async () => {
+  test('is shown in one line, with the address of its site', async () => {
     const { check } = await observe();
     expect(outcomeText(outcomeOf(check.dns, check.http))).toBe('DNS ok; HTTP 200 from 127.0.0.1');
   });
@@ -395,7 +395,7 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
 });
 
 describe('the guard', () => {
-  test('keeps from addresses that are not public, and says which; DNS is observed all the same', async () => {
+  test('blocks addresses that are not public, and says which; DNS is observed all the same', async () => {
     const before = site.connections;
     const checks = [await guarded.check('example.test'), await guarded.check('mapped.example.test')];
     expect(checks.map(({ http }) => http)).toEqual([
@@ -406,14 +406,14 @@ describe('the guard', () => {
     expect(site.connections).toBe(before);
   });
 
-  test('is not got around by a name that resolves differently the second time: it is resolved once', async () => {
+  test('is not bypassed by a name that resolves differently the second time: it is resolved once', async () => {
     await observer.check('example.test');
     expect(dns.asked('example.test', 'A')).toBe(1);
     expect(dns.asked('example.test', 'AAAA')).toBe(1);
   });
 });
 
-test('a preview tells what would change, and records nothing', async () => {
+test('a preview shows what would change, and records nothing', async () => {
   const check = await observer.check('example.test');
   const [recorded] = await recordChecks(recorder.preview, [check]);
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);

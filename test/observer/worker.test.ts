@@ -91,7 +91,7 @@ test('a check that is stopped is handed back as it was, and nothing of it is rec
   expect(messages()).toEqual([]);
 });
 
-test('a check ends at half of its lease: what is silent fails, and is asked less and less often', async () => {
+test('a check ends at half of its lease: what is silent fails, and is observed less and less often', async () => {
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start(400);
@@ -193,7 +193,7 @@ test('two workers observe each domain once per interval, over many intervals, an
   expect(gaps.filter((gap) => gap < interval)).toEqual([]);
 });
 
-test('an outage of the resolver is no failure of the domains: they are asked at their pace', async () => {
+test('an outage of the resolver is no failure of the domains: they are observed at their pace', async () => {
   const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REFUSING_PORT}` }), now);
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start(120_000, away);
@@ -241,7 +241,7 @@ test('a domain that is watched no longer when its check ends is not recorded', a
   expect(rows).toEqual([{ name: 'b.example' }]);
 });
 
-test('an observation that the database refuses keeps no other from being recorded, and is tried less often', async () => {
+test('an observation that the database rejects does not keep others from being recorded, and is observed less often', async () => {
   await database.pool.query("ALTER TABLE domain ADD CONSTRAINT odd CHECK (name <> 'b.example')");
   await watchDomains(database.pool, ['a.example', 'b.example', 'c.example'], HOUR, now());
   const worker = start();
@@ -255,7 +255,7 @@ test('an observation that the database refuses keeps no other from being recorde
   expect(messages().sort()).toEqual(['an observation could not be recorded', 'observed', 'observed']);
 });
 
-test('a worker that is stopped while the database is away ends all the same', async () => {
+test('a worker that is stopped while the database is unreachable ends all the same', async () => {
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example'], DAY, now());
   const worker = start();

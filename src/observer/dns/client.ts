@@ -6,7 +6,7 @@ import { createNameServer, type DnsServer } from './name-server.js';
 
 /** Which servers a client queries, and its limits. */
 export interface DnsClientOptions {
-  /** At least one, in the order of preference. One that has timed out of late comes last for a while. */
+  /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
   readonly servers: readonly DnsServer[];
   /** For one try, in milliseconds. */
   readonly timeout: number;
@@ -31,7 +31,7 @@ export interface DnsClient {
    * has the failure of its last try, unless a server said something (SERVFAIL, a malformed message) and
    * the last one was silent: then what was said last.
    */
-  ask(
+  query(
     name: string,
     types: readonly string[],
     signal?: AbortSignal,
@@ -43,7 +43,7 @@ export interface DnsClient {
 export function createDnsClient({ servers, timeout, tries, queriesPerServer }: DnsClientOptions): DnsClient {
   const nameServers = servers.map((server) => createNameServer(server, queriesPerServer));
   return {
-    ask(name, types, signal = new AbortController().signal, priority = 'normal') {
+    query(name, types, signal = new AbortController().signal, priority = 'normal') {
       // Each query that waits has a listener, and Node.js takes more than ten for a leak.
       setMaxListeners(0, signal);
       return new Lookup({ servers: nameServers, timeout, tries, signal, priority }).answers(name, types);

@@ -53,7 +53,7 @@ interface Sections {
  * (docs/decisions/0007-evidence.md).
  *
  * @param server Its address and port, for messages.
- * @param response A truncated one only where there is no other way to ask.
+ * @param response A truncated one only if it came over TCP.
  */
 export function readAnswer(
   server: string,
@@ -101,11 +101,11 @@ function rcodeFailure(server: string, rcode: number): FailedAnswer {
 
 /** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
 function weigh(question: Question, header: Header, sections: Sections): DnsAnswer | BareAnswer {
-  const asked = typeNumber(question.type) ?? 0;
+  const qtype = typeNumber(question.type) ?? 0;
   // A DNAME leads on from the names below it only.
-  const others = sections.answer.filter((record) => !(asked === DNAME && isOf(record, DNAME, question.name)));
-  const chain = followChain(question.name, others.flatMap(aliasOf), asked === CNAME);
-  const records = sections.answer.filter((record) => isOf(record, asked, chain.end));
+  const others = sections.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, question.name)));
+  const chain = followChain(question.name, others.flatMap(aliasOf), qtype === CNAME);
+  const records = sections.answer.filter((record) => isOf(record, qtype, chain.end));
   if (!header.isAuthoritative && !header.recursionAvailable) {
     return records.length === 0 && isReferral(sections)
       ? noEvidence('referral', REFERS)
@@ -116,7 +116,7 @@ function weigh(question: Question, header: Header, sections: Sections): DnsAnswe
   }
   return records.length > 0
     ? readPositive(question.type, header, chain, records)
-    : readNegative(asked, header, chain, sections);
+    : readNegative(qtype, header, chain, sections);
 }
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
@@ -189,7 +189,7 @@ function readPositive(
 
 /** A message without records of the type asked: they do not exist, or the server does not know them. */
 function readNegative(
-  asked: number,
+  qtype: number,
   header: Header,
   chain: Chain,
   sections: Sections,
@@ -199,14 +199,14 @@ function readNegative(
   if (!answer.every((record) => belongsTo(chain, record))) {
     return noEvidence('unproven', 'answers with records that were not asked for');
   }
-  if (asked === CNAME && chain.links.length > 0) {
+  if (qtype === CNAME && chain.links.length > 0) {
     return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
   if (isReferral(sections)) return noEvidence('referral', REFERS, chain);
-  if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
+  if ([...authority, ...additional].some((record) => isOf(record, qtype, chain.end))) {
     return noEvidence('unproven', 'sends the records asked for outside its answer', chain);
   }
-  if (authority.some((record) => isProof(record, asked, chain.end))) {
+  if (authority.some((record) => isProof(record, qtype, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
   }
   if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
@@ -230,10 +230,10 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
  * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
  * records stand above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
-function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, asked: number, name: string) {
+function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
   readRdata('SOA', rdata.fork());
-  return isBelow(name, zone) || (zone === name && asked !== DS);
+  return isBelow(name, zone) || (zone === name && qtype !== DS);
 }
 
 function aliasRecords({ links }: Chain): readonly DnsRecord[] {

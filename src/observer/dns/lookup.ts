@@ -40,7 +40,7 @@ const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
 /** The fewest first queries, however few tries each has: one may be lost. */
 const LEAST_FIRST = 2;
 
-/** What is left of the tries of a query. */
+/** The tries of a query so far. */
 interface Progress {
   readonly triesLeft: number;
   /** How often each server has had the query. */
@@ -116,7 +116,7 @@ export class Lookup {
   ): Promise<DnsAnswer> {
     try {
       const number = typeNumber(type);
-      if (number === undefined) return failed('malformed', `${type} is no type that can be asked for`);
+      if (number === undefined) return failed('malformed', `${type} is not a type that can be queried`);
       return await this.#answer(createQuestion(canonicalHostName(name), type, number), progress);
     } catch (error) {
       return failed('malformed', error instanceof Error ? error.message : String(error));

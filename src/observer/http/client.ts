@@ -128,7 +128,7 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
   const { endpoints, signal, options } = progress;
   const endpoint = endpointText(target);
   const sent = performance.now();
-  if (!endpoints.allows(endpoint, sent)) return slow(`${endpoint} has not answered of late`);
+  if (!endpoints.allows(endpoint, sent)) return slow(`${endpoint} has not responded lately`);
   const connectTime = options.timeout * CONNECT_PART;
   const time = progress.timeLeft;
   const outcome = await sendRequest(target, options, { connectTime, time, signal });

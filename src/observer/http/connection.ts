@@ -41,7 +41,7 @@ export class Connection {
   /**
    * Starts TLS on the connected socket, with the domain as the server name (RFC 6066, section 3).
    *
-   * @throws what Node.js gives as the socket's error; see speaksNoTls.
+   * @throws the socket's error; see speaksNoTls.
    */
   async startTls(socket: Socket, domain: string, secureContext: SecureContext): Promise<TLSSocket> {
     const secure = this.#add(
@@ -60,7 +60,7 @@ export class Connection {
   }
 
   #add<Kind extends Socket>(socket: Kind): Kind {
-    // Of TLS over TCP, only the upper socket tells why they have ended.
+    // With TLS over TCP, only the upper socket knows why they ended.
     this.#sockets.at(-1)?.off('close', this.#onClose);
     socket.on('error', this.#fail);
     socket.on('close', this.#onClose);

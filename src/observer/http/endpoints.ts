@@ -3,7 +3,7 @@ import { BoundedCache } from '../../model/bounded-cache.js';
 import { CircuitBreaker } from '../circuit-breaker.js';
 import { Limiter } from '../limiter.js';
 
-/** So many timeouts in a row open an endpoint's circuit breaker. */
+/** How many timeouts in a row open an endpoint's circuit breaker. */
 const TIMEOUTS = 8;
 /** How many circuit breakers are kept. A forgotten one costs a few requests more. */
 const MOST_BREAKERS = 10_000;

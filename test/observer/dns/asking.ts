@@ -21,7 +21,8 @@ export function clientForTest(
   const end = new AbortController();
   onTestFinished(() => end.abort());
   return {
-    ask: (name, types, signal = end.signal, priority = 'normal') => client.ask(name, types, signal, priority),
+    query: (name, types, signal = end.signal, priority = 'normal') =>
+      client.query(name, types, signal, priority),
   };
 }
 
@@ -41,11 +42,11 @@ export function outcomeOf(answer: DnsAnswer | undefined): Outcome | undefined {
 
 /** Asks for one type. */
 export async function outcome(client: DnsClient, name: string, type: string): Promise<Outcome | undefined> {
-  return outcomeOf((await client.ask(name, [type])).get(type));
+  return outcomeOf((await client.query(name, [type])).get(type));
 }
 
 /** The failure of one question, or undefined where it was answered. */
 export async function failureOf(client: DnsClient, name: string, type: string): Promise<string | undefined> {
-  const answer = (await client.ask(name, [type])).get(type);
+  const answer = (await client.query(name, [type])).get(type);
   return answer?.kind === 'failed' ? answer.failure.message : undefined;
 }

@@ -110,17 +110,17 @@ class Desk {
 
   async #askAgain(name: string, type: string, seed: number): Promise<void> {
     this.#sent.delete(type);
-    const answer = (await this.#patient.ask(name, [type])).get(type);
+    const answer = (await this.#patient.query(name, [type])).get(type);
     if (answer !== undefined) this.#compare(type, seed, answer, this.#verdict(name, type));
   }
 
   #look(name: string, client: DnsClient) {
     // The answers as the client gives them: the observer joins their chains.
-    const ask: DnsClient['ask'] = async (...question) => {
-      this.#answers = await client.ask(...question);
+    const query: DnsClient['query'] = async (...question) => {
+      this.#answers = await client.query(...question);
       return this.#answers;
     };
-    const dns = { ...client, ask };
+    const dns = { query };
     const now = () => {
       this.#time += 1_000_000n;
       return this.#time;

@@ -171,7 +171,7 @@ describe('over the network', () => {
         server.generate(() => []);
         server.behave('*', overTcp ? truncated(hostile) : hostile);
         const client = clientForTest([server], { timeout: 20 });
-        const answer = (await client.ask(OWNER, [asked])).get(asked);
+        const answer = (await client.query(OWNER, [asked])).get(asked);
         expect(outcomeOf(answer)).toBeDefined();
       }),
       { numRuns: 200 },
@@ -187,7 +187,7 @@ describe('over the network', () => {
           truncated(() => ({ octets: sent, end })),
         );
         const client = clientForTest([server], { timeout: 20 });
-        const answer = (await client.ask(OWNER, ['A'])).get('A');
+        const answer = (await client.query(OWNER, ['A'])).get('A');
         expect(answer?.kind).toBe('failed');
       }),
       { numRuns: 100 },

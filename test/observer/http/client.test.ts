@@ -275,7 +275,7 @@ describe('the headers that are observed', () => {
     expect(await observe({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
   });
 
-  test('are those of the final response: ten interim ones before it are passed over', async () => {
+  test('are those of the final response: ten interim ones before it are skipped', async () => {
     const http = await kept(startRawServer(answersWith(`${interim(10)}${HEAD}Server: x\r\n\r\n`)));
     expect(await observe({ http })).toEqual({ http: { server: 'x' } });
   });
@@ -297,7 +297,7 @@ describe('the headers that are observed', () => {
     expect(await observe({ http })).toHaveProperty('http');
   });
 
-  test('have their own names where a name is one of JavaScript', async () => {
+  test('keep their names where a name is one that JavaScript uses', async () => {
     const http = await kept(startHttpServer());
     http.serve({
       fields: [
@@ -321,7 +321,7 @@ function fields(count: number): string {
   return Array.from({ length: count }, (_field, at) => `X-${at}: ${at}\r\n`).join('');
 }
 
-describe('a response that is no use is refused', () => {
+describe('an unusable response is a failure', () => {
   test.each([
     ['a hundred interim responses', `${interim(100)}${HEAD}\r\n`, 'too-large'],
     ['eleven interim responses', `${interim(11)}${HEAD}\r\n`, 'too-large'],
@@ -392,7 +392,7 @@ describe('a body', () => {
     expect(sent).toBeLessThan(pieces);
   });
 
-  test('is not waited for: one that never comes keeps nobody', async () => {
+  test('is not waited for: one that never comes holds nothing up', async () => {
     const http = await kept(startRawServer(trickles(`${HEAD}Content-Length: 5\r\n\r\n`, '', 1000)));
     expect(await observe({ http })).toEqual({ http: { 'content-length': '5' } });
     await http.idle();
@@ -403,7 +403,7 @@ describe('the guard', () => {
   test.each([
     ...['127.0.0.1', '127.255.255.254', '10.0.0.1', '169.254.169.254', '0.0.0.0', '::1', '::', 'fe80::1'],
     ...['::ffff:10.0.0.1', '::ffff:127.0.0.1', '::127.0.0.1', '64:ff9b::127.0.0.1', '2002:7f00:1::'],
-  ])('refuses %s before there is a socket for it', async (address) => {
+  ])('rejects %s before there is a socket for it', async (address) => {
     const sockets: unknown[] = [];
     const count = (message: unknown) => sockets.push(message);
     subscribe('net.client.socket', count);
@@ -417,7 +417,7 @@ describe('the guard', () => {
     expect(sockets).toEqual([]);
   });
 
-  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('keeps from %s at every port', async (address) => {
+  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('blocks %s at every port', async (address) => {
     const http = await kept(startHttpServer());
     const https = await kept(startHttpsServer());
     const client = clientOf({ httpsPort: https.port, httpPort: http.port, allowPrivate: false });
@@ -425,7 +425,7 @@ describe('the guard', () => {
     expect([http.connections, https.connections]).toEqual([0, 0]);
   });
 
-  test('refuses a domain that is an address: no lookup would see it', async () => {
+  test('rejects a domain that is an address: no lookup would see it', async () => {
     const http = await kept(startHttpServer());
     const client = clientOf({ httpPort: http.port });
     for (const domain of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
@@ -434,7 +434,7 @@ describe('the guard', () => {
     expect(http.connections).toBe(0);
   });
 
-  test('goes where it was told and nowhere else: no name is resolved', async () => {
+  test('connects to the address given and nowhere else: no name is resolved', async () => {
     const http = await kept(startHttpServer({ address: '127.0.0.2' }));
     const other = await kept(startHttpServer({ address: '127.0.0.1', port: http.port }));
     const client = clientOf({ httpPort: http.port });
@@ -455,7 +455,7 @@ describe('the guard', () => {
     expect([http.connections, elsewhere.connections]).toEqual([2, 0]);
   });
 
-  test('has nothing to do where the domain has no address', async () => {
+  test('is not needed where the domain has no address', async () => {
     expect(short(await clientOf({}).observe('a.example', []))).toBe('no-address');
   });
 });
@@ -476,14 +476,14 @@ describe('an observation that is stopped', () => {
     await server.idle();
   });
 
-  test('before it has begun connects to nobody', async () => {
+  test('before it has begun makes no connection', async () => {
     const http = await kept(startHttpServer());
     const client = clientOf({ httpPort: http.port });
     expect(short(await client.observe('a.example', ['127.0.0.1'], AbortSignal.abort()))).toBe('stopped');
     expect(http.connections).toBe(0);
   });
 
-  test('while it waits for its turn lets the others be', async () => {
+  test('while it waits for a connection leaves the others alone', async () => {
     const controller = new AbortController();
     const http = await kept(
       startRawServer((socket) => {
@@ -515,7 +515,7 @@ describe('an observation that is stopped', () => {
 });
 
 describe('the connections to one address', () => {
-  test('are bounded, and who waits is served in the end', async () => {
+  test('are limited, and what waits gets one in the end', async () => {
     const limit = 3;
     const inHand = new Set<Socket>();
     let most = 0;
@@ -538,7 +538,7 @@ describe('the connections to one address', () => {
     expect([most, http.connections]).toEqual([limit, domains.length]);
   });
 
-  test('are not waited for by everybody where nobody is answered', async () => {
+  test('are not waited for once the address is known not to respond', async () => {
     const http = await kept(startRawServer(saysNothing));
     const client = clientOf({ httpPort: http.port, connectionsPerAddress: 4, timeout: 300 });
     const domains = Array.from({ length: 100 }, (_domain, at) => `${at}.example`);
@@ -548,7 +548,7 @@ describe('the connections to one address', () => {
     expect(http.connections).toBeLessThanOrEqual(11);
   });
 
-  test('leave the deadline of who waits alone', async () => {
+  test('do not use up the time of what waits for one', async () => {
     let first = true;
     const http = await kept(
       startRawServer((socket) => {
@@ -574,7 +574,7 @@ describe('a client', () => {
     expect(timers() - before).toBeLessThan(25);
   });
 
-  test('is not made with a User-Agent that no request can carry', () => {
+  test('is not created with a User-Agent that no request can carry', () => {
     expect(() => clientOf({ userAgent: 'dms\r\nHost: b.example' })).toThrow(TypeError);
   });
 });

@@ -62,7 +62,7 @@ describe('the connections to an address', () => {
 
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('are made up to the limit, and then in the order in which they were asked for', async () => {
+  test('are made up to the limit, and then in the order of the requests', async () => {
     const endpoints = new Endpoints(2);
     const runs = Array.from({ length: 5 }, () => begin(endpoints, '192.0.2.7'));
     for (let ended = 0; ended < runs.length; ended += 1) {
@@ -83,7 +83,7 @@ describe('the connections to an address', () => {
     expect(await Promise.all(runs.map(({ result }) => result))).toEqual(addresses);
   });
 
-  test('are not made for who is stopped, while waiting or before, and whose place another gets', async () => {
+  test('are not made for what is aborted, while waiting or before, and another gets its place', async () => {
     const endpoints = new Endpoints(1);
     const first = begin(endpoints, '192.0.2.7');
     const stop = new AbortController();
