@@ -52,6 +52,8 @@ export class ActiveChecks {
       this.#wake();
       return;
     }
+    // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js 20 one
+    // with an AbortSignal.timeout can be collected before it fires.
     const controller = new AbortController();
     this.#states.set(domain, { running: controller });
     this.#latest = priorityOf(domain);
