@@ -19,6 +19,9 @@ const DAY = 24n * HOUR;
 /** Longer than any test: what is silent ends by being stopped. */
 const PATIENT = '60s';
 
+/** Even on a busy machine. */
+const SOON = { timeout: 20_000 };
+
 let database: TestDatabase;
 let dns: DnsTestServer;
 let observer: DomainObserver;
@@ -82,7 +85,7 @@ test('a check that is stopped is handed back as it was, and nothing of it is rec
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example', 'b.example'], DAY, 1_000n);
   const worker = start();
-  await expect.poll(() => dns.asked('b.example', 'A')).toBe(1);
+  await expect.poll(() => dns.asked('b.example', 'A'), SOON).toBe(1);
   await worker.stop(0);
   expect(await watched()).toMatchObject([
     { name: 'a.example', inHand: false, next: 1_000n, observedAt: null },
@@ -96,7 +99,7 @@ test('a check ends at half of its lease: what is silent fails, and is observed l
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start(400);
   await expect
-    .poll(watched)
+    .poll(watched, SOON)
     .toMatchObject([{ failures: 1, inHand: false, outcome: { dns: { answered: [] } } }]);
   await worker.stop(1_000);
   const [domain] = await watched();
@@ -112,11 +115,11 @@ test('failures in a row are counted, and one success ends them', async () => {
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start();
   for (const failures of [1, 2]) {
-    await expect.poll(watched).toMatchObject([{ failures, inHand: false }]);
+    await expect.poll(watched, SOON).toMatchObject([{ failures, inHand: false }]);
     if (failures === 2) dns.behave('*', undefined);
     await database.pool.query('UPDATE watched_domain SET due = 0, scheduled = 0');
   }
-  await expect.poll(watched).toMatchObject([{ failures: 0, inHand: false }]);
+  await expect.poll(watched, SOON).toMatchObject([{ failures: 0, inHand: false }]);
   await worker.stop(1_000);
   expect(logged.map(({ recording }) => recording)).toEqual(['nothing', 'nothing', 'changed']);
 });
@@ -154,7 +157,7 @@ test('domains that fill their share cost no statements, and when one is finished
   onTestFinished(() => statements.mockRestore());
   const worker = start(120_000, observer, { idle: 60_000 });
   const asked = () => dead.filter((name) => dns.asked(name) > 0).length;
-  await expect.poll(asked).toBe(8);
+  await expect.poll(asked, SOON).toBe(8);
   const before = statements.mock.calls.length;
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(statements.mock.calls.length - before).toBeLessThanOrEqual(1);
@@ -198,7 +201,7 @@ test('an outage of the resolver is no failure of the domains: they are observed 
   await watchDomains(database.pool, ['a.example'], HOUR, now());
   const worker = start(120_000, away);
   await expect
-    .poll(watched)
+    .poll(watched, SOON)
     .toMatchObject([
       { failures: 0, inHand: false, outcome: { dns: { failures: { A: { code: 'unreachable' } } } } },
     ]);
@@ -208,7 +211,7 @@ test('an outage of the resolver is no failure of the domains: they are observed 
 test('where the database fails the worker waits for it, says so once, and goes on by itself', async () => {
   await database.pool.query('ALTER TABLE watched_domain RENAME TO away');
   const worker = start();
-  await expect.poll(messages).toContain('the worker waits for the database');
+  await expect.poll(messages, SOON).toContain('the worker waits for the database');
   await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
   await watchDomains(database.pool, ['a.example'], DAY, now());
   await expect
@@ -233,7 +236,7 @@ test('a domain that is watched no longer when its check ends is not recorded', a
   });
   await watchDomains(database.pool, ['a.example', 'b.example'], DAY, now());
   const worker = start();
-  await expect.poll(() => dns.asked('a.example') + dns.asked('b.example')).toBe(2);
+  await expect.poll(() => dns.asked('a.example') + dns.asked('b.example'), SOON).toBe(2);
   await unwatchDomains(database.pool, ['a.example']);
   answer();
   await worker.stop(10_000);
@@ -246,7 +249,7 @@ test('an observation that the database rejects does not keep others from being r
   await watchDomains(database.pool, ['a.example', 'b.example', 'c.example'], HOUR, now());
   const worker = start();
   await expect
-    .poll(watched)
+    .poll(watched, SOON)
     .toMatchObject([{ failures: 0, observedAt: expect.any(BigInt) }, { failures: 1 }, { failures: 0 }]);
   await worker.stop(1_000);
   await database.pool.query('ALTER TABLE domain DROP CONSTRAINT odd');
@@ -259,7 +262,7 @@ test('a worker that is stopped while the database is unreachable ends all the sa
   dns.behave('*', silence);
   await watchDomains(database.pool, ['a.example'], DAY, now());
   const worker = start();
-  await expect.poll(() => dns.asked('a.example', 'A')).toBe(1);
+  await expect.poll(() => dns.asked('a.example', 'A'), SOON).toBe(1);
   await database.pool.query('ALTER TABLE watched_domain RENAME TO away');
   await worker.stop(0);
   await database.pool.query('ALTER TABLE away RENAME TO watched_domain');
