@@ -16,17 +16,17 @@ import type { Logger } from './telemetry/logging.js';
 import { createObservationTelemetry } from './telemetry/observations.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** How often it asks, in milliseconds, whether more is due. */
+/** How often the worker polls for due domains, in milliseconds. */
 const IDLE = 1000;
 
-/** A running worker with all that it works with. */
+/** A running worker. */
 export interface Observing {
-  /** Finishes what is in hand or hands it back, and settles when all is written. */
+  /** Finishes running checks or hands their domains back, and settles when all is written. */
   stop(): Promise<void>;
 }
 
 /**
- * Joins the parts that observe a domain.
+ * Creates the observer of domains.
  *
  * @throws OperationError where no resolver is known.
  */
@@ -35,13 +35,13 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
     servers: observe.dnsServers.length > 0 ? observe.dnsServers : systemResolvers(),
     timeout: observe.dnsTimeout,
     tries: observe.dnsTries,
-    questionsPerServer: observe.questionsPerResolver,
+    queriesPerServer: observe.questionsPerResolver,
   });
   const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
   const http = createHttpClient({
     httpsPort: observe.httpsPort,
     httpPort: observe.httpPort,
-    deadline: observe.httpTimeout,
+    timeout: observe.httpTimeout,
     userAgent: observe.userAgent,
     ignoredHeaders,
     allowPrivate: observe.allowPrivate,
@@ -57,7 +57,7 @@ function systemResolvers(): { address: string; port: number }[] {
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** What a worker tells of its work to, beside the log. */
+/** Where a worker reports to, besides the log. */
 export interface ObservingTelemetry {
   readonly registry: Registry;
   /** Null: no traces are sent. */
@@ -65,7 +65,7 @@ export interface ObservingTelemetry {
 }
 
 /**
- * Starts to observe what is due, until it is stopped.
+ * Starts a worker that observes what is due until it is stopped.
  *
  * @throws OperationError where no resolver is known.
  */
@@ -89,19 +89,13 @@ export function startObserving(
     lease: settings.observe.lease,
     idle: IDLE,
   });
-  return {
-    async stop() {
-      await worker.stop(settings.shutdownTimeout);
-      observer.close();
-    },
-  };
+  return { stop: () => worker.stop(settings.shutdownTimeout) };
 }
 
 function tracedObserver(observer: DomainObserver, tracing: Tracing): DomainObserver {
   return {
-    ...observer,
-    look: (domain, ...how) =>
-      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.look(domain, ...how)),
+    check: (domain, ...how) =>
+      tracing.trace('observe', 'internal', { 'dms.domain': domain }, () => observer.check(domain, ...how)),
   };
 }
 

@@ -3,11 +3,11 @@ import { recordsByType } from '../model/dns-record.js';
 import { ancestorsOf } from '../model/host-name.js';
 import type { DnsObservation } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
-import type { DnsAnswer } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
 
-/** What the answers of a look show together. */
+/** What the answers of a check show together. */
 export interface JoinedAnswers {
-  /** Those for CNAME and DNAME have every alias that led to the records of the other types, too. */
+  /** Those for CNAME and DNAME include every alias that led to the records of the other types. */
   readonly dns: ReadonlyMap<string, DnsAnswer>;
   /** See DnsObservation. */
   readonly observedOwners: ReadonlyMap<string, ReadonlySet<string>>;
@@ -16,8 +16,7 @@ export interface JoinedAnswers {
 type Answered = Extract<DnsAnswer, { kind: 'answered' }>;
 
 /**
- * Joins the answers to the questions about a domain: aliases are met by the way, in the answers to the
- * questions for all other types.
+ * Joins the answers for a domain: those for other types than CNAME and DNAME show the aliases on their way.
  */
 export function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnswer>): JoinedAnswers {
   const found = recordsByType([...answers.values()].flatMap(({ aliases = [] }) => aliases));
@@ -30,7 +29,7 @@ export function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnsw
       if (complete.length === 0) observedOwners.set(type, new Set(records.map(({ host }) => host)));
     }
   }
-  // The names below a DNAME show it, asked for or not; of those at and below the domain nothing is known.
+  // The names below a DNAME show it, whether it was queried or not; of those at and below the domain nothing is known.
   if (!answers.has('DNAME') && complete.length > 0) {
     const names = [domain, ...complete.flatMap(({ aliases }) => aliases.map(targetOf))];
     observedOwners.set('DNAME', new Set(names.flatMap(ancestorsOf)));
@@ -40,7 +39,7 @@ export function joinAnswers(domain: string, answers: ReadonlyMap<string, DnsAnsw
 
 /**
  * The answers that show a chain of aliases to its end, or that there is none: those with aliases or records. The
- * answer for CNAME alone says nothing of where the CNAME leads, and one that does not know it is no witness.
+ * answer for CNAME alone does not show where the CNAME leads, and one without that CNAME does not count.
  */
 function completeChains(answers: ReadonlyMap<string, DnsAnswer>): Answered[] {
   const own = recordsOf(answers.get('CNAME')).map(textOf);
@@ -70,7 +69,7 @@ function targetOf({ rdata }: DnsRecord): string {
   return String(target ?? data);
 }
 
-/** What there is to record of the answers: only types that were answered say anything, the others keep their records. */
+/** What there is to record of the answers; null: no type was answered. Types without an answer keep their records. */
 export function dnsObservation({ dns, observedOwners }: JoinedAnswers): DnsObservation | null {
   const answered = [...dns].filter(([, { kind }]) => kind === 'answered');
   if (answered.length === 0) return null;

@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+
 /**
  * Why a part of a domain was not observed. None of them says anything about what the domain holds: its
  * parts keep their state.
@@ -53,8 +55,32 @@ export type HttpFailureCode =
   /** The head is larger than we take, it has too many fields or interim responses, or a value is too long. */
   | 'too-large';
 
-/** A failure with what a person wants to know of it: one phrase, such as `SERVFAIL from 192.0.2.53:53`. */
+/** A failure with one phrase for a person, such as `SERVFAIL from 192.0.2.53:53`. */
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
+}
+
+/** The result of what has failed. */
+export interface Failed {
+  readonly kind: 'failed';
+  readonly failure: Failure;
+}
+
+/** A failed result. */
+export function failed(code: FailureCode, message: string): Failed {
+  return { kind: 'failed', failure: { code, message } };
+}
+
+/** The result of what was aborted by its signal. */
+export const STOPPED = failed('stopped', 'stopped before the response came');
+
+/** The code of a system error, such as `ECONNREFUSED`; empty where it has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** An address and a port as in a URL: `192.0.2.53:53` or `[2001:db8::53]:53`. */
+export function endpointText({ address, port }: { readonly address: string; readonly port: number }): string {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }

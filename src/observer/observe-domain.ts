@@ -2,36 +2,42 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
-import type { DnsAnswer, DnsClient } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
+import type { DnsClient } from './dns/client.js';
 import { dnsObservation, type JoinedAnswers, joinAnswers } from './dns-observation.js';
-import type { Failure } from './failure.js';
+import { type Failure, failed } from './failure.js';
 import type { HttpAnswer, HttpClient } from './http/client.js';
 import type { Priority } from './priority.js';
 
-/** What one look at a domain has shown. */
-export interface Look {
+/** One check of a domain: what was observed of it. */
+export interface DomainCheck {
   readonly domain: string;
   readonly observedAt: Instant;
-  /** How long it took, in milliseconds. */
+  /** In milliseconds. */
   readonly duration: number;
-  /** The answer for each type that was asked. */
+  /** The answer for each type. */
   readonly dns: ReadonlyMap<string, DnsAnswer>;
   readonly http: HttpAnswer;
   /** What there is to record; null: no part was observed. */
   readonly observation: Observation | null;
 }
 
-/** Looks at domains. */
+/** Checks domains. */
 export interface DomainObserver {
-  /** Looks at a domain once. It never fails: what could not be observed has its reason. */
-  look(domain: string, signal?: AbortSignal, priority?: Priority): Promise<Look>;
-  close(): void;
+  /**
+   * Checks a domain once. It never rejects: what could not be observed has a failure.
+   *
+   * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the signal's
+   * reason is CHECK_TIMEOUT.
+   * @param priority Who goes first where queries wait; normal if absent.
+   */
+  check(domain: string, signal?: AbortSignal, priority?: Priority): Promise<DomainCheck>;
 }
 
 export interface DomainObserverOptions {
   readonly dns: DnsClient;
   readonly http: HttpClient;
-  /** The DNS types to ask for, A and AAAA among them: HTTP is observed at their addresses. */
+  /** The DNS types to query, A and AAAA among them: HTTP is observed at their addresses. */
   readonly types: readonly string[];
   /** The header field names that `http` leaves out. */
   readonly ignoredHeaders: ReadonlySet<string>;
@@ -43,96 +49,89 @@ export interface DomainObserverOptions {
   readonly source: string;
 }
 
-/** Makes an observer of the two clients; closing it closes them. */
+/** The reason of a signal that ends a check because it took too long. */
+export const CHECK_TIMEOUT = new Error('the check took too long');
+
+/** Makes an observer of the two clients. */
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
   return {
-    look: (domain, signal, priority) => look(options, domain, signal, priority),
-    close() {
-      options.dns.close();
-      options.http.close();
-    },
+    check: (domain, signal = new AbortController().signal, priority = 'normal') =>
+      check(options, domain, signal, priority),
   };
 }
 
-/** The reason of a signal that ends a look because it took too long: nobody has stopped it. */
-export const LOOK_LIMIT = new Error('the look took too long');
-
-/** In the place of `stopped` where the time for the whole look was over. */
-const NO_TURN: Failure = { code: 'timeout', message: 'no answer in the time for one look' };
-
-/** Waiting for a turn at a resolver or an address counts against no limit but the look's. */
-function withReason<Answer extends DnsAnswer | HttpAnswer>(
-  answer: Answer,
-  signal: AbortSignal | undefined,
-): Answer {
-  const cut = answer.kind === 'failed' && answer.failure.code === 'stopped' && signal?.reason === LOOK_LIMIT;
-  return cut ? { ...answer, failure: NO_TURN } : answer;
-}
-
-function requireFewRecords(type: string, answer: DnsAnswer, limits: ObservationLimits): DnsAnswer {
-  if (answer.kind === 'failed') return answer;
-  const message = excessOfRecords(type, answer.records.length, limits);
-  return message === null ? answer : { kind: 'failed', failure: { code: 'too-many', message } };
-}
-
-function requireModestHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
-  if (answer.kind === 'failed') return answer;
-  const message = excessOfHeaders(answer.headers, limits);
-  if (message === null) return answer;
-  return {
-    kind: 'failed',
-    failure: { code: 'too-large', message },
-    httpsDeclined: answer.scheme === 'http',
-  };
-}
-
-async function look(
+async function check(
   options: DomainObserverOptions,
   domain: string,
-  signal?: AbortSignal,
-  priority?: Priority,
-): Promise<Look> {
+  signal: AbortSignal,
+  priority: Priority,
+): Promise<DomainCheck> {
+  const { types, limits } = options;
   const observedAt = options.now();
   const began = performance.now();
-  const { limits } = options;
-  const answers = await options.dns.ask(domain, options.types, signal, priority);
-  const reasoned = [...answers].map(([type, answer]) => [type, withReason(answer, signal)] as const);
-  const joined = joinAnswers(domain, new Map(reasoned));
-  const dns = new Map(
-    [...joined.dns].map(([type, answer]) => [type, requireFewRecords(type, answer, limits)]),
-  );
-  const site = withReason(await lookAtSite(options.http, domain, dns, signal), signal);
-  const http = requireModestHeaders(site, limits);
-  const duration = performance.now() - began;
-  return {
+  const answers = await options.dns.query(domain, types, signal, priority);
+  const joined = joinAnswers(
     domain,
-    observedAt,
-    duration,
-    dns,
-    http,
-    observation: observationOf(options, domain, observedAt, { ...joined, dns }, http),
-  };
+    mapValues(answers, (answer) => withTimeout(answer, signal)),
+  );
+  const dns = mapValues(joined.dns, (answer, type) => limitRecords(type, answer, limits));
+  const http = limitHeaders(
+    withTimeout(await observeSite(options.http, domain, dns, signal), signal),
+    limits,
+  );
+  const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
+  return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
+}
+
+function mapValues<Key, Value>(
+  map: ReadonlyMap<Key, Value>,
+  change: (value: Value, key: Key) => Value,
+): ReadonlyMap<Key, Value> {
+  return new Map([...map].map(([key, value]) => [key, change(value, key)]));
+}
+
+/** In place of `stopped` where the time for the whole check was over. */
+const TIMEOUT: Failure = { code: 'timeout', message: 'no answer in the time for one check' };
+
+/** Waiting for a place at a resolver or an address counts towards no timeout but that of the check. */
+function withTimeout<Answer extends DnsAnswer | HttpAnswer>(answer: Answer, signal: AbortSignal): Answer {
+  const isTimeout =
+    answer.kind === 'failed' && answer.failure.code === 'stopped' && signal.reason === CHECK_TIMEOUT;
+  return isTimeout ? { ...answer, failure: TIMEOUT } : answer;
+}
+
+function limitRecords(type: string, answer: DnsAnswer, limits: ObservationLimits): DnsAnswer {
+  if (answer.kind === 'failed') return answer;
+  const message = excessOfRecords(type, answer.records.length, limits);
+  return message === null ? answer : failed('too-many', message);
+}
+
+function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
+  if (answer.kind === 'failed') return answer;
+  const message = excessOfHeaders(answer.headers, limits);
+  return message === null
+    ? answer
+    : { ...failed('too-large', message), httpsDeclined: answer.scheme === 'http' };
 }
 
 /**
- * A domain's site is observed at the addresses that DNS has just answered, so that records and headers
- * tell of the same moment, and no name is resolved twice.
+ * A site is observed at the addresses that DNS has just answered, so that records and headers are of the
+ * same moment, and no name is resolved twice.
  */
-async function lookAtSite(
+async function observeSite(
   http: HttpClient,
   domain: string,
   dns: ReadonlyMap<string, DnsAnswer>,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const addresses = addressesIn(dns);
-  if (addresses !== null && addresses.length > 0) return http.observe(domain, addresses, signal);
-  const message = addresses === null ? 'its addresses could not be asked for' : 'the domain has no address';
-  return { kind: 'failed', failure: { code: 'no-address', message } };
+  if (addresses === null) return failed('no-address', 'its addresses could not be resolved');
+  return http.observe(domain, addresses, signal);
 }
 
 /**
- * The addresses that DNS has answered; null where it is not known which there are. A site with IPv4
- * addresses is observed at these: without them it would be judged by others than the time before.
+ * The addresses that DNS has answered; null where they are not known. A site with IPv4 addresses is observed
+ * at these: without them it would be observed at others than the time before.
  */
 function addressesIn(dns: ReadonlyMap<string, DnsAnswer>): string[] | null {
   const ipv4 = addressesOf(dns.get('A'), 'ip');
@@ -161,7 +160,7 @@ function observationOf(
 
 type SiteObservation = Pick<Observation, 'httpHeaders' | 'ignoredHeaders' | 'response' | 'httpsDeclined'>;
 
-/** A response over HTTP is asked for only where HTTPS was declined. */
+/** HTTP is tried only where HTTPS was declined. */
 function siteObservation(http: HttpAnswer, ignoredHeaders: ReadonlySet<string>): SiteObservation {
   if (http.kind === 'failed') return http.httpsDeclined === true ? { httpsDeclined: true } : {};
   const { scheme, status, address, headers: httpHeaders } = http;

@@ -1,12 +1,12 @@
 import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
 import { formatInstant } from '../model/instant.js';
-import type { DnsAnswer } from './dns/client.js';
+import type { DnsAnswer } from './dns/answer.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer } from './http/client.js';
 
-/** What a look at a domain has come to, in short: what is kept and logged of it. */
-export interface LookOutcome {
-  /** The DNS types that were answered, and the reasons of those that were not. */
+/** The outcome of a check in short: what is stored and logged of it. */
+export interface CheckOutcome {
+  /** The DNS types that were answered, and the failures of the others. */
   readonly dns: {
     readonly answered: readonly string[];
     readonly failures: Readonly<Record<string, Failure>>;
@@ -26,15 +26,15 @@ export interface SiteOutcome {
 }
 
 /**
- * The outcome of a look.
+ * The outcome of a check.
  *
- * @param heldBack what recording it has said of its response.
+ * @param heldBack why its response was not recorded; null: it was.
  */
 export function outcomeOf(
   dns: ReadonlyMap<string, DnsAnswer>,
   http: HttpAnswer,
   heldBack: HeldBack | null = null,
-): LookOutcome {
+): CheckOutcome {
   const answered: string[] = [];
   const failures: Record<string, Failure> = {};
   for (const [type, answer] of dns) {
@@ -52,25 +52,25 @@ function asJson({ since, looks, until }: HeldBack): NonNullable<SiteOutcome['hel
   return { since: formatInstant(since), looks, until: formatInstant(until) };
 }
 
-/** Whether what was answered says that there is no such name: mostly it is misspelt, or given up. */
+/** Whether the answers say that there is no such name: mostly it is misspelt, or given up. */
 export function saysNoSuchName(dns: ReadonlyMap<string, DnsAnswer>): boolean {
   const answers = [...dns.values()].filter((answer) => answer.kind === 'answered');
   return answers.length > 0 && answers.every(({ nameExists }) => !nameExists);
 }
 
-/** Whether nothing at all was observed: such a domain is observed again after a longer time. */
-export function hasFailed({ dns, http }: LookOutcome): boolean {
+/** Whether nothing was observed: the domain is observed again after a longer time. */
+export function hasFailed({ dns, http }: CheckOutcome): boolean {
   return dns.answered.length === 0 && 'failure' in http;
 }
 
-/** Whether no resolver could be reached: that says nothing of the domain. */
-export function isOutage({ dns }: LookOutcome): boolean {
+/** Whether no resolver could be reached, which says nothing of the domain. */
+export function isOutage({ dns }: CheckOutcome): boolean {
   const codes = Object.values(dns.failures).map(({ code }) => code);
   return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');
 }
 
 /** The outcome in one line for a person, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
-export function outcomeText({ dns, http }: LookOutcome): string {
+export function outcomeText({ dns, http }: CheckOutcome): string {
   if (dns.nameExists === false) return 'no such name';
   const failures = [...typesByReason(dns.failures)].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
   const names =
@@ -85,14 +85,14 @@ export function responseText({ scheme, status, address, heldBack }: SiteOutcome)
   const response = `${scheme.toUpperCase()} ${status} from ${address}`;
   if (heldBack === undefined) return response;
   const [since, until] = [heldBack.since, heldBack.until].map((time) => time.replace(/\.\d+Z$/, 'Z'));
-  const looks = heldBack.looks === 1 ? '1 look' : `${heldBack.looks} looks`;
+  const checks = heldBack.looks === 1 ? '1 check' : `${heldBack.looks} checks`;
   return (
-    `${response}, not recorded: HTTPS answered before, and is declined since ${since} (${looks}); ` +
-    `HTTP counts after ${LEAST_DECLINED} looks, from ${until} on`
+    `${response}, not recorded: HTTPS answered before, and is declined since ${since} (${checks}); ` +
+    `HTTP counts after ${LEAST_DECLINED} checks, from ${until} on`
   );
 }
 
-/** A resolver that fails mostly does so for all types alike. */
+/** A resolver that fails mostly does so for all types. */
 function typesByReason(failures: Readonly<Record<string, Failure>>): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const [type, { message }] of Object.entries(failures)) {

@@ -1,7 +1,6 @@
 /**
- * Who goes first where domains wait for places: those whose latest observation had an answer (normal), or
- * those whose latest one failed, and new ones (low). Dead domains hold their places for long: without a
- * limit they come to hold all.
+ * The priority of a domain that waits for a place: normal if its latest observation had an answer, low if that
+ * failed or there is none. Dead domains keep their places long: without a limit they would take all.
  */
 export type Priority = 'normal' | 'low';
 
@@ -13,18 +12,18 @@ export interface Room {
   /** How many there are in all. */
   readonly places: number;
   readonly free: number;
-  /** How many the low priority has in use. */
+  /** How many of those in use are of the low priority. */
   readonly low: number;
-  /** Which priority the place that was given last was for; absent before the first. */
+  /** The priority that got a place last; absent before the first. */
   readonly latest?: Priority | undefined;
 }
 
 /**
- * Shares free places out. The low priority has a quarter of all places first; beyond that the normal one
- * goes first, and has the last quarter for itself. Of a single place they have the use in turn.
+ * Shares free places between the priorities. A quarter of all places goes to the low priority first; the rest
+ * goes to the normal one first, and the last quarter to it alone. They take turns at a single place.
  *
- * @param wanted how many are asked for.
- * @returns how many may be taken.
+ * @param wanted how many wait for a place.
+ * @returns how many of them get one.
  */
 export function sharePlaces({ places, free, low, latest }: Room, wanted: Counts): Counts {
   const quarter = Math.max(Math.floor(places / 4), 1);
@@ -35,7 +34,7 @@ export function sharePlaces({ places, free, low, latest }: Room, wanted: Counts)
   return { normal, low: Math.min(wanted.low, free - normal, Math.max(most - low, 0)) };
 }
 
-/** Whether any of the wanted may be taken. */
+/** Whether any of the wanted gets a place. */
 export function hasRoom(room: Room, wanted: Counts): boolean {
   const { normal, low } = sharePlaces(room, wanted);
   return normal + low > 0;

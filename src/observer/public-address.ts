@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalIpv6, isIpv4, isIpv6 } from '../model/ip-address.js';
 
-/** Where an IPv6 address of a prefix holds an IPv4 address that the packets go to in the end. */
+/** Prefixes of IPv6 addresses that contain an IPv4 address, where the packets go in the end. */
 const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly octet: number }[] = [
   /** IPv4-mapped: the socket speaks IPv4 (RFC 4291, section 2.5.5.2). */
   { prefix: ipaddr.IPv6.parseCIDR('::ffff:0:0/96'), octet: 12 },
@@ -11,14 +11,14 @@ const EMBEDDED_IPV4: readonly { readonly prefix: [ipaddr.IPv6, number]; readonly
   { prefix: ipaddr.IPv6.parseCIDR('2002::/16'), octet: 2 },
 ];
 
-/** The address space of the 6bone, given back (RFC 3701). */
+/** The address space of the 6bone, returned to IANA (RFC 3701). */
 const SIXBONE = ipaddr.IPv6.parseCIDR('3ffe::/16');
 
-/** All that IANA has given out for global unicast (RFC 4291, section 2.4, and its registry of the space). */
+/** All that IANA has allocated for global unicast (RFC 4291, section 2.4, and its registry of the space). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an address literal is one that anybody on the internet can reach: an IPv4 or IPv6 address of
+ * Whether an address literal is public: an IPv4 or IPv6 address of
  * global unicast that is in no special range of the IANA registries (RFC 6890). An IPv6 address that leads
  * to an IPv4 address (IPv4-mapped, NAT64's well-known prefix, 6to4) is public where that one is.
  *

@@ -163,7 +163,7 @@ test('a response over HTTP that is not recorded, since HTTPS answered before, is
   );
   await https.close();
   const reason =
-    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and is declined since \S+Z \((\d) looks?\); HTTP counts after 3 looks, from \S+Z on\nNo change/m;
+    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and is declined since \S+Z \((\d) checks?\); HTTP counts after 3 checks, from \S+Z on\nNo change/m;
   expect(reason.exec((await observe('--dry-run')).stdout)?.[1]).toBe('1');
   expect(reason.exec((await observe()).stdout)?.[1]).toBe('1');
   const { http, changes, observedAt } = JSON.parse((await observe('--json')).stdout);

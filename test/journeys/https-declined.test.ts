@@ -116,7 +116,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     const { stdout } = await runDms(['watch', 'list'], database.environment);
     expect(stdout).toContain(
       'DNS ok; HTTP 301 from 127.0.0.1, not recorded: HTTPS answered before, and is declined since ' +
-        '2026-01-01T08:00:00Z (1 look); HTTP counts after 3 looks, from 2026-01-02T08:00:00Z on',
+        '2026-01-01T08:00:00Z (1 check); HTTP counts after 3 checks, from 2026-01-02T08:00:00Z on',
     );
     expect(await look(true)).toEqual(secure);
     expect(await story()).toEqual(before);

@@ -39,12 +39,11 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
       servers: [{ address: '127.0.0.1', port: servers.resolverPort }],
       timeout: 2000,
       tries: 1,
-      questionsPerServer: 10,
+      queriesPerServer: 10,
     });
   });
 
   afterAll(async () => {
-    dns.close();
     await service.stop();
     await database.close();
     await servers.close();
@@ -57,7 +56,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
   }
 
   async function markOfZone(): Promise<number> {
-    const answer = (await dns.ask('mark.example.test', ['TXT'])).get('TXT');
+    const answer = (await dns.query('mark.example.test', ['TXT'])).get('TXT');
     return answer?.kind === 'answered'
       ? Number(/"txt":"(\d)"/.exec(answer.records[0]?.rdata ?? '')?.[1])
       : -1;
@@ -96,9 +95,9 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
   });
 
   test('a name that does not exist, and a type that a name does not have, are answers', async () => {
-    const missing = await dns.ask('missing.example.test', ['A']);
+    const missing = await dns.query('missing.example.test', ['A']);
     expect(missing.get('A')).toMatchObject({ kind: 'answered', nameExists: false, records: [] });
-    const without = await dns.ask('www.example.test', ['MX']);
+    const without = await dns.query('www.example.test', ['MX']);
     expect(without.get('MX')).toMatchObject({ kind: 'answered', nameExists: true, records: [] });
   });
 });

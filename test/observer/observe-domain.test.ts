@@ -4,7 +4,7 @@ import type { MergedChanges } from '../../src/history/merge-changes.js';
 import { dnsRecordData, parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeOf, outcomeText } from '../../src/observer/outcome.js';
-import { recordLooks } from '../../src/observer/record-looks.js';
+import { recordChecks } from '../../src/observer/record-checks.js';
 import { createObserver } from '../../src/observing.js';
 import { loadHoldings } from '../../src/recorder/load-known.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
@@ -35,7 +35,7 @@ let dns: DnsTestServer;
 let site: WebServer;
 let observer: DomainObserver;
 let guarded: DomainObserver;
-/** The wall clock of the tests: each look has a time of its own. */
+/** The wall clock of the tests: each check has a time of its own. */
 let time = 1_700_000_000_000_000n;
 
 beforeAll(async () => {
@@ -57,8 +57,6 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  observer.close();
-  guarded.close();
   await Promise.all([dns.close(), site.close()]);
   await database.close();
 });
@@ -80,10 +78,10 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
 
 /** Looks at a domain and records it. */
 async function observe(domain = 'example.test') {
-  const look = await observer.look(domain);
-  const [recorded] = await recordLooks(recorder.record, [look]);
-  if (recorded === undefined) throw new Error('the look was not recorded');
-  return { look, recording: recorded.recording, changes: short(recorded.changes) };
+  const check = await observer.check(domain);
+  const [recorded] = await recordChecks(recorder.record, [check]);
+  if (recorded === undefined) throw new Error('the check was not recorded');
+  return { check, recording: recorded.recording, changes: short(recorded.changes) };
 }
 
 function short(changes: MergedChanges | null) {
@@ -137,14 +135,14 @@ b CNAME @`;
 
   test('keeps those behind the place in which an incomplete chain ends, and its addresses', async () => {
     dns.setZone(CHAIN.replace('a CNAME b', 'a CNAME elsewhere.example.net.'));
-    const { look, changes } = await observe('www.example.test');
+    const { check, changes } = await observe('www.example.test');
     expect(changes).toEqual({
       added: ['CNAME {"target":"elsewhere.example.net"}'],
       removed: ['CNAME {"target":"b.example.test"}'],
       headers: [],
     });
     expect(await present()).toEqual([b, www, alias('a.example.test', 'elsewhere.example.net')]);
-    expect(look.dns.get('A')).toMatchObject({ kind: 'failed', failure: { code: 'incomplete' } });
+    expect(check.dns.get('A')).toMatchObject({ kind: 'failed', failure: { code: 'incomplete' } });
   });
 
   test('loses all of them when it has records of its own', async () => {
@@ -237,16 +235,16 @@ describe('a domain that was observed', () => {
 
   test('and does not exist any more (NXDOMAIN) loses its records, and its headers keep their state', async () => {
     dns.setZone('test. SOA ns.test. hostmaster.test. 1 7200 900 1209600 300');
-    const { look, changes } = await observe();
+    const { check, changes } = await observe();
     expect(changes).toEqual({ added: [], removed: [A, MX, SOA], headers: [] });
-    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('no such name');
+    expect(outcomeText(outcomeOf(check.dns, check.http))).toBe('no such name');
   });
 
   test('and is denied by a server without proof (NXDOMAIN without SOA) keeps its records', async () => {
     dns.behave('example.test', rcode(3));
-    const { look, changes } = await observe();
+    const { check, changes } = await observe();
     expect(changes).toEqual(NOTHING);
-    expect(outcomeOf(look.dns, look.http).dns.failures['A']).toEqual({
+    expect(outcomeOf(check.dns, check.http).dns.failures['A']).toEqual({
       code: 'lame',
       message: `127.0.0.1:${dns.port} is neither authoritative for the name nor recursive`,
     });
@@ -266,47 +264,47 @@ describe('a domain that was observed', () => {
     async (_what, behaviour, code) => {
       dns.setZone(ZONE.replace('@ A 127.0.0.1', '@ A 127.0.0.2'));
       dns.behave('example.test', behaviour, 'MX');
-      const { look, changes } = await observe();
+      const { check, changes } = await observe();
       expect(changes).toEqual({ added: ['A {"ip":"127.0.0.2"}'], removed: [A], headers: [] });
-      const outcome = outcomeOf(look.dns, look.http);
+      const outcome = outcomeOf(check.dns, check.http);
       expect(outcome.dns.failures).toEqual({ MX: { code, message: expect.any(String) } });
       expect(hasFailed(outcome)).toBe(false);
     },
   );
 
-  test('and of which nothing can be observed leaves no trace but the reasons', async () => {
+  test('and of which nothing can be observed is not recorded, and has the reasons', async () => {
     dns.behave('example.test', rcode(SERVFAIL));
-    const { look, recording, changes } = await observe();
-    expect([look.observation, recording, changes]).toEqual([null, 'nothing', NOTHING]);
-    const outcome = outcomeOf(look.dns, look.http);
+    const { check, recording, changes } = await observe();
+    expect([check.observation, recording, changes]).toEqual([null, 'nothing', NOTHING]);
+    const outcome = outcomeOf(check.dns, check.http);
     expect(hasFailed(outcome)).toBe(true);
     expect(outcome.dns.nameExists, 'where nothing was answered, nobody knows').toBeNull();
     expect(outcome.http).toEqual({
-      failure: { code: 'no-address', message: 'its addresses could not be asked for' },
+      failure: { code: 'no-address', message: 'its addresses could not be resolved' },
     });
   });
 
   test('keeps its headers when its site does not answer', async () => {
     dns.setZone(ZONE.replace('@ A 127.0.0.1', '@ A 127.0.0.9'));
-    const { look, changes } = await observe();
-    expect(look.http).toMatchObject({ kind: 'failed', failure: { code: 'refused' } });
+    const { check, changes } = await observe();
+    expect(check.http).toMatchObject({ kind: 'failed', failure: { code: 'refused' } });
     expect(changes.headers).toEqual([]);
   });
 
-  test('is not judged by other addresses while its own cannot be asked for', async () => {
+  test('is not observed at other addresses while its own cannot be resolved', async () => {
     dns.setZone(ZONE.replace('@ MX 10 mail', '@ AAAA ::1'));
     dns.behave('example.test', rcode(SERVFAIL), 'A');
-    const { look, changes } = await observe();
-    expect(look.http).toMatchObject({
-      failure: { code: 'no-address', message: 'its addresses could not be asked for' },
+    const { check, changes } = await observe();
+    expect(check.http).toMatchObject({
+      failure: { code: 'no-address', message: 'its addresses could not be resolved' },
     });
     expect(changes.headers).toEqual([]);
     dns.behave('example.test', undefined, 'A');
   });
 
-  test('is told in one line, with the address of its site', async () => {
-    const { look } = await observe();
-    expect(outcomeText(outcomeOf(look.dns, look.http))).toBe('DNS ok; HTTP 200 from 127.0.0.1');
+  test('is shown in one line, with the address of its site', async () => {
+    const { check } = await observe();
+    expect(outcomeText(outcomeOf(check.dns, check.http))).toBe('DNS ok; HTTP 200 from 127.0.0.1');
   });
 
   test('never has the header connection, whatever is ignored', async () => {
@@ -318,8 +316,7 @@ describe('a domain that was observed', () => {
       ],
     });
     const other = observerWith({ OBSERVE_PRIVATE: 'allow', OBSERVE_IGNORED_HEADERS: 'none' });
-    const { observation } = await other.look('example.test');
-    other.close();
+    const { observation } = await other.check('example.test');
     expect([...(observation?.httpHeaders ?? [])]).toEqual([
       ['server', 'one'],
       ['date', 'now'],
@@ -343,14 +340,13 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
     const limited = observerWith({ OBSERVE_PRIVATE: 'allow', LIMIT_RECORDS_PER_TYPE: '2' });
     await observe();
     dns.setZone(ZONE.replace('@ MX 10 mail', '@ MX 1 a\n@ MX 2 b\n@ MX 3 c\n@ TXT "v"'));
-    const look = await limited.look('example.test');
-    const [recorded] = await recordLooks(recorder.record, [look]);
-    limited.close();
+    const check = await limited.check('example.test');
+    const [recorded] = await recordChecks(recorder.record, [check]);
     expect(short(recorded?.changes ?? null)).toEqual({
       ...NOTHING,
       added: ['TXT {"txt":"v","entries":["v"]}'],
     });
-    expect(outcomeOf(look.dns, look.http).dns.failures).toEqual({
+    expect(outcomeOf(check.dns, check.http).dns.failures).toEqual({
       MX: {
         code: 'too-many',
         message: '3 records of type MX are more than LIMIT_RECORDS_PER_TYPE allows (2)',
@@ -385,11 +381,10 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
       await observe();
       site.serve({ fields });
       dns.setZone(ZONE.replace('@ MX 10 mail', ''));
-      const look = await limited.look('example.test');
-      const [recorded] = await recordLooks(recorder.record, [look]);
-      limited.close();
+      const check = await limited.check('example.test');
+      const [recorded] = await recordChecks(recorder.record, [check]);
       expect(short(recorded?.changes ?? null)).toEqual({ ...NOTHING, removed: [MX] });
-      expect(look.http).toEqual({
+      expect(check.http).toEqual({
         kind: 'failed',
         failure: { code: 'too-large', message },
         httpsDeclined: true,
@@ -399,27 +394,27 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
 });
 
 describe('the guard', () => {
-  test('keeps from addresses that are not public, and says which; DNS is observed all the same', async () => {
+  test('blocks addresses that are not public, and says which; DNS is observed all the same', async () => {
     const before = site.connections;
-    const looks = [await guarded.look('example.test'), await guarded.look('mapped.example.test')];
-    expect(looks.map(({ http }) => http)).toEqual([
+    const checks = [await guarded.check('example.test'), await guarded.check('mapped.example.test')];
+    expect(checks.map(({ http }) => http)).toEqual([
       { kind: 'failed', failure: { code: 'private-address', message: expect.stringContaining('127.0.0.1') } },
       { kind: 'failed', failure: { code: 'private-address', message: expect.stringContaining('10.0.0.1') } },
     ]);
-    expect(looks.map(({ observation }) => observation?.dns?.records.size)).toEqual([3, 2]);
+    expect(checks.map(({ observation }) => observation?.dns?.records.size)).toEqual([3, 2]);
     expect(site.connections).toBe(before);
   });
 
-  test('is not got around by a name that resolves differently the second time: it is resolved once', async () => {
-    await observer.look('example.test');
+  test('is not bypassed by a name that resolves differently the second time: it is resolved once', async () => {
+    await observer.check('example.test');
     expect(dns.asked('example.test', 'A')).toBe(1);
     expect(dns.asked('example.test', 'AAAA')).toBe(1);
   });
 });
 
-test('a preview tells what would change, and records nothing', async () => {
-  const look = await observer.look('example.test');
-  const [recorded] = await recordLooks(recorder.preview, [look]);
+test('a preview shows what would change, and records nothing', async () => {
+  const check = await observer.check('example.test');
+  const [recorded] = await recordChecks(recorder.preview, [check]);
   expect(short(recorded?.changes ?? null).added).toEqual([A, MX, SOA]);
   const { rows } = await database.pool.query('SELECT count(*) FROM domain');
   expect(rows).toEqual([{ count: 0n }]);

@@ -40,7 +40,7 @@ describe('places that are shared', () => {
     ['one place: the normal one first', { places: 1, free: 1, low: 0 }, PLENTY, 1, 0],
     ['one place that was the normal one’s', { places: 1, free: 1, low: 0, latest: 'normal' }, PLENTY, 0, 1],
     ['one place that was the low one’s', { places: 1, free: 1, low: 0, latest: 'low' }, PLENTY, 1, 0],
-    ['one place that nobody else wants', { places: 1, free: 1, low: 0 }, { normal: 0, low: 1 }, 0, 1],
+    ['one place that no other wants', { places: 1, free: 1, low: 0 }, { normal: 0, low: 1 }, 0, 1],
   ])('%s', (_case, places, asked, normal, low) => {
     expect(sharePlaces(places, asked)).toEqual({ normal, low });
   });

@@ -1,19 +1,19 @@
 import type { MergedChanges } from '../../history/merge-changes.js';
 import { dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
-import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
-import type { LookOutcome } from '../../observer/outcome.js';
-import type { RecordedLook } from '../../observer/record-looks.js';
+import type { CheckOutcome } from '../../observer/outcome.js';
+import type { RecordedCheck } from '../../observer/record-checks.js';
 
 /** A look and what it changed as a JSON object on one line. */
-export function lookAsJson({ look, outcome, recording, changes }: RecordedLook, recorded: boolean): string {
+export function lookAsJson({ check, outcome, recording, changes }: RecordedCheck, recorded: boolean): string {
   const object = {
-    domain: look.domain,
-    observedAt: formatInstant(look.observedAt),
+    domain: check.domain,
+    observedAt: formatInstant(check.observedAt),
     recorded: recorded && recording !== 'nothing',
-    dns: Object.fromEntries([...look.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
-    http: httpAnswer(look.http, outcome),
+    dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
+    http: httpAnswer(check.http, outcome),
     changes: changesOf(changes),
   };
   return `${JSON.stringify(object)}\n`;
@@ -24,7 +24,7 @@ function dnsAnswer(answer: DnsAnswer) {
   return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
 }
 
-function httpAnswer(answer: HttpAnswer, { http }: LookOutcome) {
+function httpAnswer(answer: HttpAnswer, { http }: CheckOutcome) {
   return answer.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(answer.headers) };
 }
 

@@ -3,26 +3,26 @@ import type { HeaderChange } from '../../history/state.js';
 import type { DnsRecord } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
-import type { DnsAnswer } from '../../observer/dns/client.js';
+import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
-import { type LookOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
-import type { RecordedLook } from '../../observer/record-looks.js';
+import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
+import type { RecordedCheck } from '../../observer/record-checks.js';
 
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
 
 /** A look for a person: what was seen, line by line, and before each line whether it is new or gone. */
 export function lookAsText(
-  { look, outcome, changes: found, recording }: RecordedLook,
+  { check, outcome, changes: found, recording }: RecordedCheck,
   recorded: boolean,
 ): string {
   const changes = found ?? NOTHING;
   const lines = [
-    `${look.domain} at ${formatInstant(look.observedAt)}`,
-    ...(saysNoSuchName(look.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
-    ...[...look.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, look.domain)),
-    ...httpLines(look.http, outcome, changes),
+    `${check.domain} at ${formatInstant(check.observedAt)}`,
+    ...(saysNoSuchName(check.dns) ? ['  There is no such name (NXDOMAIN).'] : []),
+    ...[...check.dns].flatMap(([type, answer]) => dnsLines(type, answer, changes, check.domain)),
+    ...httpLines(check.http, outcome, changes),
     summary(changes, recorded, recording === 'nothing'),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
@@ -69,7 +69,11 @@ function rdataText({ type, rdata }: DnsRecord): string {
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
 
-function httpLines(answer: HttpAnswer, { http }: LookOutcome, { headers: changed }: MergedChanges): string[] {
+function httpLines(
+  answer: HttpAnswer,
+  { http }: CheckOutcome,
+  { headers: changed }: MergedChanges,
+): string[] {
   if ('failure' in http) return [`  HTTP not observed: ${http.failure.message}${adviceOn(http.failure)}`];
   if (http.heldBack !== undefined) return [`  ${responseText(http)}`];
   const headers = answer.kind === 'answered' ? answer.headers : [];

@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
-import type { Look } from '../../observer/observe-domain.js';
+import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
-import { eventOf, type RecordObservations, recordLooks } from '../../observer/record-looks.js';
+import { eventOf, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
@@ -45,24 +45,25 @@ async function runObserve(
   const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
   const signal = stopSignal(context);
   const observer = createObserver(context.settings(), context.now);
-  signal.addEventListener('abort', () => observer.close());
+  const ending = new AbortController();
+  signal.addEventListener('abort', () => ending.abort());
   const history = await openHistory(context, dryRun);
   const telemetry = dryRun ? null : createTelemetry(context);
   const shown = new ShownInOrder(names, (text) => context.stdout.write(text));
   const failed = new Set<string>();
-  const take = async (looks: readonly Look[]): Promise<void> => {
-    for (const recorded of await recordLooks(history.record, looks)) {
-      const { domain } = recorded.look;
+  const take = async (looks: readonly DomainCheck[]): Promise<void> => {
+    for (const recorded of await recordChecks(history.record, looks)) {
+      const { domain } = recorded.check;
       telemetry?.observed(eventOf(recorded));
       shown.add(domain, json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
     }
   };
   try {
-    await lookAtAll(names, (name) => observer.look(name), take, signal);
+    await lookAtAll(names, (name) => observer.check(name, ending.signal), take, signal);
   } finally {
     shown.end();
-    observer.close();
+    ending.abort();
     await history.close();
   }
   if (signal.aborted) throw new OperationError(stoppedText(names.length, shown.count, dryRun));
@@ -76,12 +77,12 @@ async function runObserve(
  */
 async function lookAtAll(
   names: readonly string[],
-  look: (name: string) => Promise<Look>,
-  take: (looks: readonly Look[]) => Promise<void>,
+  look: (name: string) => Promise<DomainCheck>,
+  take: (looks: readonly DomainCheck[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = names.values();
-  const finished: Look[] = [];
+  const finished: DomainCheck[] = [];
   let taken = Promise.resolve();
   const lookOn = async () => {
     for (const name of waiting) {

@@ -1,7 +1,7 @@
 import type { DnsRecord } from '../../model/dns-record.js';
-import type { Failure } from '../failure.js';
+import type { Failed, Failure } from '../failure.js';
 
-/** What asking for one type has given. */
+/** The result of a query for one type. */
 export type DnsAnswer =
   | {
       readonly kind: 'answered';
@@ -12,16 +12,34 @@ export type DnsAnswer =
       /** The CNAME and DNAME records that lead from the name asked to the owner of the records. */
       readonly aliases: readonly DnsRecord[];
     }
-  | {
-      readonly kind: 'failed';
-      readonly failure: Failure;
-      /** Those of a chain whose end the server does not know; absent: none. */
-      readonly aliases?: readonly DnsRecord[];
-    };
+  | FailedAnswer;
 
-/** Where a DNS server listens, over UDP and TCP. */
-export interface DnsServer {
-  /** An IPv4 or IPv6 address; never a name. */
-  readonly address: string;
-  readonly port: number;
+/** A query, or one try of it, without an answer. */
+export interface FailedAnswer extends Failed {
+  /** Those of a chain whose end the server does not know; absent: none. */
+  readonly aliases?: readonly DnsRecord[];
+}
+
+/** A negative answer without proof from a recursive server (RFC 2308): one more query decides. */
+export interface BareAnswer {
+  readonly kind: 'bare';
+  readonly nameExists: boolean;
+  /** What to report where no second answer says the same. */
+  readonly failure: Failure;
+}
+
+/** What a server says tells more than that it says nothing. */
+const TELLING: Readonly<Partial<Record<string, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
+
+/** Of two tries without an answer the one to report: the later, unless the earlier tells more. */
+export function moreTelling(
+  earlier: FailedAnswer | undefined,
+  later: Pick<FailedAnswer, 'failure' | 'aliases'>,
+): FailedAnswer {
+  if (earlier !== undefined && rank(earlier.failure) > rank(later.failure)) return earlier;
+  return { ...later, kind: 'failed' };
+}
+
+function rank({ code }: Failure): number {
+  return TELLING[code] ?? 2;
 }

@@ -1,26 +1,34 @@
 import { canonicalType, typeNumber } from '../../model/dns-types.js';
 import { canonicalHostName } from '../../model/host-name.js';
+import { type Failed, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
-import type { DnsAnswer } from './answer.js';
-import { answerInReply, type BareAnswer } from './answer-in-reply.js';
-import { type Failed, failed, moreTelling, STOPPED } from './failed.js';
-import { FORMERR, type Header, NOERROR, NOTIMP, NXDOMAIN } from './header.js';
+import { type BareAnswer, type DnsAnswer, type FailedAnswer, moreTelling } from './answer.js';
+import { readAnswer } from './evidence.js';
+import {
+  createQuestion,
+  FORMERR,
+  type Header,
+  NOERROR,
+  NOTIMP,
+  NXDOMAIN,
+  type Question,
+  type Response,
+} from './message.js';
 import { chooseServer, type NameServer } from './name-server.js';
-import { createQuestion, type Question } from './question.js';
-import type { Reply } from './reply.js';
-import { Stop } from './stop.js';
-import { exchangeByTcp } from './tcp-exchange.js';
-import { UdpChannel } from './udp-channel.js';
+import { exchangeByTcp } from './tcp.js';
+import { UdpChannel } from './udp.js';
 
-/** How questions are asked. */
+/** How a name is looked up. */
 export interface LookupOptions {
   /** At least one, in the order of preference. */
   readonly servers: readonly NameServer[];
-  /** How long one try may take, in milliseconds. */
+  /** For one try, in milliseconds. */
   readonly timeout: number;
-  /** How many tries a question has. */
+  /** How many tries a query has. */
   readonly tries: number;
-  /** Who goes first where questions wait for a server. */
+  /** Settles what is not answered as stopped. */
+  readonly signal: AbortSignal;
+  /** Which queries go first where they wait for a server. */
   readonly priority: Priority;
 }
 
@@ -29,97 +37,86 @@ export interface LookupOptions {
  * none) where the servers fail for addresses only.
  */
 const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
-/** So many questions at least, however few tries each has: one may be lost. */
+/** The fewest first queries, however few tries each has: one may be lost. */
 const LEAST_FIRST = 2;
 
-/** How far the tries of a question have come. */
+/** The tries of a query so far. */
 interface Progress {
-  /** How many it has left. */
-  readonly tries: number;
-  /** How often each server has had questions before. */
+  readonly triesLeft: number;
+  /** How often each server has had the query. */
   readonly asked: Map<NameServer, number>;
-  /** What is reported where these give no answer either. */
-  readonly reported?: Failed;
+  /** The failure to report if the tries left give no answer either. */
+  readonly reported?: FailedAnswer;
 }
 
-/** What the first questions gave: answers, and the types whose tries they have begun. */
-interface FirstQuestions {
+/** The results of the first queries: answers, and the types that have some of their tries left. */
+interface FirstQueries {
   readonly answers: ReadonlyMap<string, DnsAnswer>;
   readonly begun: ReadonlyMap<string, Progress>;
 }
 
-/** The questions about one name: they share one socket for each server that is asked. */
+/** The queries for one name: they share one UDP socket for each server. */
 export class Lookup {
   readonly #options: LookupOptions;
   readonly #channels = new Map<NameServer, UdpChannel>();
-  readonly #stop = new Stop();
 
   constructor(options: LookupOptions) {
     this.#options = options;
   }
 
   /**
-   * Asks for one type, and for all others at once when there is an answer. Never rejects.
+   * Queries one type, and all others at once when there is an answer. Never rejects; to be called once.
    *
-   * @returns The answers by the types' canonical names; of a type that is not known by what was given.
+   * @returns The answers by the types' canonical names; of an unknown type by the name given.
    */
   async answers(name: string, types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
+    const { signal } = this.#options;
+    const close = () => {
+      for (const channel of this.#channels.values()) channel.close();
+    };
+    signal.addEventListener('abort', close);
     const distinct = [...new Set(types.map((type) => canonicalType(type) ?? type))];
-    const first = await this.#askFirst(name, distinct);
-    const answers = await Promise.all(
-      distinct.map(
-        async (type) =>
-          [
-            type,
-            first.answers.get(type) ?? (await this.#answerOrFailure(name, type, first.begun.get(type))),
-          ] as const,
-      ),
-    );
-    this.#closeChannels();
-    return new Map(answers);
+    const { answers, begun } = await this.#queryFirst(name, distinct);
+    const entries = distinct.map(async (type) => {
+      return [type, answers.get(type) ?? (await this.#query(name, type, begun.get(type)))] as const;
+    });
+    const all = new Map(await Promise.all(entries));
+    signal.removeEventListener('abort', close);
+    close();
+    return all;
   }
 
   /**
-   * Asks one question after the other, as many as each has tries and each for another type, until there is
-   * an answer. Where there is none the name is given up: otherwise each question of a dead name would
-   * hold its place at a server for all its tries, and other names would wait for it.
+   * Sends one query after the other, as many as each has tries and each for another type, until there is
+   * an answer. Without one the name is given up: otherwise each query for a dead name would hold its place
+   * at a server for all its tries, and other names would wait for it.
    */
-  async #askFirst(name: string, types: readonly string[]): Promise<FirstQuestions> {
+  async #queryFirst(name: string, types: readonly string[]): Promise<FirstQueries> {
     const begun = new Map<string, Progress>();
     if (types.length === 1) return { answers: new Map(), begun };
     const asked = new Map<NameServer, number>();
-    let reported: Failed | undefined;
+    let reported: FailedAnswer | undefined;
     for (const type of firstTypes(types, Math.max(this.#options.tries, LEAST_FIRST))) {
-      const answer = await this.#answerOrFailure(name, type, { tries: 1, asked });
+      const answer = await this.#query(name, type, { triesLeft: 1, asked });
       if (answer.kind === 'answered' || isFinal(answer)) {
         return { answers: new Map([[type, answer]]), begun };
       }
-      const { tries } = begun.get(type) ?? this.#options;
-      begun.set(type, { tries: tries - 1, asked: new Map(asked), reported: answer });
+      const triesLeft = (begun.get(type)?.triesLeft ?? this.#options.tries) - 1;
+      begun.set(type, { triesLeft, asked: new Map(asked), reported: answer });
       if (!isUnresolved(answer)) return { answers: new Map(), begun };
       reported = moreTelling(reported, answer);
     }
     return { answers: new Map(types.map((type) => [type, reported ?? STOPPED])), begun };
   }
 
-  /** Settles what is not answered as stopped. */
-  stop(): void {
-    this.#stop.stop();
-    this.#closeChannels();
-  }
-
-  #closeChannels(): void {
-    for (const channel of this.#channels.values()) channel.close();
-  }
-
-  async #answerOrFailure(
+  async #query(
     name: string,
     type: string,
-    progress: Progress = { tries: this.#options.tries, asked: new Map() },
+    progress: Progress = { triesLeft: this.#options.tries, asked: new Map() },
   ): Promise<DnsAnswer> {
     try {
       const number = typeNumber(type);
-      if (number === undefined) return failed('malformed', `${type} is no type that can be asked for`);
+      if (number === undefined) return failed('malformed', `${type} is not a type that can be queried`);
       return await this.#answer(createQuestion(canonicalHostName(name), type, number), progress);
     } catch (error) {
       return failed('malformed', error instanceof Error ? error.message : String(error));
@@ -127,9 +124,9 @@ export class Lookup {
   }
 
   /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
-  async #answer(question: Question, { tries, asked, reported }: Progress): Promise<DnsAnswer> {
+  async #answer(question: Question, { triesLeft, asked, reported }: Progress): Promise<DnsAnswer> {
     let bare: BareAnswer | undefined;
-    for (let left = tries; left > 0; left -= 1) {
+    for (let left = triesLeft; left > 0; left -= 1) {
       const answer = await this.#try(question, asked);
       if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
       reported = moreTelling(reported, answer);
@@ -146,51 +143,49 @@ export class Lookup {
     if (server === undefined) return STOPPED;
     asked.set(server, (asked.get(server) ?? 0) + 1);
     try {
-      return await this.#ask(server, question);
+      return await this.#exchange(server, question);
     } finally {
-      server.gate.leave(this.#options.priority);
+      server.limiter.leave(this.#options.priority);
     }
   }
 
-  /** The server to ask, which has room for the question; undefined if stopped. */
+  /** The server for the next try, its limiter entered; undefined if stopped. */
   async #enterServer(asked: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
-    const { priority } = this.#options;
-    const choose = () => chooseServer(this.#options.servers, asked, performance.now());
+    const { servers, signal, priority } = this.#options;
+    const choose = () => chooseServer(servers, asked, performance.now());
     let server = choose();
-    while (server !== undefined && !this.#stop.isStopped) {
-      if (server.gate.tryEnter(priority)) return server;
-      if (!(await server.gate.enter(priority, this.#stop))) return undefined;
-      // It may have fallen silent meanwhile, and all who waited would meet that one after the other.
-      const better = server.isSilent ? choose() : server;
+    while (server !== undefined && !signal.aborted) {
+      if (server.limiter.tryEnter(priority)) return server;
+      if (!(await server.limiter.enter(signal, priority))) return undefined;
+      // It may have timed out meanwhile: all who waited would time out one after the other.
+      const better = server.breaker.isOpen ? choose() : server;
       if (better === server) return server;
-      server.gate.leave(priority);
+      server.limiter.leave(priority);
       server = better;
     }
     return undefined;
   }
 
-  /** One try: over UDP, without EDNS if the server does not know it, and over TCP if the answer is cut. */
-  async #ask(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
-    const started = performance.now();
+  /** One try: over UDP, without EDNS if the server does not know it, and over TCP if truncated. */
+  async #exchange(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
+    const sent = performance.now();
     let withEdns = true;
     let overTcp = false;
     for (;;) {
-      const timeLeft = Math.max(Math.ceil(started + this.#options.timeout - performance.now()), 1);
-      const reply = overTcp
-        ? await exchangeByTcp(server, question, withEdns, timeLeft, this.#stop)
+      const timeLeft = Math.max(Math.ceil(sent + this.#options.timeout - performance.now()), 1);
+      const result = overTcp
+        ? await exchangeByTcp(server, question, withEdns, timeLeft, this.#options.signal)
         : await this.#channel(server).exchange(question, withEdns, timeLeft);
-      note(server, reply, started);
-      if (reply.kind === 'failed') return reply;
-      if (withEdns && refusesEdns(reply.header)) withEdns = false;
-      else if (!overTcp && isCut(reply.header)) overTcp = true;
-      else return answerInReply(server, question, reply);
+      recordResult(server, result, sent);
+      if (result.kind === 'failed') return result;
+      if (withEdns && isWithoutEdns(result.header)) withEdns = false;
+      else if (!overTcp && isTruncated(result.header)) overTcp = true;
+      else return readAnswer(server.text, question, result);
     }
   }
 
   #channel(server: NameServer): UdpChannel {
-    const known = this.#channels.get(server);
-    if (known !== undefined) return known;
-    const channel = new UdpChannel(server);
+    const channel = this.#channels.get(server) ?? new UdpChannel(server);
     this.#channels.set(server, channel);
     return channel;
   }
@@ -200,15 +195,15 @@ function proven({ nameExists }: BareAnswer): DnsAnswer {
   return { kind: 'answered', nameExists, records: [], aliases: [] };
 }
 
-function note(server: NameServer, reply: Reply, started: number): void {
-  if (reply.kind === 'replied') server.noteAnswer(performance.now());
-  else if (reply.failure.code !== 'stopped') server.noteSilence(started, performance.now());
+/** A server that cannot be reached, or sends what is no response, counts as one that has timed out. */
+function recordResult({ breaker }: NameServer, result: Response | Failed, sent: number): void {
+  if (result.kind === 'response') breaker.recordResponse(performance.now());
+  else if (result.failure.code !== 'stopped') breaker.recordTimeout(sent, performance.now());
 }
 
-/** The types of so many questions in their order; once all have had their turn, the first again. */
+/** The types of so many queries in their order; once all have had their turn, the first again. */
 function firstTypes(types: readonly string[], count: number): string[] {
-  const first = FIRST_TYPES.filter((type) => types.includes(type));
-  const inOrder = [...new Set([...first, ...types])];
+  const inOrder = [...new Set([...FIRST_TYPES.filter((type) => types.includes(type)), ...types])];
   return Array.from({ length: count }, () => inOrder)
     .flat()
     .slice(0, count);
@@ -224,11 +219,12 @@ function isFinal({ failure }: Failed): boolean {
   return failure.code === 'stopped' || failure.code === 'truncated';
 }
 
-/** RFC 6891, section 7: how servers answer that know nothing of EDNS. */
-function refusesEdns({ rcode }: Header): boolean {
+/** How servers respond that do not know EDNS (RFC 6891, section 7). */
+function isWithoutEdns({ rcode }: Header): boolean {
   return rcode === FORMERR || rcode === NOTIMP;
 }
 
-function isCut({ isTruncated, rcode }: Header): boolean {
+/** Truncated errors stay errors over TCP. */
+function isTruncated({ isTruncated, rcode }: Header): boolean {
   return isTruncated && (rcode === NOERROR || rcode === NXDOMAIN);
 }

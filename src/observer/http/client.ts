@@ -1,16 +1,13 @@
+import { setMaxListeners } from 'node:events';
 import { validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
-import type { Failure } from '../failure.js';
-import { AddressTurns } from './address-turns.js';
-import { createLenientContext } from './handshake.js';
-import { SilentEndpoints } from './silent-endpoints.js';
-import { StopSwitch } from './stop-switch.js';
-import { endpointText, selectAddresses, type Target } from './target.js';
-import { type Trial, tryAddresses } from './try-addresses.js';
-import { type VisitOptions, visit } from './visit.js';
-import { failed, type VisitOutcome } from './visit-outcome.js';
+import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
+import { createLenientContext } from './connection.js';
+import { Endpoints } from './endpoints.js';
+import { type RequestOptions, type RequestOutcome, sendRequest, slow } from './request.js';
+import { selectAddresses, type Target } from './target.js';
 
-/** What a look at a domain's front page has shown. */
+/** The result of observing a domain's front page. */
 export type HttpAnswer =
   | {
       readonly kind: 'answered';
@@ -20,22 +17,23 @@ export type HttpAnswer =
       readonly status: number;
       /**
        * Lower-case names to trimmed values, those of one name joined by `, `; ignored ones are left out.
-       * Values that are UTF-8 are read so, others as ISO 8859-1.
+       * Values are read as UTF-8 where they are, and otherwise as ISO 8859-1.
        */
       readonly headers: ReadonlyMap<string, string>;
     }
-  | {
-      readonly kind: 'failed';
-      readonly failure: Failure;
-      /** True: HTTPS was declined before the failure (see HttpClient.observe). */
-      readonly httpsDeclined?: boolean;
-    };
+  | FailedHttpAnswer;
+
+/** A front page that could not be observed. */
+export interface FailedHttpAnswer extends Failed {
+  /** True: HTTPS was declined before the failure (see HttpClient.observe). */
+  readonly httpsDeclined?: boolean;
+}
 
 export interface HttpClientOptions {
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** In milliseconds, for the whole of one observation, both schemes together. */
-  readonly deadline: number;
+  /** In milliseconds, for one observation, both schemes together. */
+  readonly timeout: number;
   /** The value of the User-Agent field. */
   readonly userAgent: string;
   /** Field names in lower case. */
@@ -43,25 +41,23 @@ export interface HttpClientOptions {
   /** Whether addresses that are not public may be connected to. */
   readonly allowPrivate: boolean;
   /**
-   * How many connections one address gets at once; others wait, and their deadline with them. They wait no
-   * longer where the address has fallen silent meanwhile.
+   * How many connections one address gets at once; others wait, which does not count towards their timeout.
+   * They fail without a connection if the address stops responding meanwhile.
    */
   readonly connectionsPerAddress: number;
 }
 
-/** Looks at the front pages of domains. */
+/** Observes the front pages of domains. */
 export interface HttpClient {
   /**
-   * Looks at a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
+   * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
    * at each address that can be reached, its port refuses the connection or speaks no TLS. It never rejects,
-   * and when it settles nothing of it is left.
+   * and leaves nothing open.
    *
    * @param addresses The domain's A and AAAA addresses, as DNS answered them.
    * @param signal Ends it with the failure `stopped`.
    */
   observe(domain: string, addresses: readonly string[], signal?: AbortSignal): Promise<HttpAnswer>;
-  /** Stops what is in hand and what is still to come. */
-  close(): void;
 }
 
 /**
@@ -71,98 +67,117 @@ export interface HttpClient {
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   validateHeaderValue('user-agent', options.userAgent);
-  const visiting = { ...options, secureContext: createLenientContext() };
-  const turns = new AddressTurns(options.connectionsPerAddress);
-  const silent = new SilentEndpoints();
-  const inHand = new Set<StopSwitch>();
-  let closed = false;
+  const shared: Shared = {
+    options: { ...options, secureContext: createLenientContext() },
+    endpoints: new Endpoints(options.connectionsPerAddress),
+  };
   return {
-    async observe(domain, addresses, signal) {
-      const stop = new StopSwitch();
-      const onAbort = () => stop.stop();
-      if (closed || signal?.aborted === true) stop.stop();
-      inHand.add(stop);
-      signal?.addEventListener('abort', onAbort);
-      try {
-        const state = { options, visiting, turns, silent, stop, timeLeft: options.deadline };
-        return await look(domain, addresses, state);
-      } finally {
-        signal?.removeEventListener('abort', onAbort);
-        inHand.delete(stop);
-      }
-    },
-    close() {
-      closed = true;
-      for (const stop of inHand) stop.stop();
+    observe(domain, addresses, signal = new AbortController().signal) {
+      // Many observations may share it, and Node.js takes more than ten listeners for a leak.
+      setMaxListeners(0, signal);
+      return observe(domain, addresses, { ...shared, signal, timeLeft: options.timeout });
     },
   };
 }
 
-/** What one observation goes on. */
-interface Look {
-  readonly options: HttpClientOptions;
-  readonly visiting: VisitOptions;
-  readonly turns: AddressTurns;
-  readonly silent: SilentEndpoints;
-  readonly stop: StopSwitch;
-  /** In milliseconds. Only visits use it up. */
+/** What all observations of a client share. */
+interface Shared {
+  readonly options: HttpClientOptions & RequestOptions;
+  readonly endpoints: Endpoints;
+}
+
+/** One observation. */
+interface Progress extends Shared {
+  readonly signal: AbortSignal;
+  /** In milliseconds. Only requests use it up. */
   timeLeft: number;
 }
 
-/** A connection may take this part of the deadline, so that a dead address leaves time for the next. */
+/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
 const CONNECT_PART = 1 / 3;
 
-async function look(domain: string, addresses: readonly string[], state: Look): Promise<HttpAnswer> {
+async function observe(
+  domain: string,
+  addresses: readonly string[],
+  progress: Progress,
+): Promise<HttpAnswer> {
   if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
-  const selected = selectAddresses(addresses, state.options.allowPrivate);
-  if ('failure' in selected) return { kind: 'failed', failure: selected.failure };
-  const secure = await lookBy('https', domain, selected.addresses, state);
+  const selected = selectAddresses(addresses, progress.options.allowPrivate);
+  if ('kind' in selected) return selected;
+  const secure = await observeBy('https', domain, selected, progress);
   if (secure.kind !== 'declined') return answerOf('https', secure);
-  const plain = answerOf('http', await lookBy('http', domain, selected.addresses, state));
+  const plain = answerOf('http', await observeBy('http', domain, selected, progress));
   return plain.kind === 'failed' ? { ...plain, httpsDeclined: true } : plain;
 }
 
-function lookBy(
+function observeBy(
   scheme: 'https' | 'http',
   domain: string,
   addresses: readonly string[],
-  state: Look,
-): Promise<Trial> {
-  const port = scheme === 'https' ? state.options.httpsPort : state.options.httpPort;
-  return tryAddresses(addresses, (address) => visitInTurn({ scheme, domain, address, port }, state));
+  progress: Progress,
+): Promise<SchemeOutcome> {
+  const port = scheme === 'https' ? progress.options.httpsPort : progress.options.httpPort;
+  return tryAddresses(addresses, async (address) => {
+    const target = { scheme, domain, address, port };
+    const request = () => requestUnlessSilent(target, progress);
+    return (await progress.endpoints.run(address, progress.signal, request)) ?? STOPPED;
+  });
 }
 
-async function visitInTurn(target: Target, state: Look): Promise<VisitOutcome> {
-  const release = await state.turns.take(target.address, state.stop);
-  if (release === undefined) return failed('stopped', 'the observation was stopped');
-  try {
-    return await visitUnlessSilent(target, state);
-  } finally {
-    release();
-  }
-}
-
-async function visitUnlessSilent(target: Target, state: Look): Promise<VisitOutcome> {
-  const { silent, stop, options } = state;
+async function requestUnlessSilent(target: Target, progress: Progress): Promise<RequestOutcome> {
+  const { endpoints, signal, options } = progress;
   const endpoint = endpointText(target);
-  const began = performance.now();
-  if (silent.isSilent(endpoint, began)) {
-    return { kind: 'slow', failure: { code: 'timeout', message: `${endpoint} has not answered of late` } };
-  }
-  const connectTime = options.deadline * CONNECT_PART;
-  const time = state.timeLeft;
-  const outcome = await visit(target, state.visiting, { connectTime, time, stop });
-  const ended = performance.now();
-  state.timeLeft = Math.max(0, time - (ended - began));
+  const sent = performance.now();
+  if (!endpoints.allows(endpoint, sent)) return slow(`${endpoint} has not responded lately`);
+  const connectTime = options.timeout * CONNECT_PART;
+  const time = progress.timeLeft;
+  const outcome = await sendRequest(target, options, { connectTime, time, signal });
+  const now = performance.now();
+  progress.timeLeft = Math.max(0, time - (now - sent));
   const code = outcome.kind === 'answered' ? null : outcome.failure.code;
-  // What came last of a domain's addresses may have had no time to answer in.
-  if (code === 'timeout' && time >= connectTime) silent.noteSilence(endpoint, ended);
-  else if (code !== 'timeout' && code !== 'stopped') silent.noteAnswer(endpoint);
+  // The last of a domain's addresses may have had too little time to respond.
+  if (code === 'timeout' && time >= connectTime) endpoints.recordTimeout(endpoint, sent, now);
+  else if (code !== 'timeout' && code !== 'stopped') endpoints.recordResponse(endpoint, now);
   return outcome;
 }
 
-function answerOf(scheme: 'https' | 'http', trial: Trial): HttpAnswer {
-  if (trial.kind !== 'answered') return { kind: 'failed', failure: trial.failure };
-  const { address, status, headers } = trial;
+/** The result of all addresses of a domain under one scheme. */
+export type SchemeOutcome =
+  | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
+  | Failed
+  /** Every address that can be reached refuses, or speaks no TLS: the other scheme may be tried. */
+  | { readonly kind: 'declined'; readonly failure: Failure };
+
+/** The outcomes after which the next address is tried, the one that counts most first. */
+const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as const;
+
+/**
+ * Tries the addresses one after the other until one gives a response, or a failure that is the site's own.
+ *
+ * Where one did not respond in time, or closed the connection, no other can decline for the domain: how it
+ * responds next is chance, and the headers of the two schemes would take turns.
+ *
+ * @param addresses At least one.
+ */
+export async function tryAddresses(
+  addresses: readonly string[],
+  request: (address: string) => Promise<RequestOutcome>,
+): Promise<SchemeOutcome> {
+  const failures = new Map<RequestOutcome['kind'], Failure>();
+  for (const address of addresses) {
+    const outcome = await request(address);
+    if (outcome.kind === 'answered') return { ...outcome, address };
+    if (outcome.kind === 'failed') return outcome;
+    failures.set(outcome.kind, outcome.failure);
+  }
+  const kind = NEXT_ADDRESS.find((candidate) => failures.has(candidate));
+  const failure = kind === undefined ? undefined : failures.get(kind);
+  if (failure === undefined) return failed('no-address', 'the domain has no address');
+  return { kind: kind === 'no-tls' || kind === 'refused' ? 'declined' : 'failed', failure };
+}
+
+function answerOf(scheme: 'https' | 'http', outcome: SchemeOutcome): HttpAnswer {
+  if (outcome.kind !== 'answered') return { kind: 'failed', failure: outcome.failure };
+  const { address, status, headers } = outcome;
   return { kind: 'answered', scheme, address, status, headers };
 }

@@ -1,8 +1,8 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
-import type { Failure } from '../failure.js';
+import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
+import { type Failed, failed } from '../failure.js';
 import { isPublicAddress } from '../public-address.js';
 
-/** A domain's addresses are tried one after the other: more than these would only take time. */
+/** Addresses are tried one after the other: more of them would only take time. */
 const MOST_ADDRESSES = 4;
 
 /** The front page of a domain at one of its addresses. */
@@ -15,34 +15,55 @@ export interface Target {
 
 /**
  * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all
- * where `allowPrivate` holds. Where none is left, the reason.
+ * with `allowPrivate`. If none is left, the failure.
  *
- * @param addresses Address literals as DNS answered them. A text that is none is passed over.
+ * @param addresses Address literals from DNS. Any other text is skipped.
  */
 export function selectAddresses(
   addresses: readonly string[],
   allowPrivate: boolean,
-): { readonly addresses: readonly string[] } | { readonly failure: Failure } {
+): readonly string[] | Failed {
   const known = [...new Set(addresses)].filter((address) => isIP(address) !== 0);
-  if (known.length === 0) return { failure: { code: 'no-address', message: 'the domain has no address' } };
+  if (known.length === 0) return failed('no-address', 'the domain has no address');
   const allowed = known.filter((address) => allowPrivate || isPublicAddress(address));
-  if (allowed.length === 0) return { failure: noPublicAddress(known) };
-  const inOrder = [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)];
-  return { addresses: inOrder.slice(0, MOST_ADDRESSES) };
+  if (allowed.length === 0) return noPublicAddress(known);
+  return [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)].slice(0, MOST_ADDRESSES);
 }
 
-function noPublicAddress(addresses: readonly string[]): Failure {
+function noPublicAddress(addresses: readonly string[]): Failed {
   const [first, ...others] = addresses;
   const message =
     others.length === 0
       ? `${first} is not a public address`
       : `none of the domain's addresses is public: ${addresses.slice(0, MOST_ADDRESSES).join(', ')}`;
-  return { code: 'private-address', message };
+  return failed('private-address', message);
 }
 
-/** Address and port as they are written in a URL, such as `192.0.2.7:443` or `[2001:db8::7]:443`. */
-export function endpointText({ address, port }: Target): string {
-  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+/** A connection to an address that is not public was rejected before it was made. */
+export class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError';
+  readonly code = 'ERR_PRIVATE_ADDRESS';
+
+  constructor(address: string) {
+    super(`${address} is not a public address`);
+  }
+}
+
+/**
+ * A socket's lookup that resolves nothing: for any name it gives the one address, or a PrivateAddressError
+ * if that is not public. The socket connects to this very result, so that nothing can change between check
+ * and connection, and no name is ever resolved behind the check.
+ */
+export function guardedLookup(address: string, allowPrivate: boolean): LookupFunction {
+  return (_name, options, callback) => {
+    if (!allowPrivate && !isPublicAddress(address)) {
+      callback(new PrivateAddressError(address), '', 0);
+      return;
+    }
+    const family = isIPv6(address) ? 6 : 4;
+    if (options.all === true) callback(null, [{ address, family }]);
+    else callback(null, address, family);
+  };
 }
 
 const DEFAULT_PORT = { https: 443, http: 80 } as const;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Prisma, type PrismaClient } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
 import { isContention, retryOnContention } from '../../recorder/contention.js';
-import type { LookOutcome } from '../outcome.js';
+import type { CheckOutcome } from '../outcome.js';
 import { type Counts, type Priority, type Room, sharePlaces } from '../priority.js';
 
 /** A domain that is this worker's to observe, until its lease ends. */
@@ -31,7 +31,7 @@ export function priorityOf({ failures, first }: LeasedDomain): Priority {
 export interface Completion {
   readonly domain: LeasedDomain;
   readonly observedAt: Instant;
-  readonly outcome: LookOutcome;
+  readonly outcome: CheckOutcome;
   /** How many observations failed in a row, this one included. */
   readonly failures: number;
   /** When it is to be observed next. */

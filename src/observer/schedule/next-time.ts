@@ -1,30 +1,30 @@
 import type { Instant } from '../../model/instant.js';
 
-/** What the next time depends on. Durations are microseconds. */
+/** A finished observation. Durations are microseconds. */
 export interface Finished {
   /** When the observation ended. */
   readonly now: Instant;
   /** When it was to be made. */
   readonly scheduled: Instant;
-  /** From one observation to the next, as asked for. */
+  /** The domain's interval. */
   readonly every: bigint;
   /** How many observations failed in a row, this one included; 0: it did not fail. */
   readonly failures: number;
   /** Whether it was the domain's first. */
   readonly first: boolean;
-  /** Drawn by chance, from 0 to 1 without 1. */
+  /** A random number from 0 to 1, without 1. */
   readonly chance: number;
 }
 
 const DAY = 86_400_000_000n;
-/** Doubling the shortest duration so often is more than a day. */
+/** The shortest duration doubled so often is more than a day. */
 const MOST_DOUBLINGS = 40;
 
 /**
- * When a domain is to be observed next: never sooner than asked for, and up to a tenth later, so that
- * domains that were added together part. A failing one waits twice as long each time, up to a day.
- * What comes late, after an outage, and what comes for the first time waits up to a third as long
- * again: a backlog is not to come back as one wave at each interval.
+ * When a domain is to be observed next: never before its interval has passed, and up to a tenth later, so that
+ * domains that were added together spread out. A failing one waits twice as long each time, up to a day.
+ * What is late, after an outage, and what is observed for the first time waits up to a third longer:
+ * a backlog must not come back as one wave at each interval.
  */
 export function nextTime(finished: Finished): Instant {
   const { now, scheduled, every, first, chance } = finished;

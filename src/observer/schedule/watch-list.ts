@@ -2,7 +2,7 @@ import type { PrismaClient } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
 import { isJsonObject } from '../../model/json-values.js';
 import { retryOnContention } from '../../recorder/contention.js';
-import type { LookOutcome } from '../outcome.js';
+import type { CheckOutcome } from '../outcome.js';
 
 /** A domain that is observed again and again. */
 export interface WatchedDomain {
@@ -15,7 +15,7 @@ export interface WatchedDomain {
   readonly inHand: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
-  readonly outcome: LookOutcome | null;
+  readonly outcome: CheckOutcome | null;
   /** How many observations failed in a row. */
   readonly failures: number;
 }
@@ -101,7 +101,7 @@ export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonl
       ...row,
       next: lease === null ? due : scheduled,
       inHand: lease !== null,
-      outcome: isLookOutcome(outcome) ? outcome : null,
+      outcome: isCheckOutcome(outcome) ? outcome : null,
     }));
     const last = rows.at(-1);
     if (rows.length < PAGE || last === undefined) return;
@@ -110,6 +110,6 @@ export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonl
 }
 
 /** Whether a value of column `outcome`, which only completeLeases writes, is there. */
-function isLookOutcome(value: unknown): value is LookOutcome {
+function isCheckOutcome(value: unknown): value is CheckOutcome {
   return isJsonObject(value);
 }

@@ -42,7 +42,7 @@ afterAll(() => server.close());
 describe('what a domain has', () => {
   test('every type of one name is asked for at once, and answered in canonical form and order', async () => {
     const types = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
-    const answers = await clientForTest([server]).ask('example.test', types);
+    const answers = await clientForTest([server]).query('example.test', types);
     const host = 'example.test';
     expect([...answers.keys()]).toEqual(types);
     expect(Object.fromEntries([...answers].map(([type, answer]) => [type, outcomeOf(answer)]))).toEqual({
@@ -123,7 +123,7 @@ describe('CNAMEs', () => {
   });
 
   test('a chain that leaves what the server knows is no answer, and still shows its CNAMEs', async () => {
-    const answer = (await clientForTest([server]).ask('away.example.test', ['A'])).get('A');
+    const answer = (await clientForTest([server]).query('away.example.test', ['A'])).get('A');
     expect(outcomeOf(answer)).toEqual({ failed: 'incomplete' });
     expect(answer?.aliases?.map(dnsRecordData)).toEqual([
       { host: 'away.example.test', class: 'IN', type: 'CNAME', target: 'www.example.org' },
@@ -131,7 +131,7 @@ describe('CNAMEs', () => {
   });
 
   test('the answer for the end of a chain has every CNAME that leads there, under its own owner', async () => {
-    const answer = (await clientForTest([server]).ask('www.example.test', ['A'])).get('A');
+    const answer = (await clientForTest([server]).query('www.example.test', ['A'])).get('A');
     expect(answer?.aliases?.map(dnsRecordData)).toEqual([
       { host: 'www.example.test', class: 'IN', type: 'CNAME', target: 'edge.example.test' },
       { host: 'edge.example.test', class: 'IN', type: 'CNAME', target: 'edge.b.example.test' },
@@ -256,7 +256,7 @@ $ORIGIN types.test.
   DS  60485 5 1 2BB183AF5F22588179A53B0A 98631FAD1A292118
 `;
     const other = await serverForTest({ zone });
-    const answers = await clientForTest([other]).ask('types.test', [
+    const answers = await clientForTest([other]).query('types.test', [
       'type65534',
       'TYPE257',
       'ds',

@@ -1,12 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { dnsRecordData } from '../../../src/model/dns-record.js';
-import {
-  createDnsClient,
-  type DnsAnswer,
-  type DnsClient,
-  type DnsClientOptions,
-  type DnsServer,
-} from '../../../src/observer/dns/client.js';
+import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../../src/observer/dns/client.js';
+import type { DnsServer } from '../../../src/observer/dns/name-server.js';
 import { type DnsTestServer, type DnsTestServerOptions, startDnsServer } from '../../support/dns-server.js';
 
 /** A DNS server that ends with the test. */
@@ -16,14 +12,18 @@ export async function serverForTest(options: DnsTestServerOptions = {}): Promise
   return server;
 }
 
-/** A client that ends with the test: one patient try, unless the options say something else. */
+/** A client whose lookups end with the test: one patient try, unless the options say something else. */
 export function clientForTest(
   servers: readonly DnsServer[],
   options: Partial<Omit<DnsClientOptions, 'servers'>> = {},
 ): DnsClient {
-  const client = createDnsClient({ servers, timeout: 10_000, tries: 1, questionsPerServer: 100, ...options });
-  onTestFinished(() => client.close());
-  return client;
+  const client = createDnsClient({ servers, timeout: 10_000, tries: 1, queriesPerServer: 100, ...options });
+  const end = new AbortController();
+  onTestFinished(() => end.abort());
+  return {
+    query: (name, types, signal = end.signal, priority = 'normal') =>
+      client.query(name, types, signal, priority),
+  };
 }
 
 /** What a test compares: the records as an answer of the API shows them, or the failure's code. */
@@ -42,11 +42,11 @@ export function outcomeOf(answer: DnsAnswer | undefined): Outcome | undefined {
 
 /** Asks for one type. */
 export async function outcome(client: DnsClient, name: string, type: string): Promise<Outcome | undefined> {
-  return outcomeOf((await client.ask(name, [type])).get(type));
+  return outcomeOf((await client.query(name, [type])).get(type));
 }
 
 /** The failure of one question, or undefined where it was answered. */
 export async function failureOf(client: DnsClient, name: string, type: string): Promise<string | undefined> {
-  const answer = (await client.ask(name, [type])).get(type);
+  const answer = (await client.query(name, [type])).get(type);
   return answer?.kind === 'failed' ? answer.failure.message : undefined;
 }

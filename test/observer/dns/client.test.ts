@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createDnsClient } from '../../../src/observer/dns/client.js';
 import { type Behaviour, changed, rcode, silence, truncated } from '../../support/dns-behaviours.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
@@ -75,16 +74,16 @@ describe('several servers', () => {
   test('one that was silent comes last from then on: the next domain does not wait for it', async () => {
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
-    await client.ask(NAME, TYPES);
+    await client.query(NAME, TYPES);
     expect([first.questions, second.questions]).toEqual([1, 8]);
-    await client.ask(NAME, TYPES);
+    await client.query(NAME, TYPES);
     expect([first.questions, second.questions]).toEqual([1, 16]);
   });
 
   test('if the others fail, it is asked all the same, and is first again once it answers', async () => {
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
-    await client.ask(NAME, ['A']);
+    await client.query(NAME, ['A']);
     first.behave('*', undefined);
     second.behave('*', rcode(2));
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
@@ -93,10 +92,10 @@ describe('several servers', () => {
     expect(second.questions).toBe(0);
   });
 
-  test('questions that wait for a server that falls silent go to another', async () => {
+  test('queries that wait for a server that stops responding go to another', async () => {
     const [first, second] = await twoServers(silence);
-    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, questionsPerServer: 1 });
-    const answers = await client.ask(NAME, TYPES);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT, queriesPerServer: 1 });
+    const answers = await client.query(NAME, TYPES);
     expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
     expect([first.questions, second.questions]).toEqual([1, 8]);
   });
@@ -124,7 +123,7 @@ describe('the failure that is reported', () => {
   });
 });
 
-describe('a name that nobody resolves', () => {
+describe('a name that no server resolves', () => {
   test.each<[string, Behaviour, string]>([
     ['silence', silence, 'timeout'],
     ['SERVFAIL', rcode(2), 'servfail'],
@@ -132,7 +131,7 @@ describe('a name that nobody resolves', () => {
     const server = await serverForTest();
     server.behave('*', behaviour);
     const client = clientForTest([server], { tries: 3, timeout: SHORT });
-    const answers = await client.ask(NAME, TYPES);
+    const answers = await client.query(NAME, TYPES);
     expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual(
       TYPES.map((type) => [type, { failed: code }]),
     );
@@ -147,12 +146,12 @@ describe('a name that nobody resolves', () => {
     const silent = ['A', 'AAAA', 'MX'].slice(0, silentTypes);
     for (const type of silent) server.behave('*', silence, type);
     const client = clientForTest([server], { tries, timeout: SHORT });
-    const answers = await client.ask(NAME, TYPES);
+    const answers = await client.query(NAME, TYPES);
     const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
     expect(failed).toEqual(silent);
   });
 
-  test('is no name whose addresses alone fail, even if the question for a CNAME is lost once', async () => {
+  test('is not one whose addresses alone fail, even if the query for a CNAME is lost once', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     for (const type of ['A', 'AAAA']) server.behave('*', rcode(2), type);
     let lost = false;
@@ -162,7 +161,7 @@ describe('a name that nobody resolves', () => {
       return {};
     };
     server.behave('*', loseOnce, 'CNAME');
-    const answers = await clientForTest([server], { tries: 3, timeout: SHORT }).ask(NAME, TYPES);
+    const answers = await clientForTest([server], { tries: 3, timeout: SHORT }).query(NAME, TYPES);
     const failed = [...answers].filter(([, { kind }]) => kind === 'failed').map(([type]) => type);
     expect(failed).toEqual(['A', 'AAAA']);
   });
@@ -175,24 +174,24 @@ describe('a name that nobody resolves', () => {
   ])('has no more questions of a type than that has tries: %s', async (_name, behaviour, questions) => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     server.behave('*', behaviour, 'A');
-    await clientForTest([server], { tries: 3, timeout: SHORT }).ask(NAME, TYPES);
+    await clientForTest([server], { tries: 3, timeout: SHORT }).query(NAME, TYPES);
     expect(server.asked(NAME, 'A')).toBe(questions);
   });
 
   test('is asked for at each server', async () => {
     const [first, second] = await twoServers(rcode(2));
     const client = clientForTest([first, second], { tries: 1 });
-    const answers = await client.ask(NAME, TYPES);
+    const answers = await client.query(NAME, TYPES);
     expect(outcomeOf(answers.get('CNAME'))).toEqual([]);
     expect(second.questions).toBe(1);
   });
 
-  test('does not make a server that answers others come last', async () => {
+  test('does not put a server last that answers others', async () => {
     const [first, second] = await twoServers();
     for (let at = 0; at < 60; at += 1) first.behave(`d${at}.${NAME}`, silence);
     const client = clientForTest([first, second], { tries: 1, timeout: SHORT });
     const dead = Promise.all(
-      Array.from({ length: 60 }, (_, at) => client.ask(`d${at}.${NAME}`, TYPES, undefined, 'low')),
+      Array.from({ length: 60 }, (_, at) => client.query(`d${at}.${NAME}`, TYPES, undefined, 'low')),
     );
     let living = true;
     void dead.then(() => {
@@ -206,18 +205,18 @@ describe('a name that nobody resolves', () => {
   });
 });
 
-describe('the limit of questions at once', () => {
+describe('the limit of queries at once', () => {
   test('silent names of low priority do not keep a name of normal priority from being asked', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     for (let at = 0; at < 20; at += 1) server.behave(`d${at}.${NAME}`, silence);
-    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 8 });
-    for (let at = 0; at < 20; at += 1) void client.ask(`d${at}.${NAME}`, TYPES, undefined, 'low');
-    const answers = await client.ask(NAME, TYPES);
+    const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 8 });
+    for (let at = 0; at < 20; at += 1) void client.query(`d${at}.${NAME}`, TYPES, undefined, 'low');
+    const answers = await client.query(NAME, TYPES);
     expect(outcomeOf(answers.get('A'))).toEqual(found('192.0.2.1'));
     expect(server.questions).toBe(6 + TYPES.length);
   });
 
-  test('a server has no more in hand, over all domains, and gets them in the order in which they came', async () => {
+  test('a server has no more in flight, over all domains, and gets them in the order in which they came', async () => {
     const server = await serverForTest();
     const inHand: (() => void)[] = [];
     const arrived: string[] = [];
@@ -226,9 +225,9 @@ describe('the limit of questions at once', () => {
       arrived.push(name);
       return new Promise((resolve) => inHand.push(() => resolve({ messages: [answer()] })));
     });
-    const client = clientForTest([server], { questionsPerServer: 3 });
+    const client = clientForTest([server], { queriesPerServer: 3 });
     const names = Array.from({ length: 10 }, (_, at) => `d${at}.test`);
-    const asked = names.map((name) => client.ask(name, ['A']));
+    const asked = names.map((name) => client.query(name, ['A']));
     for (const [at, name] of names.entries()) {
       await vi.waitFor(() => expect(arrived).toContain(name));
       expect(inHand.length).toBeLessThanOrEqual(at + 3);
@@ -242,11 +241,11 @@ describe('the limit of questions at once', () => {
     expect(places.every((place, at) => Math.abs(place - at) < 3)).toBe(true);
   });
 
-  test('those that wait go on when one in hand fails', async () => {
+  test('those that wait go on when one in flight fails', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     server.behave('*', rcode(2), 'A');
-    const client = clientForTest([server], { questionsPerServer: 1 });
-    const answers = await client.ask(NAME, ['A', 'MX', 'NS']);
+    const client = clientForTest([server], { queriesPerServer: 1 });
+    const answers = await client.query(NAME, ['A', 'MX', 'NS']);
     expect([...answers.values()].map(outcomeOf)).toEqual([{ failed: 'servfail' }, [], []]);
   });
 });
@@ -263,7 +262,7 @@ describe('stopping', () => {
       },
       'MX',
     );
-    const answers = clientForTest([server], { questionsPerServer: 1 }).ask(
+    const answers = clientForTest([server], { queriesPerServer: 1 }).query(
       NAME,
       ['A', 'MX', 'NS'],
       stop.signal,
@@ -276,20 +275,20 @@ describe('stopping', () => {
     expect(server.asked(NAME, 'NS')).toBe(0);
   });
 
-  test('an abort ends what waits for its turn, while another has it', async () => {
+  test('an abort ends what waits for a place, while another has it', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     const stop = new AbortController();
     let answerFirst: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => {
       answerFirst = resolve;
     });
-    const client = clientForTest([server], { timeout: FOREVER, questionsPerServer: 1 });
+    const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 1 });
     server.behave('*', async ({ answer }) => {
       await waiting;
       return { messages: [answer()] };
     });
-    const first = client.ask(NAME, ['A']);
-    const second = client.ask(NAME, ['MX'], stop.signal);
+    const first = client.query(NAME, ['A']);
+    const second = client.query(NAME, ['MX'], stop.signal);
     stop.abort();
     expect(outcomeOf((await second).get('MX'))).toEqual({ failed: 'stopped' });
     answerFirst();
@@ -308,32 +307,33 @@ describe('stopping', () => {
       }),
     );
     const client = clientForTest([server], { timeout: FOREVER });
-    const answers = await client.ask(NAME, ['A'], stop.signal);
+    const answers = await client.query(NAME, ['A'], stop.signal);
     expect(outcomeOf(answers.get('A'))).toEqual({ failed: 'stopped' });
     await vi.waitFor(() => expect(server.connections).toBe(0));
   });
 
   test('what is aborted before it begins is not asked', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
-    const answers = await clientForTest([server]).ask(NAME, TYPES, AbortSignal.abort());
+    const answers = await clientForTest([server]).query(NAME, TYPES, AbortSignal.abort());
     expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
     expect(server.questions).toBe(0);
   });
 
-  test('closing the client stops what it has in hand and what comes after', async () => {
+  test('an abort stops every query in flight, and what is asked with the signal afterwards', async () => {
     const server = await serverForTest();
-    const client = createDnsClient({ servers: [server], timeout: 10_000, tries: 3, questionsPerServer: 1 });
+    const stop = new AbortController();
+    const client = clientForTest([server], { tries: 3, queriesPerServer: 1 });
     server.behave('*', () => {
-      client.close();
+      stop.abort();
       return {};
     });
-    const answers = await client.ask(NAME, TYPES);
+    const answers = await client.query(NAME, TYPES, stop.signal);
     expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
-    expect(outcomeOf((await client.ask(NAME, ['A'])).get('A'))).toEqual({ failed: 'stopped' });
+    expect(outcomeOf((await client.query(NAME, ['A'], stop.signal)).get('A'))).toEqual({ failed: 'stopped' });
     expect(server.questions).toBe(1);
   });
 
-  test('nothing is left behind: no socket, and no listener but one on a signal that many questions share', async () => {
+  test('nothing is left behind: no socket, and no listener on a signal that many queries share', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     const stalled = await serverForTest({ zone: zoneWith('192.0.2.2') });
     stalled.behave('*', truncated(silence));
@@ -344,7 +344,7 @@ describe('stopping', () => {
     const stop = new AbortController();
     const client = clientForTest([stalled, server], { tries: 2, timeout: SHORT });
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => client.ask(NAME, ['A', 'MX'], stop.signal)),
+      Array.from({ length: 20 }, () => client.query(NAME, ['A', 'MX'], stop.signal)),
     );
     expect(answers.map((answer) => outcomeOf(answer.get('A')))).toEqual(
       answers.map(() => found('192.0.2.1')),

@@ -7,7 +7,8 @@ import {
   recordObservations,
 } from '../../../src/history/record-observations.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
-import { createDnsClient, type DnsAnswer, type DnsClient } from '../../../src/observer/dns/client.js';
+import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
 import type { HttpClient } from '../../../src/observer/http/client.js';
 import { createDomainObserver } from '../../../src/observer/observe-domain.js';
 import type { TestQuestion } from '../../support/dns-behaviours.js';
@@ -30,7 +31,6 @@ const PATIENT = 10_000;
 /** No site is looked at: the addresses in the replies may be anybody's. */
 const NO_SITE: HttpClient = {
   observe: async () => ({ kind: 'failed', failure: { code: 'unreachable', message: 'no site' } }),
-  close: () => undefined,
 };
 
 const LATE: Verdict = { kind: 'none', why: 'the replies came too late', aliases: [] };
@@ -60,19 +60,17 @@ class Desk {
 
   constructor(server: DnsTestServer) {
     this.#server = server;
-    this.#hasty = createDnsClient({ servers: [server], timeout: SHORT, tries: 2, questionsPerServer: 100 });
+    this.#hasty = createDnsClient({ servers: [server], timeout: SHORT, tries: 2, queriesPerServer: 100 });
     this.#patient = createDnsClient({
       servers: [server],
       timeout: PATIENT,
       tries: 2,
-      questionsPerServer: 100,
+      queriesPerServer: 100,
     });
     server.behave('*', (question) => ({ messages: [this.#reply(question)] }));
   }
 
   async close(): Promise<void> {
-    this.#hasty.close();
-    this.#patient.close();
     await this.#server.close();
   }
 
@@ -112,17 +110,17 @@ class Desk {
 
   async #askAgain(name: string, type: string, seed: number): Promise<void> {
     this.#sent.delete(type);
-    const answer = (await this.#patient.ask(name, [type])).get(type);
+    const answer = (await this.#patient.query(name, [type])).get(type);
     if (answer !== undefined) this.#compare(type, seed, answer, this.#verdict(name, type));
   }
 
   #look(name: string, client: DnsClient) {
     // The answers as the client gives them: the observer joins their chains.
-    const ask: DnsClient['ask'] = async (...question) => {
-      this.#answers = await client.ask(...question);
+    const query: DnsClient['query'] = async (...question) => {
+      this.#answers = await client.query(...question);
       return this.#answers;
     };
-    const dns = { ...client, ask };
+    const dns = { query };
     const now = () => {
       this.#time += 1_000_000n;
       return this.#time;
@@ -136,7 +134,7 @@ class Desk {
       now,
       source: 'test',
     };
-    return createDomainObserver(options).look(name);
+    return createDomainObserver(options).check(name);
   }
 
   /** The second reply to a question mostly is the first again, and sometimes another where the first proves nothing. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import type { DomainObserver } from '../../../src/observer/observe-domain.js';
-import { recordLooks } from '../../../src/observer/record-looks.js';
+import { recordChecks } from '../../../src/observer/record-checks.js';
 import { createObserver } from '../../../src/observing.js';
 import { createRecorder, type Recorder } from '../../../src/recorder/recorder.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -75,8 +75,6 @@ beforeAll(async () => {
 beforeEach(() => emptyTestDatabase(database));
 
 afterAll(async () => {
-  patient.close();
-  hasty.close();
   await Promise.all([server.close(), other.close()]);
   await database.close();
 });
@@ -94,8 +92,8 @@ function observerOf(servers: readonly DnsTestServer[], timeout: string): DomainO
 }
 
 async function observe(observer: DomainObserver): Promise<void> {
-  const looks = await Promise.all(NAMES.map((domain) => observer.look(domain)));
-  await recordLooks(recorder.record, looks);
+  const looks = await Promise.all(NAMES.map((domain) => observer.check(domain)));
+  await recordChecks(recorder.record, looks);
 }
 
 /** Both servers' answers to these types, until the test ends or they are given others. */
@@ -223,7 +221,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('two resolvers that disagree: nothing is removed', async () => {
     const both = observerOf([server, other], SHORT);
-    onTestFinished(() => both.close());
     behave(BARE_NXDOMAIN, TYPES, [other]);
     expect(await misled(BARE_NODATA, TYPES, both)).toEqual(NOTHING_LOST);
     behave(undefined, TYPES, [other]);
@@ -231,7 +228,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('the other resolver has the records: they stay', async () => {
     const both = observerOf([server, other], PATIENT);
-    onTestFinished(() => both.close());
     expect(await misled(BARE_NXDOMAIN, TYPES, both)).toEqual(NOTHING_LOST);
   });
 
@@ -246,7 +242,6 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
 
   test('an empty NOERROR of each of two resolvers: the records are gone', async () => {
     const both = observerOf([server, other], PATIENT);
-    onTestFinished(() => both.close());
     const { removed } = await misled(BARE_NODATA, ['TXT'], both, [server, other]);
     expect(removed).toHaveLength(2);
     expect(other.asked('example.test', 'TXT')).toBeGreaterThan(0);

@@ -32,7 +32,7 @@ async function tried(behaviour: Behaviour, timeout = 10_000) {
   const server = await serverForTest({ zone: ZONE });
   server.behave('*', behaviour);
   const client = clientForTest([server], { timeout });
-  const answer = (await client.ask('example.test', ['A'])).get('A');
+  const answer = (await client.query('example.test', ['A'])).get('A');
   const message = answer?.kind === 'failed' ? answer.failure.message.replaceAll(`:${server.port}`, '') : '';
   return {
     outcome: outcomeOf(answer),
@@ -103,7 +103,7 @@ describe('what a server says that is no answer', () => {
         const { answers } = zone.answer(nameOctets(name), 1);
         return { messages: [encodeResponse(query, { rcode: 0, flags, answers, authorities })] };
       });
-      const answer = (await clientForTest([server]).ask(name, ['A'])).get('A');
+      const answer = (await clientForTest([server]).query(name, ['A'])).get('A');
       return [outcomeOf(answer), answer?.aliases?.length];
     };
     expect(await shown('b.example.test', FLAGS.AA)).toEqual([{ failed: 'referral' }, 1]);
@@ -191,7 +191,7 @@ describe('servers that do not answer', () => {
     const server = await serverForTest();
     const client = clientForTest([server]);
     await server.close();
-    const answers = await client.ask('example.test', ['A', 'AAAA']);
+    const answers = await client.query('example.test', ['A', 'AAAA']);
     expect([...answers.values()].map(outcomeOf)).toEqual([
       { failed: 'unreachable' },
       { failed: 'unreachable' },
@@ -235,7 +235,7 @@ describe('messages that answer something else', () => {
     const server = await serverForTest({ zone: ZONE });
     server.behave('*', wrongId, 'A');
     server.behave('*', silence, 'MX');
-    const answers = await clientForTest([server], { timeout: 500 }).ask('example.test', ['A', 'MX', 'NS']);
+    const answers = await clientForTest([server], { timeout: 500 }).query('example.test', ['A', 'MX', 'NS']);
     expect([...answers.values()].map(outcomeOf)).toEqual([
       { failed: 'mismatched' },
       { failed: 'timeout' },
@@ -247,7 +247,7 @@ describe('messages that answer something else', () => {
     const server = await serverForTest({ zone: ZONE });
     server.behave('*', ({ answer }) => ({ messages: [answer(), answer()] }), 'A');
     server.behave('*', silence, 'MX');
-    const answers = await clientForTest([server], { timeout: 500 }).ask('example.test', ['A', 'MX']);
+    const answers = await clientForTest([server], { timeout: 500 }).query('example.test', ['A', 'MX']);
     expect([...answers.values()].map(outcomeOf)).toEqual([FOUND, { failed: 'timeout' }]);
   });
 
@@ -290,7 +290,7 @@ describe('answers that do not fit', () => {
 
   test('4,000 records come over TCP, all of them', async () => {
     const server = await withMany(4000);
-    const answer = (await clientForTest([server]).ask('many.test', ['A'])).get('A');
+    const answer = (await clientForTest([server]).query('many.test', ['A'])).get('A');
     const rdata = answer?.kind === 'answered' ? answer.records.map((record) => record.rdata) : [];
     expect(rdata.toSorted()).toEqual(
       many(4000)

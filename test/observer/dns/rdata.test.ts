@@ -2,15 +2,14 @@ import { type Answer, encode } from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { parseDnsRecord } from '../../../src/model/dns-record.js';
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
-import { readHeader } from '../../../src/observer/dns/header.js';
-import { createQuestion } from '../../../src/observer/dns/question.js';
-import { type Reading, readAnswer } from '../../../src/observer/dns/read-answer.js';
+import { readAnswer } from '../../../src/observer/dns/evidence.js';
+import { createQuestion, type Question, readHeader } from '../../../src/observer/dns/message.js';
 import { nameOctets, textOctets, uint16, uint32 } from '../../support/dns-octets.js';
 
 const OWNER = 'example.test';
 
 /** What is read from a response with these octets as the one answer to a question for the type. */
-function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)): Reading {
+function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)) {
   const number = typeNumber(type) ?? 0;
   const question = createQuestion(OWNER, canonicalType(type) ?? type, number);
   const answers = before.length === 0 ? 1 : 2;
@@ -18,15 +17,19 @@ function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)): Re
     ...[uint16(1, 0x8180, 1, answers, 0, 0), question.section, before],
     ...[uint16(0xc00c, number, 1), uint32(60), uint16(rdata.length), rdata],
   ]);
+  return readMessage(question, message);
+}
+
+function readMessage(question: Question, message: Buffer): ReturnType<typeof readAnswer> {
   const header = readHeader(message);
   if (header === undefined) throw new Error('The message has a header.');
-  return readAnswer(question, header, message);
+  return readAnswer('the server', question, { kind: 'response', header, message });
 }
 
 /** The one record's own fields, or what else came out. */
 function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
   const reading = read(type, rdata, before);
-  if (reading.kind !== 'answered') return reading.kind === 'no-evidence' ? reading.code : reading.kind;
+  if (reading.kind !== 'answered') return reading.failure.code;
   const [record] = reading.records;
   expect(reading.records).toHaveLength(1);
   expect(record).toMatchObject({ host: OWNER, class: 'IN', type: canonicalType(type) });
@@ -386,8 +389,7 @@ describe('names in rdata', () => {
       record(uint16(0xc000 | place), 2, nameOctets('b')),
     ]);
     expect([...message.subarray(place, place + 3)]).toEqual([1, 0x61, 0]);
-    const header = readHeader(message);
-    expect(header && readAnswer(question, header, message)).toMatchObject({ code: 'malformed' });
+    expect(readMessage(question, message)).toMatchObject({ failure: { code: 'malformed' } });
   });
 
   test('a CNAME beside the records asked for must be whole', () => {

@@ -128,7 +128,7 @@ async function observed(octets: string): Promise<Case[2]> {
   const client = createHttpClient({
     httpsPort: REFUSING_PORT,
     httpPort,
-    deadline: 60_000,
+    timeout: 60_000,
     userAgent: 'domain-metadata-service',
     ignoredHeaders: new Set(),
     allowPrivate: true,

@@ -36,15 +36,16 @@ function clientOf(options: Partial<HttpClientOptions>): HttpClient {
   const client = createHttpClient({
     httpsPort: REFUSING_PORT,
     httpPort: REFUSING_PORT,
-    deadline: AMPLE,
+    timeout: AMPLE,
     userAgent: 'domain-metadata-service',
     ignoredHeaders: new Set(['date']),
     allowPrivate: true,
     connectionsPerAddress: 8,
     ...options,
   });
-  onTestFinished(() => client.close());
-  return client;
+  const end = new AbortController();
+  onTestFinished(() => end.abort());
+  return { observe: (domain, addresses, signal = end.signal) => client.observe(domain, addresses, signal) };
 }
 
 /** The server, closed at the end of the test. */
@@ -60,7 +61,7 @@ function short(answer: HttpAnswer): unknown {
   return { [answer.scheme]: Object.fromEntries(answer.headers) };
 }
 
-async function lookAt(
+async function observe(
   servers: { https?: LoopbackServer; http?: LoopbackServer },
   options: Partial<HttpClientOptions> = {},
 ): Promise<unknown> {
@@ -99,19 +100,19 @@ describe('the front page of a domain', () => {
   test('is observed by HTTP where the HTTPS port refuses the connection', async () => {
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'plain']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'plain' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'plain' } });
     expect(http.requests).toMatchObject([{ method: 'GET', path: '/', serverName: undefined }]);
   });
 
   test('is not observed where both ports refuse it', async () => {
-    expect(await lookAt({})).toBe('refused');
+    expect(await observe({})).toBe('refused');
   });
 
   test.each<[string, Behaviour]>([
     ['HTTP', answersWith('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')],
     ['HTML without a head', answersWith('<html></html>')],
-    ['what looks like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
-    ['what looks like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
+    ['what observations like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
+    ['what observations like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
     ['the greeting of SSH, before it is asked', greetsWith('SSH-2.0-OpenSSH_9.2p1\r\n')],
     ['the greeting of SMTP, before it is asked', greetsWith('220 mail.example ESMTP\r\n')],
     ['zeros', answersWith(Buffer.alloc(64))],
@@ -121,7 +122,7 @@ describe('the front page of a domain', () => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'plain']] });
-    expect(await lookAt({ https, http })).toEqual({ http: { server: 'plain' } });
+    expect(await observe({ https, http })).toEqual({ http: { server: 'plain' } });
   });
 
   test.each<[string, Behaviour, string]>([
@@ -139,7 +140,7 @@ describe('the front page of a domain', () => {
   ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
     const https = await kept(startRawServer(behaviour));
     const http = await kept(startHttpServer());
-    expect(await lookAt({ https, http }, { deadline: code === 'timeout' ? 200 : AMPLE })).toBe(code);
+    expect(await observe({ https, http }, { timeout: code === 'timeout' ? 200 : AMPLE })).toBe(code);
     expect(http.connections).toBe(0);
   });
 
@@ -147,7 +148,7 @@ describe('the front page of a domain', () => {
     const stalled = await kept(openStalledPort('127.0.0.2'));
     const server = await kept(startHttpsServer({ address: '127.0.0.3', port: stalled.port }));
     server.serve({ fields: [['Server', 'three']] });
-    const client = clientOf({ httpsPort: stalled.port, deadline: 3000 });
+    const client = clientOf({ httpsPort: stalled.port, timeout: 3000 });
     const answer = await client.observe('a.example', ['127.0.0.2', '127.0.0.3']);
     expect(answer).toMatchObject({ kind: 'answered', scheme: 'https', address: '127.0.0.3' });
   });
@@ -155,7 +156,7 @@ describe('the front page of a domain', () => {
   test('is not observed where its only address does not answer, nor by HTTP', async () => {
     const stalled = await kept(openStalledPort('127.0.0.2'));
     const http = await kept(startHttpServer({ address: '127.0.0.2' }));
-    const client = clientOf({ httpsPort: stalled.port, httpPort: http.port, deadline: 300 });
+    const client = clientOf({ httpsPort: stalled.port, httpPort: http.port, timeout: 300 });
     expect(short(await client.observe('a.example', ['127.0.0.2']))).toBe('timeout');
     expect(http.connections).toBe(0);
   });
@@ -222,14 +223,14 @@ describe('a site that speaks TLS badly is observed all the same', () => {
   ])('%s', async (_what, tls) => {
     const https = await kept(startHttpsServer({}, tls));
     https.serve({ fields: [['Server', 'old']] });
-    expect(await lookAt({ https })).toEqual({ https: { server: 'old' } });
+    expect(await observe({ https })).toEqual({ https: { server: 'old' } });
   });
 
   test('but not one that wants HTTP/2 or a certificate of ours', async () => {
     const http2 = await kept(startHttpsServer({}, { ALPNProtocols: ['h2'] }));
-    expect(await lookAt({ https: http2 })).toBe('tls');
+    expect(await observe({ https: http2 })).toBe('tls');
     const closed = await kept(startHttpsServer({}, { requestCert: true, rejectUnauthorized: true }));
-    expect(['tls', 'closed']).toContain(await lookAt({ https: closed }));
+    expect(['tls', 'closed']).toContain(await observe({ https: closed }));
   });
 });
 
@@ -249,7 +250,7 @@ describe('the headers that are observed', () => {
         ['X-Empty', ''],
       ],
     });
-    expect(await lookAt({ http })).toEqual({
+    expect(await observe({ http })).toEqual({
       http: { via: '1.1 a, 1.1 b', link: '</a>; rel=preload', 'x-empty': '' },
     });
   });
@@ -257,9 +258,9 @@ describe('the headers that are observed', () => {
   test('are new at the next observation when the site has changed', async () => {
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'one']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'one' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'one' } });
     http.serve({ fields: [['Server', 'two']] });
-    expect(await lookAt({ http })).toEqual({ http: { server: 'two' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'two' } });
   });
 
   test('are text where they are not ASCII: UTF-8, or else ISO 8859-1', async () => {
@@ -271,12 +272,12 @@ describe('the headers that are observed', () => {
         ['X-Place', 'caf\u00e9'],
       ],
     });
-    expect(await lookAt({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
+    expect(await observe({ http })).toEqual({ http: { 'x-city': 'Zürich 🦊', 'x-place': 'café' } });
   });
 
-  test('are those of the final response: ten interim ones before it are passed over', async () => {
+  test('are those of the final response: ten interim ones before it are skipped', async () => {
     const http = await kept(startRawServer(answersWith(`${interim(10)}${HEAD}Server: x\r\n\r\n`)));
-    expect(await lookAt({ http })).toEqual({ http: { server: 'x' } });
+    expect(await observe({ http })).toEqual({ http: { server: 'x' } });
   });
 
   test('are all that fit into 64 kB', async () => {
@@ -293,10 +294,10 @@ describe('the headers that are observed', () => {
     ['has a broken body', `${HEAD}Transfer-Encoding: chunked\r\n\r\nno chunk`],
   ])('are taken from a response that %s', async (_what, octets) => {
     const http = await kept(startRawServer(answersWith(octets)));
-    expect(await lookAt({ http })).toHaveProperty('http');
+    expect(await observe({ http })).toHaveProperty('http');
   });
 
-  test('have their own names where a name is one of JavaScript', async () => {
+  test('keep their names where a name is one that JavaScript uses', async () => {
     const http = await kept(startHttpServer());
     http.serve({
       fields: [
@@ -320,7 +321,7 @@ function fields(count: number): string {
   return Array.from({ length: count }, (_field, at) => `X-${at}: ${at}\r\n`).join('');
 }
 
-describe('a response that is no use is refused', () => {
+describe('an unusable response is a failure', () => {
   test.each([
     ['a hundred interim responses', `${interim(100)}${HEAD}\r\n`, 'too-large'],
     ['eleven interim responses', `${interim(11)}${HEAD}\r\n`, 'too-large'],
@@ -347,7 +348,7 @@ describe('a response that is no use is refused', () => {
     ['nothing', '', 'closed'],
   ])('%s', async (_what, octets, code) => {
     const http = await kept(startRawServer(answersWith(octets)));
-    expect(await lookAt({ http })).toBe(code);
+    expect(await observe({ http })).toBe(code);
     await http.idle();
   });
 
@@ -361,7 +362,7 @@ describe('a response that is no use is refused', () => {
     ['a reset', resets, 'closed'],
   ])('%s', async (_what, behaviour, code) => {
     const http = await kept(startRawServer(behaviour));
-    expect(await lookAt({ http }, { deadline: code === 'timeout' ? 300 : AMPLE })).toBe(code);
+    expect(await observe({ http }, { timeout: code === 'timeout' ? 300 : AMPLE })).toBe(code);
     await http.idle();
   });
 });
@@ -386,14 +387,14 @@ describe('a body', () => {
       }
     };
     const http = await kept(startRawServer((socket) => void sendBomb(socket)));
-    expect(await lookAt({ http })).toMatchObject({ http: { 'content-encoding': 'gzip' } });
+    expect(await observe({ http })).toMatchObject({ http: { 'content-encoding': 'gzip' } });
     await cutOff;
     expect(sent).toBeLessThan(pieces);
   });
 
-  test('is not waited for: one that never comes keeps nobody', async () => {
+  test('is not waited for: one that never comes holds nothing up', async () => {
     const http = await kept(startRawServer(trickles(`${HEAD}Content-Length: 5\r\n\r\n`, '', 1000)));
-    expect(await lookAt({ http })).toEqual({ http: { 'content-length': '5' } });
+    expect(await observe({ http })).toEqual({ http: { 'content-length': '5' } });
     await http.idle();
   });
 });
@@ -402,7 +403,7 @@ describe('the guard', () => {
   test.each([
     ...['127.0.0.1', '127.255.255.254', '10.0.0.1', '169.254.169.254', '0.0.0.0', '::1', '::', 'fe80::1'],
     ...['::ffff:10.0.0.1', '::ffff:127.0.0.1', '::127.0.0.1', '64:ff9b::127.0.0.1', '2002:7f00:1::'],
-  ])('refuses %s before there is a socket for it', async (address) => {
+  ])('rejects %s before there is a socket for it', async (address) => {
     const sockets: unknown[] = [];
     const count = (message: unknown) => sockets.push(message);
     subscribe('net.client.socket', count);
@@ -416,7 +417,7 @@ describe('the guard', () => {
     expect(sockets).toEqual([]);
   });
 
-  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('keeps from %s at every port', async (address) => {
+  test.each(['127.0.0.1', '::ffff:127.0.0.1'])('blocks %s at every port', async (address) => {
     const http = await kept(startHttpServer());
     const https = await kept(startHttpsServer());
     const client = clientOf({ httpsPort: https.port, httpPort: http.port, allowPrivate: false });
@@ -424,7 +425,7 @@ describe('the guard', () => {
     expect([http.connections, https.connections]).toEqual([0, 0]);
   });
 
-  test('refuses a domain that is an address: no lookup would see it', async () => {
+  test('rejects a domain that is an address: no lookup would see it', async () => {
     const http = await kept(startHttpServer());
     const client = clientOf({ httpPort: http.port });
     for (const domain of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
@@ -433,7 +434,7 @@ describe('the guard', () => {
     expect(http.connections).toBe(0);
   });
 
-  test('goes where it was told and nowhere else: no name is resolved', async () => {
+  test('connects to the address given and nowhere else: no name is resolved', async () => {
     const http = await kept(startHttpServer({ address: '127.0.0.2' }));
     const other = await kept(startHttpServer({ address: '127.0.0.1', port: http.port }));
     const client = clientOf({ httpPort: http.port });
@@ -454,7 +455,7 @@ describe('the guard', () => {
     expect([http.connections, elsewhere.connections]).toEqual([2, 0]);
   });
 
-  test('has nothing to do where the domain has no address', async () => {
+  test('is not needed where the domain has no address', async () => {
     expect(short(await clientOf({}).observe('a.example', []))).toBe('no-address');
   });
 });
@@ -475,16 +476,14 @@ describe('an observation that is stopped', () => {
     await server.idle();
   });
 
-  test('before it has begun connects to nobody', async () => {
+  test('before it has begun makes no connection', async () => {
     const http = await kept(startHttpServer());
     const client = clientOf({ httpPort: http.port });
     expect(short(await client.observe('a.example', ['127.0.0.1'], AbortSignal.abort()))).toBe('stopped');
-    client.close();
-    expect(short(await client.observe('a.example', ['127.0.0.1']))).toBe('stopped');
     expect(http.connections).toBe(0);
   });
 
-  test('while it waits for its turn lets the others be', async () => {
+  test('while it waits for a connection leaves the others alone', async () => {
     const controller = new AbortController();
     const http = await kept(
       startRawServer((socket) => {
@@ -502,18 +501,21 @@ describe('an observation that is stopped', () => {
     expect(short(await client.observe('c.example', ['127.0.0.1']))).toEqual({ http: {} });
   });
 
-  test('with the client ends with all that it has in hand', async () => {
+  test('with others by one signal ends with all of them, and so does one that comes later', async () => {
     const server = await kept(startRawServer(saysNothing));
     const client = clientOf({ httpPort: server.port, connectionsPerAddress: 1 });
-    const looks = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
-    client.close();
-    expect((await Promise.all(looks)).map(short)).toEqual(['stopped', 'stopped']);
+    const controller = new AbortController();
+    const begin = (domain: string) => client.observe(domain, ['127.0.0.1'], controller.signal);
+    const observations = ['a.example', 'b.example'].map(begin);
+    controller.abort();
+    observations.push(begin('c.example'));
+    expect((await Promise.all(observations)).map(short)).toEqual(['stopped', 'stopped', 'stopped']);
     await server.idle();
   });
 });
 
 describe('the connections to one address', () => {
-  test('are bounded, and who waits is served in the end', async () => {
+  test('are limited, and what waits gets one in the end', async () => {
     const limit = 3;
     const inHand = new Set<Socket>();
     let most = 0;
@@ -536,9 +538,9 @@ describe('the connections to one address', () => {
     expect([most, http.connections]).toEqual([limit, domains.length]);
   });
 
-  test('are not waited for by everybody where nobody is answered', async () => {
+  test('are not waited for once the address is known not to respond', async () => {
     const http = await kept(startRawServer(saysNothing));
-    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 4, deadline: 300 });
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 4, timeout: 300 });
     const domains = Array.from({ length: 100 }, (_domain, at) => `${at}.example`);
     const answers = await Promise.all(domains.map((domain) => client.observe(domain, ['127.0.0.1'])));
     expect(new Set(answers.map(short))).toEqual(new Set(['timeout']));
@@ -546,7 +548,7 @@ describe('the connections to one address', () => {
     expect(http.connections).toBeLessThanOrEqual(11);
   });
 
-  test('leave the deadline of who waits alone', async () => {
+  test('do not use up the time of what waits for one', async () => {
     let first = true;
     const http = await kept(
       startRawServer((socket) => {
@@ -554,9 +556,9 @@ describe('the connections to one address', () => {
         first = false;
       }),
     );
-    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 1, deadline: 1000 });
-    const looks = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
-    expect((await Promise.all(looks)).map(short)).toEqual(['timeout', { http: {} }]);
+    const client = clientOf({ httpPort: http.port, connectionsPerAddress: 1, timeout: 1000 });
+    const observations = ['a.example', 'b.example'].map((domain) => client.observe(domain, ['127.0.0.1']));
+    expect((await Promise.all(observations)).map(short)).toEqual(['timeout', { http: {} }]);
   });
 });
 
@@ -572,7 +574,7 @@ describe('a client', () => {
     expect(timers() - before).toBeLessThan(25);
   });
 
-  test('is not made with a User-Agent that no request can carry', () => {
+  test('is not created with a User-Agent that no request can carry', () => {
     expect(() => clientOf({ userAgent: 'dms\r\nHost: b.example' })).toThrow(TypeError);
   });
 });

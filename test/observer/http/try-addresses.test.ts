@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { FailureCode } from '../../../src/observer/failure.js';
-import { tryAddresses } from '../../../src/observer/http/try-addresses.js';
-import type { VisitOutcome } from '../../../src/observer/http/visit-outcome.js';
+import { tryAddresses } from '../../../src/observer/http/client.js';
+import type { RequestOutcome } from '../../../src/observer/http/request.js';
 
-type Name = VisitOutcome['kind'];
+type Name = RequestOutcome['kind'];
 
 const CODES: Readonly<Record<Exclude<Name, 'answered'>, FailureCode>> = {
   refused: 'refused',
-  'no-way': 'unreachable',
+  'no-route': 'unreachable',
   slow: 'timeout',
   'no-tls': 'tls',
   closed: 'closed',
   failed: 'malformed',
 };
 
-function outcome(kind: Name): VisitOutcome {
+function outcome(kind: Name): RequestOutcome {
   if (kind === 'answered') return { kind, status: 200, headers: new Map() };
   return { kind, failure: { code: CODES[kind], message: kind } };
 }
@@ -39,12 +39,12 @@ describe('addresses tried one after the other', () => {
     [['no-tls', 'answered'], 'answered', 2],
     [['closed', 'answered'], 'answered', 2],
     [['closed', 'closed', 'refused', 'answered'], 'answered', 4],
-    [['no-way', 'slow', 'answered'], 'answered', 3],
+    [['no-route', 'slow', 'answered'], 'answered', 3],
     [['failed', 'answered'], 'malformed', 1],
     [['refused', 'failed', 'answered'], 'malformed', 2],
-    [['no-way', 'no-way'], 'unreachable', 2],
-    [['slow', 'no-way'], 'timeout', 2],
-    [['closed', 'no-way'], 'closed', 2],
+    [['no-route', 'no-route'], 'unreachable', 2],
+    [['slow', 'no-route'], 'timeout', 2],
+    [['closed', 'no-route'], 'closed', 2],
     [['closed', 'slow'], 'timeout', 2],
   ])('%j come to %s after %i', async (outcomes, word, visited) => {
     expect(await trial(outcomes)).toEqual([word, visited]);
@@ -54,8 +54,8 @@ describe('addresses tried one after the other', () => {
     [['refused']],
     [['no-tls']],
     [['refused', 'refused']],
-    [['no-way', 'refused']],
-    [['refused', 'no-tls', 'no-way']],
+    [['no-route', 'refused']],
+    [['refused', 'no-tls', 'no-route']],
   ])(
     '%j leave all to the other scheme: every way that there is refuses, or speaks no TLS',
     async (outcomes) => {

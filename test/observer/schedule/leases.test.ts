@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../../src/observer/failure.js';
-import type { LookOutcome } from '../../../src/observer/outcome.js';
+import type { CheckOutcome } from '../../../src/observer/outcome.js';
 import {
   completeLeases,
   handBack,
@@ -15,7 +15,7 @@ const MINUTE = 60_000_000n;
 const HOUR = 60n * MINUTE;
 
 const REFUSED: Failure = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' };
-const OUTCOME: LookOutcome = {
+const OUTCOME: CheckOutcome = {
   dns: { answered: [], failures: { A: REFUSED }, nameExists: true },
   http: { failure: REFUSED },
 };

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Target } from '../../../src/observer/http/target.js';
-import { outcomeOfError, type Step } from '../../../src/observer/http/visit-outcome.js';
-
-const TARGET: Target = { scheme: 'https', domain: 'a.example', address: '192.0.2.7', port: 443 };
+import { outcomeOfError, type Step } from '../../../src/observer/http/request.js';
 
 /** Kind, code and message of what such an error of Node.js means. */
 function meaning(step: Step, code: string, reason?: string): unknown {
@@ -11,7 +8,7 @@ function meaning(step: Step, code: string, reason?: string): unknown {
     { code },
     reason === undefined ? {} : { reason },
   );
-  const outcome = outcomeOfError(error, step, TARGET);
+  const outcome = outcomeOfError(error, step, '192.0.2.7:443');
   return outcome.kind === 'answered'
     ? outcome
     : [outcome.kind, outcome.failure.code, outcome.failure.message];
@@ -20,9 +17,9 @@ function meaning(step: Step, code: string, reason?: string): unknown {
 describe('an error while connecting', () => {
   test.each([
     ['ECONNREFUSED', 'refused', 'refused', '192.0.2.7:443 refuses the connection'],
-    ['ENETUNREACH', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (ENETUNREACH)'],
+    ['ENETUNREACH', 'no-route', 'unreachable', 'no connection to 192.0.2.7:443 (ENETUNREACH)'],
     ['EHOSTUNREACH', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EHOSTUNREACH)'],
-    ['EADDRNOTAVAIL', 'no-way', 'unreachable', 'no connection to 192.0.2.7:443 (EADDRNOTAVAIL)'],
+    ['EADDRNOTAVAIL', 'no-route', 'unreachable', 'no connection to 192.0.2.7:443 (EADDRNOTAVAIL)'],
     ['EMFILE', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EMFILE)'],
     ['ETIMEDOUT', 'slow', 'timeout', '192.0.2.7:443 does not answer'],
     ['ECONNRESET', 'closed', 'closed', '192.0.2.7:443 closed the connection at once'],

@@ -1,57 +1,54 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
-import { errorText, failed, STOPPED } from './failed.js';
-import type { NameServer } from './name-server.js';
-import { encodeQuery, type Question } from './question.js';
-import { mismatched, type Reply, replyIn, timedOut, unreachable } from './reply.js';
-import type { Stop } from './stop.js';
+import { errorCode, type Failed, failed, STOPPED } from '../failure.js';
+import { encodeQuery, type Question, type Response, responseTo } from './message.js';
+import { mismatched, type NameServer, timedOut, unreachable } from './name-server.js';
 
 /**
- * Sends a question to a server over a TCP connection of its own (RFC 7766), and closes it.
+ * Sends a query to a server over a TCP connection of its own (RFC 7766), and closes it.
  *
  * @param timeout How long all of it may take, in milliseconds.
- * @param stop Settles it as stopped.
  */
 export function exchangeByTcp(
   server: NameServer,
   question: Question,
   withEdns: boolean,
   timeout: number,
-  stop: Stop,
-): Promise<Reply> {
-  if (stop.isStopped) return Promise.resolve(STOPPED);
+  signal: AbortSignal,
+): Promise<Response | Failed> {
+  if (signal.aborted) return Promise.resolve(STOPPED);
   return new Promise((resolve) => {
     const id = randomInt(0x10000);
     const incoming = new IncomingMessage();
     const socket = connect({ host: server.address, port: server.port, noDelay: true });
-    const settle = (reply: Reply) => {
+    const settle = (result: Response | Failed) => {
       clearTimeout(timer);
-      stop.forget(giveUp);
+      signal.removeEventListener('abort', onAbort);
       socket.destroy();
-      resolve(reply);
+      resolve(result);
     };
-    const giveUp = () => settle(STOPPED);
+    const onAbort = () => settle(STOPPED);
     const timer = setTimeout(() => settle(timedOut(server)), timeout);
-    stop.listen(giveUp);
-    socket.on('error', (error) => settle(unreachable(server, errorText(error))));
+    signal.addEventListener('abort', onAbort);
+    socket.on('error', (error) => settle(unreachable(server, errorCode(error) || error.message)));
     socket.on('end', () => settle(endedEarly(server, incoming.isEmpty)));
     socket.on('data', (chunk) => {
       const message = incoming.add(chunk);
-      // Nobody else can write here: what answers something else is not waited on.
-      if (message !== undefined) settle(replyIn(message, question, id) ?? mismatched(server));
+      // No one else can write here: a message that answers something else is final.
+      if (message !== undefined) settle(responseTo(question, id, message) ?? mismatched(server));
     });
     const query = encodeQuery(question, id, withEdns);
     socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query]));
   });
 }
 
-function endedEarly(server: NameServer, isEmpty: boolean): Reply {
+function endedEarly(server: NameServer, isEmpty: boolean): Failed {
   return isEmpty
     ? unreachable(server, 'it closes the connection')
     : failed('malformed', `malformed answer from ${server.text}: the connection ends before it does`);
 }
 
-/** Gathers a message, which has its length in two octets before it (RFC 1035, section 4.2.2). */
+/** Collects a message, which has its length in two octets before it (RFC 1035, section 4.2.2). */
 class IncomingMessage {
   readonly #chunks: Buffer[] = [];
   #received = 0;

@@ -1,22 +1,23 @@
-import { type Counts, type Priority, sharePlaces } from '../priority.js';
-import type { Stop } from './stop.js';
+import { type Counts, type Priority, sharePlaces } from './priority.js';
 
-/**
- * Lets a number of questions through at once; the others wait, and go on in the order in which they came
- * within their priority.
- */
-export class QuestionGate {
+/** Limits how many run at once. The others wait, in the order in which they came within their priority. */
+export class Limiter {
   readonly #places: number;
-  readonly #inFlight = { normal: 0, low: 0 };
-  #latest: Priority | undefined;
+  readonly #running = { normal: 0, low: 0 };
   readonly #waiting = { normal: new Set<() => void>(), low: new Set<() => void>() };
+  #latest: Priority | undefined;
 
-  /** @param limit How many questions may be in flight at once. */
-  constructor(limit: number) {
-    this.#places = Math.max(limit, 1);
+  /** @param places How many may run at once, at least one. */
+  constructor(places: number) {
+    this.#places = places;
   }
 
-  /** Whether the question may go on at once. If so, leave() must follow. */
+  /** Whether none is running, and so none waiting. */
+  get isIdle(): boolean {
+    return this.#running.normal + this.#running.low === 0;
+  }
+
+  /** Takes a place if there is one now. True: leave() must follow. */
   tryEnter(priority: Priority): boolean {
     const wanted = { normal: 0, low: 0, [priority]: 1 };
     if (this.#share(wanted)[priority] === 0) return false;
@@ -24,28 +25,28 @@ export class QuestionGate {
     return true;
   }
 
-  /** Waits for a place. True: leave() must follow. False: it was stopped first. */
-  enter(priority: Priority, stop: Stop): Promise<boolean> {
-    if (stop.isStopped) return Promise.resolve(false);
+  /** Waits for a place. True: leave() must follow. False: the signal was aborted first. */
+  enter(signal: AbortSignal, priority: Priority = 'normal'): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
     if (this.tryEnter(priority)) return Promise.resolve(true);
     const waiting = this.#waiting[priority];
     return new Promise((resolve) => {
-      const giveUp = () => {
+      const onAbort = () => {
         waiting.delete(proceed);
         resolve(false);
       };
       const proceed = () => {
-        stop.forget(giveUp);
+        signal.removeEventListener('abort', onAbort);
         resolve(true);
       };
       waiting.add(proceed);
-      stop.listen(giveUp);
+      signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
-  /** Gives the place to the question that has waited longest of those whose turn it is. */
-  leave(priority: Priority): void {
-    this.#inFlight[priority] -= 1;
+  /** Gives the place back: the next in line takes it. */
+  leave(priority: Priority = 'normal'): void {
+    this.#running[priority] -= 1;
     const { normal, low } = this.#waiting;
     const turns = this.#share({ normal: normal.size, low: low.size });
     if (turns.normal > 0) this.#proceed('normal');
@@ -53,7 +54,7 @@ export class QuestionGate {
   }
 
   #share(wanted: Counts): Counts {
-    const { normal, low } = this.#inFlight;
+    const { normal, low } = this.#running;
     const free = this.#places - normal - low;
     return sharePlaces({ places: this.#places, free, low, latest: this.#latest }, wanted);
   }
@@ -67,7 +68,7 @@ export class QuestionGate {
   }
 
   #begin(priority: Priority): void {
-    this.#inFlight[priority] += 1;
+    this.#running[priority] += 1;
     this.#latest = priority;
   }
 }

@@ -1,5 +1,42 @@
+import { hostNameOctets } from '../../model/host-name.js';
 import { HEADER_LENGTH } from '../../model/message-reader.js';
-import type { Question } from './question.js';
+
+/** One question: a name and a type, in class IN. */
+export interface Question {
+  /** The name in canonical form. */
+  readonly name: string;
+  /** The type's canonical name (src/model/dns-types.ts). */
+  readonly type: string;
+  /** The question section of the message (RFC 1035, section 4.1.2). */
+  readonly section: Buffer;
+}
+
+export const CLASS_IN = 1;
+const RECURSION_DESIRED = 0x0100;
+/** RFC 9715: what fits into the packets of every network. */
+const UDP_PAYLOAD_SIZE = 1232;
+/** RFC 6891, section 6.1.2: an OPT record of the root, version 0, without flags and options. */
+const OPT_RECORD = Buffer.from([0, 0, 41, UDP_PAYLOAD_SIZE >> 8, UDP_PAYLOAD_SIZE & 0xff, 0, 0, 0, 0, 0, 0]);
+
+/** @param name Canonical, as canonicalHostName gives it. */
+export function createQuestion(name: string, type: string, typeNumber: number): Question {
+  const end = Buffer.of(typeNumber >> 8, typeNumber & 0xff, 0, CLASS_IN);
+  return { name, type, section: Buffer.concat([hostNameOctets(name), end]) };
+}
+
+/** A query with recursion desired. */
+export function encodeQuery(question: Question, id: number, withEdns: boolean): Buffer {
+  const { section } = question;
+  const end = HEADER_LENGTH + section.length;
+  const query = Buffer.alloc(end + (withEdns ? OPT_RECORD.length : 0));
+  query.writeUInt16BE(id, 0);
+  query.writeUInt16BE(RECURSION_DESIRED, 2);
+  query.writeUInt16BE(1, 4);
+  query.writeUInt16BE(withEdns ? 1 : 0, 10);
+  section.copy(query, HEADER_LENGTH);
+  if (withEdns) OPT_RECORD.copy(query, end);
+  return query;
+}
 
 const RESPONSE = 0x8000;
 const OPCODE = 0x7800;
@@ -8,7 +45,7 @@ const TRUNCATED = 0x0200;
 const RECURSION_AVAILABLE = 0x0080;
 const RCODE = 0x000f;
 
-/** RCODEs that are looked at (RFC 1035, section 4.1.1). */
+/** RCODEs (RFC 1035, section 4.1.1). */
 export const NOERROR = 0;
 export const FORMERR = 1;
 export const SERVFAIL = 2;
@@ -16,7 +53,7 @@ export const NXDOMAIN = 3;
 export const NOTIMP = 4;
 export const REFUSED = 5;
 
-/** What the header of a message says (RFC 1035, section 4.1.1). */
+/** The header of a message (RFC 1035, section 4.1.1). */
 export interface Header {
   readonly id: number;
   readonly isResponse: boolean;
@@ -49,11 +86,22 @@ export function readHeader(message: Buffer): Header | undefined {
   };
 }
 
-/**
- * Whether a message answers the question; its id is not looked at. Servers that cannot read a query send
- * the header alone back, so that an error needs no question.
- */
-export function answersQuestion(question: Question, header: Header, message: Buffer): boolean {
+/** A message that is the response to a query. */
+export interface Response {
+  readonly kind: 'response';
+  readonly header: Header;
+  readonly message: Buffer;
+}
+
+/** The message as the response to the query with this id; undefined if it is one to something else. */
+export function responseTo(question: Question, id: number, message: Buffer): Response | undefined {
+  const header = readHeader(message);
+  if (header?.id !== id || !answersQuestion(question, header, message)) return undefined;
+  return { kind: 'response', header, message };
+}
+
+/** Servers that cannot read a query send the header alone back, so that an error needs no question. */
+function answersQuestion(question: Question, header: Header, message: Buffer): boolean {
   if (!header.isResponse) return false;
   if (header.counts[0] === 0) return header.rcode !== NOERROR && header.rcode !== NXDOMAIN;
   return header.counts[0] === 1 && hasQuestion(question, message);

@@ -4,13 +4,13 @@ import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
 import type { ObservationChanges, ObservationEvent } from '../telemetry/observations.js';
-import type { Look } from './observe-domain.js';
-import { type LookOutcome, outcomeOf } from './outcome.js';
+import type { DomainCheck } from './observe-domain.js';
+import { type CheckOutcome, outcomeOf } from './outcome.js';
 
-/** A look, and what recording it did. */
-export interface RecordedLook {
-  readonly look: Look;
-  readonly outcome: LookOutcome;
+/** A check, and what recording it did. */
+export interface RecordedCheck {
+  readonly check: DomainCheck;
+  readonly outcome: CheckOutcome;
   readonly recording: ObservationEvent['recording'];
   /** Null: it changed nothing. */
   readonly changes: MergedChanges | null;
@@ -20,32 +20,32 @@ export interface RecordedLook {
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
 /**
- * Records looks as one batch; those that showed nothing leave no trace.
+ * Records checks as one batch; those that observed nothing leave no trace.
  *
- * @param looks of domains that are all different.
+ * @param checks of domains that are all different.
  * @throws what `record` throws.
  */
-export async function recordLooks(
+export async function recordChecks(
   record: RecordObservations,
-  looks: readonly Look[],
-): Promise<RecordedLook[]> {
-  const observations = looks
+  checks: readonly DomainCheck[],
+): Promise<RecordedCheck[]> {
+  const observations = checks
     .map(({ observation }) => observation)
     .filter((observation): observation is Observation => observation !== null);
   const { outcomes, changes } = await record(observations);
   const recorded = new Map<Observation | null, Outcome | undefined>(
     observations.map((observation, place) => [observation, outcomes[place]]),
   );
-  return looks.map((look) => {
-    const { kind = 'nothing', heldBack = null } = recorded.get(look.observation) ?? {};
-    const outcome = outcomeOf(look.dns, look.http, heldBack);
-    return { look, outcome, recording: kind, changes: changes.get(look.domain) ?? null };
+  return checks.map((check) => {
+    const { kind = 'nothing', heldBack = null } = recorded.get(check.observation) ?? {};
+    const outcome = outcomeOf(check.dns, check.http, heldBack);
+    return { check, outcome, recording: kind, changes: changes.get(check.domain) ?? null };
   });
 }
 
-/** The event that telemetry tells of a look. */
-export function eventOf({ look, outcome, recording, changes }: RecordedLook): ObservationEvent {
-  const { domain, duration } = look;
+/** A check as an event of telemetry. */
+export function eventOf({ check, outcome, recording, changes }: RecordedCheck): ObservationEvent {
+  const { domain, duration } = check;
   return { domain, duration, ...outcome, recording, changes: countChanges(changes) };
 }
 

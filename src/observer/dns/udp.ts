@@ -1,30 +1,28 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { errorText, STOPPED } from './failed.js';
-import { hasQuestion } from './header.js';
-import type { NameServer } from './name-server.js';
-import { encodeQuery, type Question } from './question.js';
-import { mismatched, type Reply, replyIn, timedOut, unreachable } from './reply.js';
+import { errorCode, type Failed, STOPPED } from '../failure.js';
+import { encodeQuery, hasQuestion, type Question, type Response, responseTo } from './message.js';
+import { mismatched, type NameServer, timedOut, unreachable } from './name-server.js';
 
-/** A question that has been sent, or will be as soon as the socket is connected. */
+/** A query that has been sent, or will be as soon as the socket is connected. */
 interface InFlight {
   readonly question: Question;
   readonly query: Buffer;
   readonly timer: NodeJS.Timeout;
-  readonly resolve: (reply: Reply) => void;
-  /** Whether a message has come that may have been meant for this question and was no reply to it. */
+  readonly resolve: (result: Response | Failed) => void;
+  /** Whether a message came that may have been meant for this query and was no response to it. */
   mismatched: boolean;
 }
 
 /**
- * Sends questions to one server over UDP, from a port of its own that the system chooses. The socket is
- * connected: the system drops what comes from elsewhere, and tells when the server's port is closed.
+ * Sends queries to one server over UDP, from a port of its own that the system chooses. The socket is
+ * connected: the system drops what comes from elsewhere, and reports a closed port.
  */
 export class UdpChannel {
   readonly #server: NameServer;
   readonly #inFlight = new Map<number, InFlight>();
-  /** The ids of questions that are settled: what comes late for them, or twice, is no sign of anything. */
+  /** The ids of settled queries: what comes late for them, or twice, is ignored. */
   readonly #past = new Set<number>();
   #socket: Socket | undefined;
   #isConnected = false;
@@ -34,14 +32,14 @@ export class UdpChannel {
     this.#server = server;
   }
 
-  /** @param timeout How long to wait for the reply, in milliseconds. */
-  exchange(question: Question, withEdns: boolean, timeout: number): Promise<Reply> {
+  /** @param timeout How long to wait for the response, in milliseconds. */
+  exchange(question: Question, withEdns: boolean, timeout: number): Promise<Response | Failed> {
     if (this.#isClosed) return Promise.resolve(STOPPED);
     return new Promise((resolve) => {
       const id = this.#unusedId();
       const query = encodeQuery(question, id, withEdns);
-      // After the turn in which sockets are read: the reply may be there, and we may have been too busy.
-      const timer = setTimeout(() => setImmediate(() => this.#giveUp(id)), timeout);
+      // After the turn in which sockets are read: a busy process may not have read the response yet.
+      const timer = setTimeout(() => setImmediate(() => this.#timeOut(id)), timeout);
       this.#inFlight.set(id, { question, query, timer, resolve, mismatched: false });
       this.#socket ??= this.#open();
       if (this.#isConnected) this.#send(this.#socket, query);
@@ -55,7 +53,7 @@ export class UdpChannel {
     this.#drop();
   }
 
-  /** So few are taken that a free one is soon found. */
+  /** Few are used: a free one is soon found. */
   #unusedId(): number {
     for (;;) {
       const id = randomInt(0x10000);
@@ -89,41 +87,41 @@ export class UdpChannel {
     const id = message.length < 2 ? -1 : message.readUInt16BE(0);
     if (this.#past.has(id)) return;
     const inFlight = this.#inFlight.get(id);
-    const reply = inFlight && replyIn(message, inFlight.question, id);
-    if (reply === undefined) this.#noteMismatch(message, inFlight);
-    else this.#settle(id, reply);
+    const response = inFlight && responseTo(inFlight.question, id, message);
+    if (response === undefined) this.#markMismatched(message, inFlight);
+    else this.#settle(id, response);
   }
 
-  /** A message with a wrong id is taken for the reply to the question in it, or else to any question. */
-  #noteMismatch(message: Buffer, sameId: InFlight | undefined): void {
+  /** A message with a wrong id is taken for the response to the question in it, or else to any. */
+  #markMismatched(message: Buffer, sameId: InFlight | undefined): void {
     const all = [...this.#inFlight.values()];
     const meant =
       sameId === undefined ? all.filter(({ question }) => hasQuestion(question, message)) : [sameId];
     for (const inFlight of meant.length === 0 ? all : meant) inFlight.mismatched = true;
   }
 
-  #giveUp(id: number): void {
+  #timeOut(id: number): void {
     const inFlight = this.#inFlight.get(id);
     this.#settle(id, inFlight?.mismatched === true ? mismatched(this.#server) : timedOut(this.#server));
   }
 
-  /** The system does not say which question met the error: it holds for all of them. */
+  /** The system does not say which query met the error: it holds for all of them. */
   #fail(socket: Socket, error: Error): void {
     if (socket !== this.#socket) return;
     this.#drop();
-    this.#settleAll(unreachable(this.#server, errorText(error)));
+    this.#settleAll(unreachable(this.#server, errorCode(error) || error.message));
   }
 
-  #settleAll(reply: Reply): void {
-    for (const id of this.#inFlight.keys()) this.#settle(id, reply);
+  #settleAll(result: Failed): void {
+    for (const id of this.#inFlight.keys()) this.#settle(id, result);
   }
 
-  #settle(id: number, reply: Reply): void {
+  #settle(id: number, result: Response | Failed): void {
     const inFlight = this.#inFlight.get(id);
     this.#inFlight.delete(id);
     this.#past.add(id);
     clearTimeout(inFlight?.timer);
-    inFlight?.resolve(reply);
+    inFlight?.resolve(result);
   }
 
   #drop(): void {

@@ -3,33 +3,20 @@ import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import type { DnsFailureCode } from '../failure.js';
+import { type DnsFailureCode, failed } from '../failure.js';
+import type { BareAnswer, DnsAnswer, FailedAnswer } from './answer.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
-import { type Header, NOERROR, NXDOMAIN } from './header.js';
-import type { Question } from './question.js';
+import {
+  CLASS_IN,
+  type Header,
+  NOERROR,
+  NXDOMAIN,
+  type Question,
+  REFUSED,
+  type Response,
+  SERVFAIL,
+} from './message.js';
 
-/** What a complete message with the RCODE NOERROR or NXDOMAIN proves about the question. */
-export type Reading =
-  | {
-      readonly kind: 'answered';
-      readonly nameExists: boolean;
-      readonly records: readonly DnsRecord[];
-      readonly aliases: readonly DnsRecord[];
-    }
-  /** A negative answer of a recursive server without any proof: only a second one like it counts. */
-  | { readonly kind: 'bare'; readonly nameExists: boolean }
-  /** An RCODE above 15, which the OPT record extends (RFC 6891, section 6.1.3). */
-  | { readonly kind: 'rcode'; readonly rcode: number }
-  /** It proves nothing about the type asked; an incomplete chain still shows its aliases. */
-  | {
-      readonly kind: 'no-evidence';
-      readonly code: DnsFailureCode;
-      /** Completes a sentence that begins with the server: `192.0.2.53 …`. */
-      readonly reason: string;
-      readonly aliases: readonly DnsRecord[];
-    };
-
-const CLASS_IN = 1;
 const NS = 2;
 const CNAME = 5;
 const SOA = 6;
@@ -57,42 +44,77 @@ interface Sections {
 }
 
 /**
- * Reads what a message proves about the question that it answers (header.ts). A type is answered by records
- * of that type and class IN whose owner is the end of a complete chain of CNAMEs and DNAMEs (RFC 1034,
- * section 4.3.2; RFC 6672), or by a negative answer with the SOA of a zone that encloses that end (RFC 2308,
- * sections 2.1 and 2.2). Everything else is no evidence: a record must not be taken for removed because a
- * server did not know it.
+ * What a response proves about its question. A type is answered by records of that type and class IN whose
+ * owner is the end of a complete chain of CNAMEs and DNAMEs (RFC 1034, section 4.3.2; RFC 6672), or by a
+ * negative answer with the SOA of a zone that encloses that end (RFC 2308, sections 2.1 and 2.2). Everything
+ * else is a failure: a record must not be taken for removed because a server did not know it
+ * (docs/decisions/0007-evidence.md).
+ *
+ * @param server Its address and port, for messages.
+ * @param response A truncated one only if it came over TCP.
  */
-export function readAnswer(question: Question, header: Header, message: Buffer): Reading {
+export function readAnswer(
+  server: string,
+  question: Question,
+  { header, message }: Response,
+): DnsAnswer | BareAnswer {
+  if (header.rcode !== NOERROR && header.rcode !== NXDOMAIN) return rcodeFailure(server, header.rcode);
+  if (header.isTruncated) {
+    return failed('truncated', `the answer of ${server} does not fit into a message over TCP`);
+  }
   try {
-    return read(question, header, message);
+    const sections = readSections(question, header, message);
+    const rcode = extendedRcode(header, sections);
+    if (rcode !== header.rcode) return rcodeFailure(server, rcode);
+    const answer = weigh(question, header, sections);
+    if (answer.kind === 'answered') return answer;
+    return { ...answer, failure: { ...answer.failure, message: `${server} ${answer.failure.message}` } };
   } catch (error) {
     if (error instanceof MalformedMessageError || error instanceof InvalidObservationError) {
-      return noEvidence('malformed', `sends a malformed message: ${error.message}`);
+      return failed('malformed', `${server} sends a malformed message: ${error.message}`);
     }
     throw error;
   }
 }
 
-function read(question: Question, header: Header, message: Buffer): Reading {
-  const sections = readSections(question, header, message);
-  const rcode = extendedRcode(header, sections);
-  if (rcode !== header.rcode) return { kind: 'rcode', rcode };
-  const asked = typeNumber(question.type) ?? 0;
+/** RFC 1035, section 4.1.1; RFC 2136, section 2.2; RFC 6891, section 9; RFC 7873, section 8. */
+const RCODE_NAMES: ReadonlyMap<number, string> = new Map([
+  [1, 'FORMERR'],
+  [SERVFAIL, 'SERVFAIL'],
+  [4, 'NOTIMP'],
+  [REFUSED, 'REFUSED'],
+  [6, 'YXDOMAIN'],
+  [7, 'YXRRSET'],
+  [8, 'NXRRSET'],
+  [9, 'NOTAUTH'],
+  [10, 'NOTZONE'],
+  [16, 'BADVERS'],
+  [23, 'BADCOOKIE'],
+]);
+
+function rcodeFailure(server: string, rcode: number): FailedAnswer {
+  const code = rcode === SERVFAIL ? 'servfail' : rcode === REFUSED ? 'refused' : 'rcode';
+  return failed(code, `${RCODE_NAMES.get(rcode) ?? `RCODE ${rcode}`} from ${server}`);
+}
+
+/** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
+function weigh(question: Question, header: Header, sections: Sections): DnsAnswer | BareAnswer {
+  const qtype = typeNumber(question.type) ?? 0;
   // A DNAME leads on from the names below it only.
-  const others = sections.answer.filter((record) => !(asked === DNAME && isOf(record, DNAME, question.name)));
-  const chain = followChain(question.name, others.flatMap(aliasOf), asked === CNAME);
-  const records = sections.answer.filter((record) => isOf(record, asked, chain.end));
+  const others = sections.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, question.name)));
+  const chain = followChain(question.name, others.flatMap(aliasOf), qtype === CNAME);
+  const records = sections.answer.filter((record) => isOf(record, qtype, chain.end));
   if (!header.isAuthoritative && !header.recursionAvailable) {
     return records.length === 0 && isReferral(sections)
       ? noEvidence('referral', REFERS)
       : noEvidence('lame', 'is neither authoritative for the name nor recursive');
   }
-  if (chain.fault !== undefined)
+  if (chain.fault !== undefined) {
     return noEvidence('malformed', `sends a chain of aliases that ${chain.fault}`);
+  }
   return records.length > 0
     ? readPositive(question.type, header, chain, records)
-    : readNegative(asked, header, chain, sections);
+    : readNegative(qtype, header, chain, sections);
 }
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
@@ -152,7 +174,7 @@ function readPositive(
   header: Header,
   chain: Chain,
   records: readonly ResourceRecord[],
-): Reading {
+): DnsAnswer {
   if (header.rcode === NXDOMAIN) {
     return noEvidence('malformed', 'says that the name does not exist (NXDOMAIN), and sends its records');
   }
@@ -163,25 +185,31 @@ function readPositive(
   return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/** A message without records of the type asked: they are not there, or the server does not know them. */
-function readNegative(asked: number, header: Header, chain: Chain, sections: Sections): Reading {
+/** A message without records of the type asked: they do not exist, or the server does not know them. */
+function readNegative(
+  qtype: number,
+  header: Header,
+  chain: Chain,
+  sections: Sections,
+): DnsAnswer | BareAnswer {
   const nameExists = header.rcode === NOERROR;
   const { answer, authority, additional } = sections;
   if (!answer.every((record) => belongsTo(chain, record))) {
     return noEvidence('unproven', 'answers with records that were not asked for');
   }
-  if (asked === CNAME && chain.links.length > 0) {
+  if (qtype === CNAME && chain.links.length > 0) {
     return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
   if (isReferral(sections)) return noEvidence('referral', REFERS, chain);
-  if ([...authority, ...additional].some((record) => isOf(record, asked, chain.end))) {
+  if ([...authority, ...additional].some((record) => isOf(record, qtype, chain.end))) {
     return noEvidence('unproven', 'sends the records asked for outside its answer', chain);
   }
-  if (authority.some((record) => isProof(record, asked, chain.end))) {
+  if (authority.some((record) => isProof(record, qtype, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
   }
   if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
-    return { kind: 'bare', nameExists };
+    const message = 'denies the records without proof, and no second answer says the same';
+    return { kind: 'bare', nameExists, failure: { code: 'unproven', message } };
   }
   return chain.links.length > 0
     ? noEvidence('incomplete', `does not say what the alias ${chain.end} leads to`, chain)
@@ -200,10 +228,10 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
  * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
  * records stand above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
-function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, asked: number, name: string) {
+function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
   readRdata('SOA', rdata.fork());
-  return isBelow(name, zone) || (zone === name && asked !== DS);
+  return isBelow(name, zone) || (zone === name && qtype !== DS);
 }
 
 function aliasRecords({ links }: Chain): readonly DnsRecord[] {
@@ -213,7 +241,7 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
   });
 }
 
-/** @param chain The incomplete chain whose aliases count all the same. */
-function noEvidence(code: DnsFailureCode, reason: string, chain?: Chain): Reading {
-  return { kind: 'no-evidence', code, reason, aliases: chain === undefined ? [] : aliasRecords(chain) };
+/** @param chain An incomplete chain, whose aliases count all the same. */
+function noEvidence(code: DnsFailureCode, reason: string, chain?: Chain): FailedAnswer {
+  return { ...failed(code, reason), aliases: chain === undefined ? [] : aliasRecords(chain) };
 }

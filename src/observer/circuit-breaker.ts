@@ -1,0 +1,44 @@
+/** From one trial of an open breaker to the next, in milliseconds. */
+const TRIAL_INTERVAL = 30_000;
+
+/**
+ * Keeps requests from an endpoint that does not respond. After a number of timeouts in a row the breaker is
+ * open: one request in each half minute is let through as a trial, and the first response closes it.
+ * All times are milliseconds of a monotonic clock.
+ */
+export class CircuitBreaker {
+  readonly #threshold: number;
+  #timeouts = 0;
+  #latestResponse = Number.NEGATIVE_INFINITY;
+  #nextTrial = 0;
+
+  /** @param threshold How many timeouts in a row open it. */
+  constructor(threshold: number) {
+    this.#threshold = threshold;
+  }
+
+  get isOpen(): boolean {
+    return this.#timeouts >= this.#threshold;
+  }
+
+  /** Whether a request may be sent now. */
+  allows(now: number): boolean {
+    if (!this.isOpen) return true;
+    if (now < this.#nextTrial) return false;
+    this.#nextTrial = now + TRIAL_INTERVAL;
+    return true;
+  }
+
+  /** Closes the breaker, whatever the response says. */
+  recordResponse(now: number): void {
+    this.#latestResponse = now;
+    this.#timeouts = 0;
+  }
+
+  /** A timeout does not count if another request had a response since this one was sent. */
+  recordTimeout(sent: number, now: number): void {
+    if (this.#latestResponse >= sent) return;
+    this.#timeouts += 1;
+    this.#nextTrial = now + TRIAL_INTERVAL;
+  }
+}

@@ -1,0 +1,165 @@
+import type { SecureContext } from 'node:tls';
+import { InvalidObservationError } from '../../model/errors.js';
+import { endpointText, errorCode, type Failed, type Failure, failed, STOPPED } from '../failure.js';
+import { Connection, speaksNoTls } from './connection.js';
+import { InvalidResponseError, requestHead, responseFields } from './response.js';
+import { hostField, PrivateAddressError, type Target } from './target.js';
+
+/** What all requests of a client have in common. */
+export interface RequestOptions {
+  readonly userAgent: string;
+  readonly ignoredHeaders: ReadonlySet<string>;
+  readonly allowPrivate: boolean;
+  readonly secureContext: SecureContext;
+}
+
+/** What ends a request; times in milliseconds. */
+export interface RequestLimits {
+  /** For the connection to be accepted. */
+  readonly connectTime: number;
+  /** For everything. */
+  readonly time: number;
+  readonly signal: AbortSignal;
+}
+
+/** The result of one request to one address. */
+export type RequestOutcome =
+  | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
+  /**
+   * Another address is to be tried: the port refuses; this machine has no route to such addresses (no IPv6,
+   * say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
+   * open and speaks no TLS; or the connection was closed or reset before the response's head ended.
+   */
+  | { readonly kind: 'refused' | 'no-route' | 'slow' | 'no-tls' | 'closed'; readonly failure: Failure }
+  /** Nothing else is to be tried. */
+  | Failed;
+
+/**
+ * Makes one connection to the target and reads the head of its response to `GET /`. It never rejects, and
+ * leaves neither socket nor timer behind.
+ */
+export async function sendRequest(
+  target: Target,
+  { userAgent, ignoredHeaders, allowPrivate, secureContext }: RequestOptions,
+  { connectTime, time, signal }: RequestLimits,
+): Promise<RequestOutcome> {
+  if (signal.aborted) return STOPPED;
+  const endpoint = endpointText(target);
+  const connection = new Connection();
+  const end = (outcome: RequestOutcome) => connection.fail(new EndedError(outcome));
+  const onAbort = () => end(STOPPED);
+  signal.addEventListener('abort', onAbort);
+  const connectTimer = setTimeout(() => end(slow(`${endpoint} does not answer`)), connectTime);
+  const timer = setTimeout(() => end(failed('timeout', `no response from ${endpoint} in time`)), time);
+  let step: Step = 'connect';
+  try {
+    const socket = await connection.connect(target, allowPrivate);
+    clearTimeout(connectTimer);
+    step = 'handshake';
+    const isSecure = target.scheme === 'https';
+    const stream = isSecure ? await connection.startTls(socket, target.domain, secureContext) : socket;
+    step = 'head';
+    const fields = { Host: hostField(target), 'User-Agent': userAgent };
+    const head = await requestHead(stream, fields, connection);
+    return { kind: 'answered', status: head.status, headers: responseFields(head.fields, ignoredHeaders) };
+  } catch (error) {
+    return outcomeOfError(error, step, endpoint);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    clearTimeout(connectTimer);
+    clearTimeout(timer);
+    connection.destroy();
+  }
+}
+
+/** We have ended the request ourselves, with a known outcome. */
+class EndedError extends Error {
+  override readonly name = 'EndedError';
+  readonly outcome: RequestOutcome;
+
+  constructor(outcome: RequestOutcome) {
+    super('the request was ended');
+    this.outcome = outcome;
+  }
+}
+
+/** The outcome of an endpoint that does not respond in time. */
+export function slow(message: string): RequestOutcome {
+  return { kind: 'slow', failure: { code: 'timeout', message } };
+}
+
+function closed(message: string): RequestOutcome {
+  return { kind: 'closed', failure: { code: 'closed', message } };
+}
+
+/** How far a connection has come. */
+export type Step = 'connect' | 'handshake' | 'head';
+
+/** The outcome of a request that an error has ended in the given step. */
+export function outcomeOfError(error: unknown, step: Step, endpoint: string): RequestOutcome {
+  if (error instanceof EndedError) return error.outcome;
+  if (error instanceof PrivateAddressError) return failed('private-address', error.message);
+  const code = errorCode(error);
+  if (step === 'connect') return connectOutcome(code, endpoint);
+  if (step === 'handshake') return handshakeOutcome(error, code, endpoint);
+  return headOutcome(error, code, endpoint);
+}
+
+function connectOutcome(code: string, endpoint: string): RequestOutcome {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} refuses the connection` } };
+    case 'ETIMEDOUT':
+      return slow(`${endpoint} does not answer`);
+    case 'ECONNRESET':
+    case 'ECONNABORTED':
+    case 'ERR_CONNECTION_CLOSED':
+      return closed(`${endpoint} closed the connection at once`);
+    default: {
+      const failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` } as const;
+      return { kind: NO_ROUTE.has(code) ? 'no-route' : 'slow', failure };
+    }
+  }
+}
+
+/** The errors of a machine without such a network. */
+const NO_ROUTE = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+function handshakeOutcome(error: unknown, code: string, endpoint: string): RequestOutcome {
+  if (speaksNoTls(code)) {
+    return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
+  }
+  return isTlsError(code)
+    ? tlsFailure(error, endpoint)
+    : closed(`${endpoint} closed the connection during the TLS handshake`);
+}
+
+function headOutcome(error: unknown, code: string, endpoint: string): RequestOutcome {
+  if (error instanceof InvalidResponseError) return invalidResponse(error.code, error, endpoint);
+  if (error instanceof InvalidObservationError) return invalidResponse('malformed', error, endpoint);
+  return isTlsError(code)
+    ? tlsFailure(error, endpoint)
+    : closed(`${endpoint} closed the connection before the end of the response's head`);
+}
+
+function isTlsError(code: string): boolean {
+  return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
+}
+
+function tlsFailure(error: unknown, endpoint: string): RequestOutcome {
+  return failed('tls', `no TLS with ${endpoint}: ${reasonOf(error)}`);
+}
+
+/** In the words of OpenSSL, if there are any. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
+}
+
+function invalidResponse(
+  code: 'malformed' | 'too-large',
+  { message }: Error,
+  endpoint: string,
+): RequestOutcome {
+  return failed(code, `invalid response from ${endpoint}: ${message}`);
+}

@@ -1,0 +1,124 @@
+import type { Duplex } from 'node:stream';
+import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../../model/header-fields.js';
+import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
+import { type Connection, ConnectionClosedError } from './connection.js';
+
+/** In octets: all field lines of a response and its status line together. */
+const LARGEST_HEAD = 65_536;
+const MOST_INTERIM_RESPONSES = 10;
+
+/** A response that is not recorded. The message says what is wrong with it. */
+export class InvalidResponseError extends Error {
+  override readonly name = 'InvalidResponseError';
+  readonly code: 'malformed' | 'too-large';
+
+  constructor(code: 'malformed' | 'too-large', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Requests `/` on a connected socket, and waits for the head of the final response. What comes after it
+ * is left in the socket.
+ *
+ * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
+ *
+ * @param fields of the request: names and values that may stand in a head.
+ * @returns the head with a character for each octet.
+ * @throws InvalidResponseError for a head that is too large, follows too many interim responses or is not of
+ * HTTP/1, and for a switch of protocols; InvalidObservationError for one that cannot be parsed; otherwise the
+ * connection's error.
+ */
+export function requestHead(
+  socket: Duplex,
+  fields: Readonly<Record<string, string>>,
+  connection: Connection,
+): Promise<ResponseHead> {
+  const lines = Object.entries({ ...fields, Accept: '*/*', Connection: 'close' });
+  socket.write(`GET / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+  return connection.until(finalHead(socket));
+}
+
+async function finalHead(socket: Duplex): Promise<ResponseHead> {
+  let interim = 0;
+  for await (const text of headsIn(socket)) {
+    const head = parseResponseHead(text);
+    checkUsable(head);
+    if (head.status >= 200) return head;
+    interim += 1;
+    if (interim > MOST_INTERIM_RESPONSES) {
+      throw tooLarge(`more than ${MOST_INTERIM_RESPONSES} interim responses came`);
+    }
+  }
+  throw new ConnectionClosedError('the connection was closed');
+}
+
+/** The body is not read, so fields that contradict each other about its length do no harm. */
+function checkUsable({ version, status }: ResponseHead): void {
+  if (!/^1\.\d$/.test(version)) throw malformed(`its version is HTTP/${version}`);
+  if (status === 101) throw malformed('it switches protocols');
+}
+
+const START_OF_HEAD = 'HTTP/';
+const EMPTY_LINES = /^[\r\n]+/;
+
+/** The heads that come in, one after the other. Empty lines before one are skipped. */
+async function* headsIn(socket: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let text = '';
+  for await (const octets of socket) {
+    // Everything before was searched, except for the beginning of an end.
+    const searched = Math.max(0, text.length - 2);
+    text = (text + octets.toString('latin1')).replace(EMPTY_LINES, '');
+    for (let end = endOfHead(text, searched); end !== -1; end = endOfHead(text, 0)) {
+      checkBeginning(text.slice(0, end));
+      yield text.slice(0, end);
+      text = text.slice(end).replace(EMPTY_LINES, '');
+    }
+    checkBeginning(text);
+  }
+}
+
+/** Where the first head in the text ends: an empty line ends it (RFC 9112, section 2.1). -1: nowhere yet. */
+function endOfHead(text: string, searched: number): number {
+  const end = /\n\r?\n/.exec(text.slice(searched));
+  return end === null ? -1 : searched + end.index + end[0].length;
+}
+
+/** What cannot become a head is rejected at once, without waiting for its end. */
+function checkBeginning(text: string): void {
+  const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
+  if (!START_OF_HEAD.startsWith(start)) throw malformed('it is not HTTP');
+  if (text.length > LARGEST_HEAD) throw tooLarge(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
+}
+
+function malformed(message: string): InvalidResponseError {
+  return new InvalidResponseError('malformed', message);
+}
+
+function tooLarge(message: string): InvalidResponseError {
+  return new InvalidResponseError('too-large', message);
+}
+
+/**
+ * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their
+ * order (RFC 9110, section 5.3), without the ignored ones.
+ *
+ * A field with an invalid name is skipped. No history has such a name, so nothing is said of its absence
+ * either.
+ *
+ * @param fields with a character for each octet.
+ * @throws InvalidObservationError for a name that is longer than a name may be.
+ */
+export function responseFields(
+  fields: readonly HeaderField[],
+  ignored: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const values = new Map<string, string[]>();
+  for (const [octets, value] of fields) {
+    const name = textOfOctets(octets);
+    if (ignored.has(name.toLowerCase()) || !isFieldName(name)) continue;
+    addHeaderField(values, name, textOfOctets(value));
+  }
+  return joinHeaderFields(values);
+}

@@ -1,0 +1,139 @@
+import { Duplex } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { InvalidObservationError } from '../../../src/model/errors.js';
+import { requireStorable } from '../../../src/model/text.js';
+import { Connection } from '../../../src/observer/http/connection.js';
+import { requestHead, responseFields } from '../../../src/observer/http/response.js';
+
+/** A connection on which these pieces come, one at a time, and then its end. */
+function connectionWith(pieces: readonly string[]): Duplex {
+  const left = pieces.filter((piece) => piece !== '').map((piece) => Buffer.from(piece, 'latin1'));
+  return new Duplex({
+    readableHighWaterMark: 1,
+    read() {
+      this.push(left.shift() ?? null);
+    },
+    write(_octets, _encoding, done) {
+      done();
+    },
+  });
+}
+
+/** The head that is read, or the reason why none is. */
+function headIn(pieces: readonly string[]): Promise<unknown> {
+  return requestHead(connectionWith(pieces), {}, new Connection()).catch(String);
+}
+
+const PARTS = [
+  ...['HTTP/1.1 200 OK', 'HTTP/1.0 404', 'HTTP/1.1 103 E', 'HTTP/1.1 101 S', 'RTSP/1.0 200 OK', 'HTTP/2 200'],
+  ...['\r\n', '\n', '\r', '\n\n', '\r\n\r\n', ' ', '\t', ':', '\0', 'a', 'A: b', 'é', 'x'.repeat(40_000)],
+];
+const octets = fc.array(fc.constantFrom(...PARTS), { maxLength: 12 }).map((parts) => parts.join(''));
+/** Likely heads, mostly: what is random is refused at the first octet. */
+const responses = octets.map((text) => `HTTP/1.1 200 OK\r\n${text}\n\n`);
+const cuts = fc.array(fc.nat(200), { maxLength: 20 });
+
+/** The text in pieces of these lengths, the last with what is left. */
+function cut(text: string, lengths: readonly number[]): string[] {
+  let from = 0;
+  const pieces = lengths.map((length) => {
+    const piece = text.slice(from, from + length);
+    from += length;
+    return piece;
+  });
+  return [...pieces, text.slice(from)];
+}
+
+test('whatever comes is read the same in whatever pieces it comes', async () => {
+  const reads: { head: number; refused: number } = { head: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(octets, responses), cuts, async (text, lengths) => {
+      const whole = await headIn([text]);
+      expect(await headIn(cut(text, lengths))).toEqual(whole);
+      reads[typeof whole === 'string' ? 'refused' : 'head'] += 1;
+    }),
+    { numRuns: 1000 },
+  );
+  expect(Math.min(reads.head, reads.refused)).toBeGreaterThan(50);
+});
+
+test('the last octet of a head is enough: nothing after it is waited for', async () => {
+  const text = 'HTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\n\r\n';
+  const head = { version: '1.1', status: 200, fields: [['Server', 'x']] };
+  expect(await headIn([...text])).toEqual(head);
+  const open = connectionWith([]);
+  open._read = () => undefined;
+  open.push(Buffer.from(text));
+  expect(await requestHead(open, {}, new Connection())).toEqual(head);
+});
+
+const NOTHING: ReadonlySet<string> = new Set();
+const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+
+/** @param turns Names and values in turns. */
+function fieldsOf(...turns: string[]): [string, string][] {
+  const fields = turns.flatMap((name, at) => (at % 2 === 0 ? [[name, turns[at + 1] ?? ''] as const] : []));
+  return [...responseFields(fields, NOTHING)];
+}
+
+describe('the fields of a response', () => {
+  test('have lower-case names and trimmed values', () => {
+    expect(fieldsOf('Server', ' nginx\t', 'X-Empty', '')).toEqual([
+      ['server', 'nginx'],
+      ['x-empty', ''],
+    ]);
+  });
+
+  test('that come several times are joined in their order, whatever the case of their name', () => {
+    expect(fieldsOf('Via', '1.1 a', 'Server', 'x', 'VIA', '1.1 b', 'via', '')).toEqual([
+      ['via', '1.1 a, 1.1 b,'],
+      ['server', 'x'],
+    ]);
+  });
+
+  test('that are ignored are left out, whatever the case of their name', () => {
+    const fields = [['DATE', 'now'] as const, ['Server', 'x'] as const, ['date', 'then'] as const];
+    expect([...responseFields(fields, new Set(['date']))]).toEqual([['server', 'x']]);
+  });
+
+  test('are read as UTF-8 where the octets are, and as ISO 8859-1 otherwise', () => {
+    expect(fieldsOf('A', latin1('Zürich 日本 🦊'), 'B', 'caf\u00e9', 'C', '\u0080\u00ff')).toEqual([
+      ['a', 'Zürich 日本 🦊'],
+      ['b', 'café'],
+      ['c', '\u0080\u00ff'],
+    ]);
+  });
+
+  test('have names that are UTF-8 as what they are, with ASCII letters in lower case', () => {
+    expect(fieldsOf(latin1('X-ZÜRICH'), 'a', latin1('X-\u212a'), 'b', 'X-CAF\u00c9', 'c')).toEqual([
+      ['x-zÜrich', 'a'],
+      ['x-\u212a', 'b'],
+      ['x-cafÉ', 'c'],
+    ]);
+  });
+
+  test('are recorded without those whose names are invalid', () => {
+    expect(fieldsOf('X Y', 'a', '', 'b', 'X(Y)', 'c', 'X\x01', 'd', 'Server', 'x')).toEqual([
+      ['server', 'x'],
+    ]);
+  });
+
+  test('are decoded each by itself: one that is not UTF-8 changes no other', () => {
+    expect(fieldsOf('A', latin1('é'), 'A', '\u00e9')).toEqual([['a', 'é, é']]);
+  });
+
+  test('hold any octets that a parser lets through as text that can be stored', () => {
+    const octets = fc.array(fc.oneof(fc.constant(9), fc.integer({ min: 0x20, max: 0xff })));
+    fc.assert(
+      fc.property(octets, (value) => {
+        const [[, text] = []] = fieldsOf('A', String.fromCharCode(...value));
+        expect(() => requireStorable(text ?? '')).not.toThrow();
+      }),
+    );
+  });
+
+  test('with a name that is too long are rejected', () => {
+    expect(() => fieldsOf('x'.repeat(1025), '')).toThrow(InvalidObservationError);
+  });
+});
