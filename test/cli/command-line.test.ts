@@ -104,10 +104,13 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
     [['serve', 'now'], 'Too many arguments for'],
     [['import'], "Missing required argument 'file'. Write: dms import [options] <file...>"],
-    [['token', 'create'], "Required option '--name <name>' not specified. Write: dms token create [options]"],
+    [
+      ['token', 'create'],
+      "Required option '--name <name>' not specified. Write: dms token create --name <name>",
+    ],
     [
       ['token', 'create', '--name'],
-      "Option '--name <name>' argument missing. Write: dms token create [options]",
+      "Option '--name <name>' argument missing. Write: dms token create --name <name>",
     ],
     [['token', 'create', '--name', '-x'], '"-x" is no name for a token: write 1 to 64 letters, digits, '],
     [
@@ -116,13 +119,13 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     ],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns'],
-      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
     ],
     [
       ['token', 'create', '--name', 'a', '--expires', 'soon'],
-      '"soon" is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
+      '"soon" is not a duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
     ],
-    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
+    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is not a duration: '],
     [
       ['token', 'create', '--name', 'a', '--expires', '36526d'],
       '"36526d" is too long: write at most 36525d, a hundred years.',
@@ -130,15 +133,15 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['token', 'create', '--name', 'a', '--expires', '99999999999999d'], '"99999999999999d" is too long: '],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns:read,dns'],
-      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
     ],
-    [['token', 'create', '--name', 'a', '--scope', ''], '"" is no scope: '],
+    [['token', 'create', '--name', 'a', '--scope', ''], '"" is not a scope: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
     [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
     [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE.'],
     [
       ['watch', 'add', 'a.example', '--every', '6'],
-      '"6" is no duration: write seconds, minutes, hours or days',
+      '"6" is not a duration: write seconds, minutes, hours or days',
     ],
     [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
     [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE.'],

@@ -1,4 +1,3 @@
-import { Command, Option } from 'commander';
 import { exportDms, readableHistory } from '../../exporters/dms.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
@@ -13,21 +12,7 @@ const LEFT_OUT =
   'records are not in the output: they are no data of their type, and `dms verify` names them.';
 
 /** `dms export [DOMAIN…]`: streams history out. */
-export function exportCommand(context: CommandContext): Command {
-  return new Command('export')
-    .summary('write recorded history to standard output')
-    .description(
-      'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
-        'give the same history. Of the observations that changed nothing, only those are written whose time is ' +
-        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
-        'headers), and the last before a record was removed.',
-    )
-    .argument('[domain...]', 'domains to export; all when none is named')
-    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
-    .action((domains: string[]) => runExport(context, domains));
-}
-
-async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
+export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
   const names = asUsageError(() => domains.map(parseDomainName));
   const database = await context.openDatabase({ mayCreate: false });
   try {

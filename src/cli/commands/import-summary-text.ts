@@ -1,20 +1,6 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
 
-/** What the words of the summary mean, for `dms import --help`. */
-export const SUMMARY_WORDS = `
-The closing summary says how many of the lines that were read are
-  recorded       taken, with a change or without
-  unchanged      those of the recorded that changed nothing
-  already known  of a time that is recorded already: they change nothing
-  stale          older than what is recorded of the same part of a domain (one type
-                 of DNS record, or the HTTP headers): they change nothing, for
-                 nothing can be put in before what is recorded
-  refused        not to be taken, for the reason that is shown of the first ten
-
-Exit code: 0; 1 where a line was refused, or the import failed or was stopped
-(by Ctrl-C, say: what was read is recorded then); 2 for a wrong use.`;
-
 /**
  * The closing summary of an import, as lines for a person.
  *

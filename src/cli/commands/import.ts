@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
-import { Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.js';
 import { checkRejects } from '../../importers/check-rejects.js';
-import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
+import { createParser, type ImportFormat } from '../../importers/formats.js';
 import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
@@ -11,13 +10,13 @@ import { RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
 import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { stopSignal } from '../stop-signal.js';
-import { type KeptRefusals, Refusals } from './import-refusals.js';
-import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
 
-interface ImportOptions {
+import { type KeptRefusals, Refusals } from './import-refusals.js';
+import { summaryText } from './import-summary-text.js';
+
+export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
@@ -25,28 +24,7 @@ interface ImportOptions {
 }
 
 /** `dms import FILE…`: records observations. */
-export function importCommand(context: CommandContext): Command {
-  return new Command('import')
-    .summary('record observations from files')
-    .description(
-      'Records the observations of files, one JSON object a line (see the README): in the format dms, or as httpx ' +
-        'writes them with -json and -irh or -irr. A line that cannot be taken is reported and changes nothing; ' +
-        'the others are recorded. Importing a file again changes nothing.',
-    )
-    .argument('<file...>', 'files to read; - is standard input; gzip is unpacked')
-    .addOption(
-      new Option('--format <format>', "format of the lines; auto: of each file, by its first line's keys")
-        .choices(['auto', ...IMPORT_FORMATS])
-        .default('auto'),
-    )
-    .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
-    .option('--strict', 'stop at the first line that is refused', false)
-    .option('--rejects <file>', 'write the refused lines, as they came, to this file, new or empty')
-    .addHelpText('after', SUMMARY_WORDS)
-    .action((files: string[], options: ImportOptions) => runImport(context, files, options));
-}
-
-async function runImport(
+export async function runImport(
   context: CommandContext,
   files: readonly string[],
   options: ImportOptions,

@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
@@ -9,12 +8,11 @@ import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
-import { stopSignal } from '../stop-signal.js';
+import { asUsageError, type CommandContext, stopSignal } from '../command-context.js';
 import { lookAsJson } from './observe-json.js';
 import { lookAsText } from './observe-text.js';
 
-interface ObserveOptions {
+export interface ObserveOptions {
   readonly dryRun: boolean;
   readonly json: boolean;
 }
@@ -23,21 +21,7 @@ interface ObserveOptions {
 const AT_ONCE = 20;
 
 /** `dms observe DOMAIN…`: looks at domains now. */
-export function observeCommand(context: CommandContext): Command {
-  return new Command('observe')
-    .summary('observe domains now')
-    .description(
-      'Looks at domains now, their DNS records and the response headers of their sites, records what it saw, and ' +
-        'shows it with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
-        'given. Ctrl-C ends it: what was seen so far is recorded and shown.',
-    )
-    .argument('<domain...>', 'domains to observe')
-    .option('--dry-run', 'record nothing', false)
-    .option('--json', 'one JSON object a line', false)
-    .action((domains: string[], options: ObserveOptions) => runObserve(context, domains, options));
-}
-
-async function runObserve(
+export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
   { dryRun, json }: ObserveOptions,

@@ -1,82 +1,25 @@
-import { Command, Option } from 'commander';
 import type { Database } from '../../database/client.js';
 import type { Line } from '../../importers/lines.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { type Added, listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
 import { asUsageError, type CommandContext } from '../command-context.js';
-import { parseDuration } from '../duration.js';
 import { readNames } from './watch-file.js';
 import { watchedAsJson, watchedAsText } from './watch-text.js';
 
-interface NamesOptions {
+export interface NamesOptions {
   readonly fromFile?: string;
 }
 
-interface AddOptions extends NamesOptions {
+export interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
 /** How many refused names are shown with their reasons. */
 const REASONS_SHOWN = 10;
 
-/** `dms watch add|remove|list`: the domains that are observed again and again. */
-export function watchCommand(context: CommandContext): Command {
-  return new Command('watch')
-    .summary('manage the domains to observe again and again')
-    .description('Manages the domains that dms serve and dms worker observe again and again.')
-    .addCommand(addCommand(context))
-    .addCommand(removeCommand(context))
-    .addCommand(listCommand(context));
-}
-
-function addCommand(context: CommandContext): Command {
-  return new Command('add')
-    .summary('observe domains from now on')
-    .description(
-      'Has domains observed from now on by dms serve and dms worker. One that is watched already keeps its pace, ' +
-        'unless --every gives a new one.',
-    )
-    .argument('[domain...]', 'domains to watch')
-    .addOption(everyOption())
-    .addOption(fromFileOption())
-    .action((domains: string[], options: AddOptions) => runAdd(context, domains, options));
-}
-
-function removeCommand(context: CommandContext): Command {
-  return new Command('remove')
-    .summary('observe domains no longer')
-    .description('Observes domains no longer. What is recorded of them stays: dms forget erases it.')
-    .argument('[domain...]', 'domains to watch no longer')
-    .addOption(fromFileOption())
-    .action((domains: string[], options: NamesOptions) => runRemove(context, domains, options));
-}
-
-function listCommand(context: CommandContext): Command {
-  return new Command('list')
-    .summary('show the watched domains')
-    .description(
-      'Shows each watched domain with its pace, its next time, its last outcome and its failures in a row.',
-    )
-    .option('--json', 'one JSON object a line', false)
-    .action((options: { json: boolean }) => runList(context, options.json));
-}
-
-function everyOption(): Option {
-  return new Option(
-    '--every <duration>',
-    'from one observation to the next, such as 30m, 6h or 1d (default: 1d, for what is not watched yet)',
-  ).argParser(parseDuration);
-}
-
-function fromFileOption(): Option {
-  return new Option(
-    '--from-file <file>',
-    'a name a line; - is standard input; gzip is unpacked; # begins a remark',
-  );
-}
-
-async function runAdd(
+/** `dms watch add`: has domains observed from now on. */
+export async function runAdd(
   context: CommandContext,
   domains: readonly string[],
   options: AddOptions,
@@ -93,7 +36,8 @@ async function runAdd(
   failIfRefused(refused);
 }
 
-async function runRemove(
+/** `dms watch remove`: has domains observed no longer. */
+export async function runRemove(
   context: CommandContext,
   domains: readonly string[],
   options: NamesOptions,
@@ -113,7 +57,8 @@ function failIfRefused(refused: number): void {
   throw new OperationError(`${lines}; the others are done.`);
 }
 
-async function runList(context: CommandContext, json: boolean): Promise<void> {
+/** `dms watch list`: a table, or JSON, of the watched domains. */
+export async function runList(context: CommandContext, json: boolean): Promise<void> {
   const database = await context.openDatabase({ mayCreate: false });
   try {
     let count = 0;
