@@ -17,9 +17,12 @@ export interface ImportOptions {
   readonly strict: boolean;
 }
 
-/** Large enough to see several observations of a domain at once, small enough to stay in memory. */
+/**
+ * Large enough to see several observations of a domain at once; the bytes, of lines that do not repeat what an
+ * earlier one says, are what it takes in memory: some ten times as much, and as much again to record it.
+ */
 const BATCH_OBSERVATIONS = 5_000;
-const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
 
 /**
  * A line waits no longer for its batch to fill, unless the batch before it is still being recorded. Half of the second
@@ -83,6 +86,8 @@ async function takeLines(
 class BatchQueue {
   private readonly options: Pick<ImportOptions, 'recorder' | 'summary'>;
   private batch: Observation[] = [];
+  /** What the lines said so far, for as long as it is in memory. */
+  private readonly contents = new WeakSet<object>();
   private bytes = 0;
   private recording: Promise<void> = Promise.resolve();
   private waiting = 0;
@@ -102,8 +107,13 @@ class BatchQueue {
       this.isOverdue = true;
       this.submitOverdue();
     }, LONGEST_WAIT_MILLISECONDS);
-    for (const observation of observations) this.batch.push(observation);
-    this.bytes += bytes;
+    for (const observation of observations) {
+      this.batch.push(observation);
+      // Lines that say the same have their contents in common (see parseDmsLine).
+      const content = observation.dns ?? observation.httpHeaders ?? observation;
+      if (!this.contents.has(content)) this.bytes += bytes;
+      this.contents.add(content);
+    }
   }
 
   isFull(): boolean {
