@@ -1,7 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Settings } from '../config/settings.js';
 import type { Database } from '../database/client.js';
-import { PublicError, UsageError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import type { OpenOptions } from './open-database.js';
 import type { ProgressStream } from './progress.js';
@@ -53,18 +52,4 @@ export function stopSignal(context: CommandContext): AbortSignal {
   const controller = new AbortController();
   void context.stopRequested().then(() => controller.abort());
   return controller.signal;
-}
-
-/**
- * Reads a command's arguments: what is wrong with them is a wrong use of the program.
- *
- * @throws UsageError in the place of every error whose message is written for the caller.
- */
-export function asUsageError<Value>(read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof PublicError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
 }

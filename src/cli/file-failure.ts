@@ -25,7 +25,7 @@ const WRITING: Readonly<Record<string, string>> = {
 };
 
 /** @throws OperationError where what is to be a file is a folder; the system's error where that cannot be told. */
-export function refuseFolder(path: string, advice: string): void {
+export function rejectFolder(path: string, advice: string): void {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) throw new OperationError(`${path} is a folder: ${advice}.`);
 }

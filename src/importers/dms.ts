@@ -12,9 +12,8 @@ import { readAt, refusedAt } from '../model/refusal.js';
 import { requireText, requireTexts } from '../model/required.js';
 import { parseSourceName } from '../model/source-name.js';
 import { unknownKey } from '../model/unknown-key.js';
-import { parseJsonLine } from './json-line.js';
+import { parseJsonLine, parseObservedAt } from './json-line.js';
 import { LatestLines } from './latest-lines.js';
-import { parseObservedAt } from './observed-at.js';
 
 const KEYS: ReadonlySet<string> = new Set([
   'domain',

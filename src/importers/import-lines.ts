@@ -4,16 +4,16 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, textOf } from './lines.js';
 
-/** Turns the text of a line into observations; throws InvalidObservationError for one that it refuses. */
+/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
 export type ParseLine = (text: string) => readonly Observation[];
 
 export interface ImportOptions {
   readonly parse: ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is refused, and why; waited for. */
-  readonly onRefused: (line: Line, reason: string) => Promise<void> | void;
-  /** Stop at the first line that is refused. */
+  /** Told of each line that is rejected, and why; waited for. */
+  readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
+  /** Stop at the first line that is rejected. */
   readonly strict: boolean;
 }
 
@@ -34,7 +34,7 @@ const LONGEST_WAIT_MILLISECONDS = 500;
  * Records the observations of lines, in the order of the lines: while one batch is being recorded the
  * next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a refused line; what came before it is recorded.
+ * @returns false if it stopped at a rejected line; what came before it is recorded.
  * @throws what the input, or the database, throws; what came before is recorded.
  */
 export async function importLines(
@@ -57,7 +57,7 @@ export async function importLines(
 
 async function takeLines(
   lines: readonly Line[],
-  { parse, summary, onRefused, strict }: ImportOptions,
+  { parse, summary, onRejected, strict }: ImportOptions,
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
@@ -69,8 +69,8 @@ async function takeLines(
         throw error;
       }
       summary.linesRead += 1;
-      summary.linesRefused += 1;
-      await onRefused(line, error.message);
+      summary.linesRejected += 1;
+      await onRejected(line, error.message);
       if (strict) {
         return false;
       }

@@ -58,5 +58,6 @@ export function requireWithinLimits(
 }
 
 function refuse(key: string, excess: string | null): void {
-  if (excess !== null) throw new InvalidObservationError(`${key}: ${excess}.`);
+  if (excess !== null)
+    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
 }

@@ -112,10 +112,10 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
       ['token', 'create', '--name'],
       "Option '--name <name>' argument missing. Write: dms token create --name <name>",
     ],
-    [['token', 'create', '--name', '-x'], '"-x" is no name for a token: write 1 to 64 letters, digits, '],
+    [['token', 'create', '--name', '-x'], '"-x" is not a valid token name: write 1 to 64 letters, digits, '],
     [
       ['token', 'create', '--name', 'a\nb'],
-      '"a\\nb" is no name for a token: write 1 to 64 letters, digits, ',
+      '"a\\nb" is not a valid token name: write 1 to 64 letters, digits, ',
     ],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns'],
@@ -146,7 +146,25 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
     [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE.'],
     [['observe'], "Missing required argument 'domain'. Write: dms observe [options] <domain...>"],
-    [['observe', '192.0.2.1'], '"192.0.2.1" is not a domain name: it is an IP address.'],
+    [
+      ['observe', '192.0.2.1'],
+      '"192.0.2.1" is not a domain name: it is an IP address. Write a name; that of the address itself is 1.2.0.192.in-addr.arpa.',
+    ],
+    [
+      ['forget', '2001:db8::1'],
+      '"2001:db8::1" is not a domain name: it is an IP address. Write a name; that of the address itself is the one ',
+    ],
+    [
+      ['observe', 'https://www.example.com:8443/a?b#c'],
+      '"https://www.example.com:8443/a?b#c" is not a domain name: write www.example.com.',
+    ],
+    [
+      ['watch', 'add', 'http://bücher.example/'],
+      '"http://bücher.example/" is not a domain name: write bücher.example.',
+    ],
+    [['watch', 'remove', 'example.com/'], '"example.com/" is not a domain name: write example.com.'],
+    [['export', 'example.com:443'], '"example.com:443" is not a domain name: write example.com.'],
+    [['observe', 'https://a b/'], '"https://a b/" is not a domain name: '],
     [['export', 'a b'], '"a b" is not a domain name: '],
   ])('dms %j', async (args, line) => {
     const { code, stdout, stderr } = await dms(args);

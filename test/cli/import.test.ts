@@ -97,19 +97,19 @@ describe('dms import', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('a refused line is told with its number and reason, kept as it came, and changes nothing', async () => {
+  test('a rejected line is told with its number and reason, kept as it came, and changes nothing', async () => {
     const broken = await file('broken.ndjson', `${FIRST}\n{"domain":\n${SECOND}\n\n{"domain":"-","x":1}\n`);
     const rejects = join(folder, 'rejects.ndjson');
     const result = await dms(['import', broken, '--rejects', rejects]);
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/broken\.ndjson, line 2 refused: .*JSON/);
-    expect(result.stderr).toMatch(/broken\.ndjson, line 5 refused: .*"x"/);
-    expect(result.stdout).toMatch(/^refused +2$/m);
+    expect(result.stderr).toMatch(/broken\.ndjson, line 2 rejected: .*JSON/);
+    expect(result.stderr).toMatch(/broken\.ndjson, line 5 rejected: .*"x"/);
+    expect(result.stdout).toMatch(/^rejected +2$/m);
     expect(await readFile(rejects, 'utf8')).toBe('{"domain":\n{"domain":"-","x":1}\n');
     expect((await stored())[0]?.stays).toHaveLength(2);
   });
 
-  test('--strict stops at the first refused line; what came before it is recorded', async () => {
+  test('--strict stops at the first rejected line; what came before it is recorded', async () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
@@ -117,12 +117,12 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
-  test('--strict with --sort records the lines before the refused one in the order of time', async () => {
+  test('--strict with --sort records the lines before the rejected one in the order of time', async () => {
     const third = observationLine({ at: 3, records: ['192.0.2.3'] });
     const broken = await file('strict-sort.ndjson', `${third}\n${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict', '--sort']);
     expect([result.code, result.stdout]).toEqual([1, expect.stringMatching(/^recorded +1 /m)]);
-    expect(result.stderr).toContain('line 3 refused: ');
+    expect(result.stderr).toContain('line 3 rejected: ');
     expect(result.stderr).toContain('the lines before it in the order of time are recorded.');
     expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
   });
@@ -170,7 +170,7 @@ describe('dms import', () => {
     const cut = await file('cut.ndjson.gz', gzipSync(`${FIRST}\n`.repeat(50)).subarray(0, 60));
     const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
     for (const [path, message] of [
-      [join(folder, 'missing'), 'does not exist; check the path.'],
+      [join(folder, 'missing'), 'does not exist: check the path.'],
       [folder, 'is a folder; name the files in it.'],
       [cut, 'ends in the middle: the gzip file is cut.'],
       [followed, 'is broken: its gzip data is damaged, or something else follows it.'],
@@ -192,7 +192,7 @@ describe('dms import', () => {
     [
       ['--sort'],
       '{"rrname":"a.example","rrtype":"A"}\n'.repeat(3),
-      /^dms: .+ has lines of passive DNS \(COF\), which/,
+      /^dms: .+ has lines of passive DNS \(COF\), and nothing of it is imported: /,
     ],
   ])(
     'a file of another tool ends with one line that says so, without a summary, %j',
@@ -217,7 +217,7 @@ describe('dms import', () => {
     expect(result.code).toBe(1);
     expect(result.stdout).toMatch(/^recorded +[1-9]\d* /m);
     expect(result.stderr).toMatch(
-      /^Not all was imported, .*\ndms: .*cut-late\.ndjson\.gz ends in the middle: the gzip file is cut\.\n$/,
+      /^The import failed .*\ndms: .*cut-late\.ndjson\.gz ends in the middle of its gzip data: copy or download the whole file again, .*\.\n$/,
     );
     expect((await stored()).map(({ name }) => name)).toEqual(['b.example', 'example.com']);
   });
@@ -234,7 +234,7 @@ describe('dms import', () => {
       const { code, stdout, stderr } = await dms(['import', plain, path, plain]);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(message);
-      expect(stderr).toMatch(/^[^\n]+ Nothing of the other files is imported, either\.\n$/);
+      expect(stderr).toMatch(/^[^\n]+ The other files are not imported either\.\n$/);
     }
     expect(await stored()).toEqual([]);
   });
@@ -252,7 +252,7 @@ describe('dms import', () => {
       createParser: () => (text) => [parseDmsLine(text, NOW)],
       recorder: createRecorder(database.pool),
       summary,
-      onRefused: () => {},
+      onRejected: () => {},
       strict: false,
       longestLine: 4_000_000,
       sort: true,
@@ -276,13 +276,13 @@ describe('dms import', () => {
 
   test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
     const { stdout } = await dms(['import', '--help']);
-    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'refused']) {
+    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'rejected']) {
       expect(stdout).toMatch(new RegExp(`^  ${word} +\\w`, 'm'));
     }
     expect(stdout).toMatch(/^Exit code: 0; 1 /m);
   });
 
-  test('an option or format that does not exist is refused with exit code 2', async () => {
+  test('an option or format that does not exist is rejected with exit code 2', async () => {
     for (const args of [['import', '--sorted', 'x'], ['import', '--format', 'xml', 'x'], ['import']]) {
       const result = await dms(args);
       expect([args, result.code]).toEqual([args, 2]);
@@ -381,8 +381,8 @@ describe('dms import --rejects', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('makes no file where no line is refused', async () => {
-    const rejects = join(folder, 'none-refused.ndjson');
+  test('makes no file where no line is rejected', async () => {
+    const rejects = join(folder, 'none-rejected.ndjson');
     expect((await dms(['import', '-', '--rejects', rejects], FIRST)).code).toBe(0);
     expect((await dms(['import', join(folder, 'missing'), '--rejects', rejects])).code).toBe(1);
     expect(existsSync(rejects)).toBe(false);
@@ -394,8 +394,8 @@ describe('dms import --rejects', () => {
     const lines = result.stderr.trim().split('\n');
     expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
     expect(lines.slice(10)).toEqual([
-      '… and 1 more line refused.',
-      `The refused lines are in ${rejects}: mend them there and import that file. ` +
+      '… and 1 more line rejected.',
+      `The rejected lines are in ${rejects}: mend them there and import that file. ` +
         'A mended line is stale if something newer of its domain is recorded by then.',
     ]);
     expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
@@ -413,7 +413,7 @@ describe('dms import that is asked to stop', () => {
     const { code, signal, stdout, stderr } = await result;
     expect([code, signal]).toEqual([1, null]);
     expect(stderr).toBe(
-      'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n',
+      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
     );
     return stdout;
   }
@@ -429,7 +429,7 @@ describe('dms import that is asked to stop', () => {
       const summary = await expectStopped(command);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
-      expect(summary).toMatch(/^refused +0$/m);
+      expect(summary).toMatch(/^rejected +0$/m);
     },
   );
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
 import { OperationError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { refuseFolder, unwritable } from '../file-failure.js';
+import { rejectFolder, unwritable } from '../file-failure.js';
 import { showProgress } from '../progress.js';
 
 /** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
@@ -18,7 +18,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    refuseFolder(file, 'name a file in it');
+    rejectFolder(file, 'name a file in it');
     if (!force && existsSync(file)) throw taken(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
@@ -31,7 +31,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
   }
 }
 
-/** Whether the system has refused to write the file, and not to read the database. */
+/** Whether the system has rejected to write the file, and not to read the database. */
 function isOfWriting(error: unknown, paths: readonly unknown[]): boolean {
   if (!(error instanceof Error)) return false;
   // These two are of the connection to the database.

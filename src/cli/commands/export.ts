@@ -1,8 +1,8 @@
 import { exportDms, readableHistory } from '../../exporters/dms.js';
-import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
 import { readHistories } from '../../recorder/read-histories.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
 import { writeText } from '../write-text.js';
 
 /** Text gathered before it is written: a write for each line would be slow. */
@@ -13,13 +13,13 @@ const LEFT_OUT =
 
 /** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
-  const names = asUsageError(() => domains.map(parseDomainName));
+  const names = parseDomains(domains);
   const database = await context.openDatabase({ mayCreate: false });
   try {
     const missing = new Set(names);
     let text = '';
     let leftOut = 0;
-    for await (const stored of readHistories(database.pool, names.length > 0 ? [...missing] : undefined)) {
+    for await (const stored of readHistories(database.pool, names.length > 0 ? names : undefined)) {
       missing.delete(stored.name);
       const readable = readableHistory(stored);
       leftOut += readable.leftOut;

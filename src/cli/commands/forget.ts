@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises';
-import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { watchedAmong } from '../../observer/schedule/watch-list.js';
 import { forget } from '../../recorder/forget.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
 
 /** `dms forget DOMAIN…`: erases domains' history. */
 export async function runForget(
@@ -11,7 +11,7 @@ export async function runForget(
   domains: readonly string[],
   yes: boolean,
 ): Promise<void> {
-  const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+  const names = parseDomains(domains);
   if (!yes && !(await confirmed(context, names))) {
     context.stderr.write('Nothing was erased.\n');
     return;

@@ -1,20 +1,18 @@
 import type { Readable } from 'node:stream';
 import type { Settings } from '../../config/settings.js';
-import { checkRejects } from '../../importers/check-rejects.js';
 import { createParser, type ImportFormat } from '../../importers/formats.js';
 import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
-import { RejectsFile } from '../../importers/rejects.js';
+import { checkRejects, RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
 import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder, type Recorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
 
-import { type KeptRefusals, Refusals } from './import-refusals.js';
-import { summaryText } from './import-summary-text.js';
+import { type KeptRejects, RejectedLines, summaryText } from './import-report.js';
 
 export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
@@ -46,8 +44,8 @@ export async function runImport(
   }
 }
 
-function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportSummary): ImportCounts {
-  return { changed, unchanged, repeated, stale, refused: linesRefused };
+function countsOf({ changed, unchanged, repeated, stale, linesRejected }: ImportSummary): ImportCounts {
+  return { changed, unchanged, repeated, stale, refused: linesRejected };
 }
 
 interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
@@ -56,21 +54,21 @@ interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
   readonly limits: Settings['limits'];
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  readonly rejects: KeptRefusals | null;
+  readonly rejects: KeptRejects | null;
   readonly signal: AbortSignal;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
   const { summary } = run;
   const detected = new Set<ImportFormat>();
-  const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
+  const rejected = new RejectedLines(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
   const began = performance.now();
   const sumUp = (ending: string) => {
     hideProgress();
     context.stderr.write(ending);
-    refusals.close();
+    rejected.close();
     context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
   };
   const options = {
@@ -83,7 +81,7 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
         now: context.now,
         onDetected: (format) => detected.add(format),
       }),
-    onRefused: (input: Input, line: Line, reason: string) => refusals.add(input, line, reason),
+    onRejected: (input: Input, line: Line, reason: string) => rejected.add(input, line, reason),
     sorting: progress,
   };
   const inputs = async function* () {
@@ -93,7 +91,7 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
   try {
     const end = await importInputs(inputs(), options).finally(() => run.rejects?.file.close());
     sumUp(endingOf(end, run));
-    if (end === 'stopped' || summary.linesRefused > 0) context.setExitCode(1);
+    if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
   } catch (error) {
     // Where not even a line was read, there is nothing to sum up.
     if (summary.linesRead > 0) sumUp(FAILED);
@@ -103,27 +101,27 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
 }
 
 const FAILED =
-  'Not all was imported, for the reason in the last line; what the summary counts as recorded stays.\n';
+  'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
 function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
   switch (end) {
     case 'complete':
       return '';
-    case 'refused':
+    case 'rejected':
       return (
-        'Stopped at the first line refused, as --strict asks; the lines before it' +
+        'Stopped at the first rejected line, as --strict asks; the lines before it' +
         `${sort ? ' in the order of time' : ''} are recorded.\n`
       );
     case 'stopped':
-      return 'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n';
+      return 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
   }
 }
 
-/** @throws UsageError where refused lines would replace something. */
+/** @throws UsageError where rejected lines would replace something. */
 async function rejectsOf(
   { rejects: path }: ImportOptions,
   files: readonly string[],
-): Promise<KeptRefusals | null> {
+): Promise<KeptRejects | null> {
   if (path === undefined) return null;
   await checkRejects(path, files);
   return { file: new RejectsFile(path), path };
@@ -149,7 +147,7 @@ async function requireAllImportable(
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;
-    throw new OperationError(`${error.message} Nothing of the other files is imported, either.`);
+    throw new OperationError(`${error.message} The other files are not imported either.`);
   }
 }
 

@@ -1,5 +1,4 @@
 import { Registry } from 'prom-client';
-import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { Look } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
@@ -8,9 +7,9 @@ import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
-import { asUsageError, type CommandContext, stopSignal } from '../command-context.js';
-import { lookAsJson } from './observe-json.js';
-import { lookAsText } from './observe-text.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
+import { lookAsJson, lookAsText } from './observe-output.js';
 
 export interface ObserveOptions {
   readonly dryRun: boolean;
@@ -26,7 +25,7 @@ export async function runObserve(
   domains: readonly string[],
   { dryRun, json }: ObserveOptions,
 ): Promise<void> {
-  const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+  const names = parseDomains(domains);
   const signal = stopSignal(context);
   const observer = createObserver(context.settings(), context.now);
   signal.addEventListener('abort', () => observer.close());

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { requireEmbedded } from '../../database/backup.js';
 import { restoreEmbedded } from '../../database/restore.js';
 import type { CommandContext } from '../command-context.js';
-import { refuseFolder, unreadable } from '../file-failure.js';
+import { rejectFolder, unreadable } from '../file-failure.js';
 
 /** `dms restore FILE`: puts a backup into a data folder that has no database. */
 export async function runRestore(context: CommandContext, file: string): Promise<void> {
@@ -24,7 +24,7 @@ export async function runRestore(context: CommandContext, file: string): Promise
 
 async function readable(file: string): Promise<Readable> {
   try {
-    refuseFolder(file, 'name the backup');
+    rejectFolder(file, 'name the backup');
     return (await open(file)).createReadStream({ highWaterMark: 1024 * 1024 });
   } catch (error) {
     throw unreadable(file, error);

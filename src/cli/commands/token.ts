@@ -1,12 +1,18 @@
-import { createToken, isTokenName, listTokens, revokeToken, withdrawToken } from '../../auth/tokens.js';
+import {
+  createToken,
+  isTokenName,
+  listTokens,
+  revokeToken,
+  type TokenDescription,
+  withdrawToken,
+} from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
 import type { Database } from '../../database/client.js';
 import { OperationError, UsageError } from '../../model/errors.js';
-import { formatInstant } from '../../model/instant.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import type { OpenOptions } from '../open-database.js';
 import { writeText } from '../write-text.js';
-import { tokenTable } from './token-table.js';
 
 export interface CreateOptions {
   readonly name: string;
@@ -26,7 +32,7 @@ export async function runCreate(context: CommandContext, options: CreateOptions)
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
     await writeText(context.stdout, `${token}\n`).catch(async (error: Error) => {
       await withdrawToken(prisma, token);
-      throw new OperationError(`No token was made: ${error.message}`);
+      throw new OperationError(`No token was created: ${error.message}`);
     });
     context.stderr.write(
       `This is the only time it is shown. Send it as: Authorization: Bearer <token> (${scopes.join(', ')})\n`,
@@ -36,13 +42,13 @@ export async function runCreate(context: CommandContext, options: CreateOptions)
 
 /** A token is of use only to the service whose database has it. */
 function newDatabaseText(place: string): string {
-  return `There was no database: a new one was made (${place}). If the service has another one, set DATA_DIR or DATABASE_URL as it does, and make the token there.\n`;
+  return `There was no database: a new one was created (${place}). If the service uses another one, set DATA_DIR or DATABASE_URL as it does, and create the token there.\n`;
 }
 
 function requireName(text: string): string {
   if (isTokenName(text)) return text;
   throw new UsageError(
-    `${JSON.stringify(text)} is no name for a token: write 1 to 64 letters, digits, spaces and . _ @ : / + -, beginning with a letter or digit.`,
+    `${JSON.stringify(text)} is not a valid token name: write 1 to 64 letters, digits, spaces and . _ @ : / + -, beginning with a letter or digit.`,
   );
 }
 
@@ -50,7 +56,8 @@ function requireName(text: string): string {
 export async function runList(context: CommandContext): Promise<void> {
   await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
     const tokens = await listTokens(prisma);
-    if (tokens.length === 0) context.stderr.write('There are no tokens: dms token create makes one.\n');
+    if (tokens.length === 0)
+      context.stderr.write('There are no tokens. To create one: dms token create --name NAME\n');
     else context.stdout.write(tokenTable(tokens, context.now()));
   });
 }
@@ -76,4 +83,34 @@ async function withDatabase(
   } finally {
     await database.close();
   }
+}
+
+const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
+
+/** The tokens as a table for a person, with times in UTC to the second. */
+function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
+  const rows = [HEADINGS, ...tokens.map((token) => tokenRow(token, now))];
+  const widths = HEADINGS.map((_heading, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function tokenRow(token: TokenDescription, now: Instant): string[] {
+  return [
+    token.name,
+    token.scopes.join(' '),
+    time(token.createdAt),
+    token.expiresAt === null ? 'never' : time(token.expiresAt),
+    token.lastUsed === null ? 'never' : time(token.lastUsed),
+    state(token, now),
+  ];
+}
+
+function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
+}
+
+function time(instant: Instant): string {
+  return `${formatInstant(instant).slice(0, 19)}Z`;
 }

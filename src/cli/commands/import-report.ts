@@ -1,5 +1,54 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
+import type { Line } from '../../importers/lines.js';
+import type { Input } from '../../importers/open-input.js';
+import type { RejectsFile } from '../../importers/rejects.js';
+
+/** How many rejected lines are shown with their reasons. */
+const REASONS_SHOWN = 10;
+
+/** The file that keeps the lines that are rejected. */
+export interface KeptRejects {
+  readonly file: RejectsFile;
+  /** As the user wrote it. */
+  readonly path: string;
+}
+
+/** Reports the lines that are rejected: the first ones with their reasons. */
+export class RejectedLines {
+  readonly #summary: ImportSummary;
+  readonly #kept: KeptRejects | null;
+  readonly #write: (text: string) => void;
+
+  /** @param kept null when nobody asked to keep them. */
+  constructor(summary: ImportSummary, kept: KeptRejects | null, write: (text: string) => void) {
+    this.#summary = summary;
+    this.#kept = kept;
+    this.#write = write;
+  }
+
+  /** Tells of a line that the summary has counted already. */
+  async add(input: Input, line: Line, reason: string): Promise<void> {
+    if (this.#summary.linesRejected <= REASONS_SHOWN) {
+      this.#write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+    }
+    await this.#kept?.file.write(line);
+  }
+
+  /** Says how many there were, and what can be done about them. */
+  close(): void {
+    const { linesRejected } = this.#summary;
+    if (linesRejected === 0) return;
+    if (linesRejected > REASONS_SHOWN) {
+      this.#write(`… and ${counted(linesRejected - REASONS_SHOWN, 'more line', 'more lines')} rejected.\n`);
+    }
+    const where =
+      this.#kept === null
+        ? 'To keep rejected lines for mending, import again with --rejects FILE.'
+        : `The rejected lines are in ${this.#kept.path}: mend them there and import that file.`;
+    this.#write(`${where} A mended line is stale if something newer of its domain is recorded by then.\n`);
+  }
+}
 
 /**
  * The closing summary of an import, as lines for a person.
@@ -21,7 +70,7 @@ export function summaryText(
     ['unchanged', number(summary.unchanged)],
     ['already known', number(summary.repeated)],
     ['stale', number(summary.stale)],
-    ['refused', number(summary.linesRefused)],
+    ['rejected', number(summary.linesRejected)],
     ['domains', domains(summary)],
     ['DNS records', `${number(summary.recordsAdded)} added, ${number(summary.recordsRemoved)} removed`],
     ['HTTP headers', `${number(summary.headersCreated)} created, ${number(summary.headersUpdated)} updated`],
