@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { UsageError } from '../model/errors.js';
+import { isJsonObject } from '../model/json-object.js';
 import { badSetting } from './parse.js';
 
 /** Documents by their ids. */
@@ -18,7 +19,7 @@ const FORMATS =
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
   const content = parse(file, readText(file));
-  const entries = isRecord(content) ? entriesOf(content) : undefined;
+  const entries = isJsonObject(content) ? entriesOf(content) : undefined;
   if (entries === undefined || !entries.every(isOperation))
     throw bad(file, `it is neither format; ${FORMATS}`);
   if (entries.length === 0) throw bad(file, `it has no operation in it; ${FORMATS}`);
@@ -49,16 +50,12 @@ function entriesOf(content: Readonly<Record<string, unknown>>): [unknown, unknow
   if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
   if (!Array.isArray(operations)) return undefined;
   return operations.map((entry: unknown) =>
-    isRecord(entry) ? [entry['id'], entry['body']] : [entry, entry],
+    isJsonObject(entry) ? [entry['id'], entry['body']] : [entry, entry],
   );
 }
 
 function isOperation(entry: readonly [unknown, unknown]): entry is [string, string] {
   return typeof entry[0] === 'string' && entry[0] !== '' && typeof entry[1] === 'string';
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function bad(file: string, advice: string): UsageError {

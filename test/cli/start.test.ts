@@ -38,6 +38,7 @@ describe('a command loads only what it needs', () => {
     [['servr']],
     [['token', 'create']],
     [['export', 'a b']],
+    [['import', 'missing.ndjson']],
   ])('dms %j loads neither the server nor the database client', async (args) => {
     const loaded = await packagesLoadedBy(args);
     expect(loaded).toContain('commander');

@@ -1,17 +1,20 @@
 import type { Readable } from 'node:stream';
-import type { Settings } from '../../config/settings.js';
 import { createParser, type ImportFormat } from '../../importers/formats.js';
-import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
+import {
+  type ImportEnd,
+  type InputOptions,
+  importInputs,
+  requireImportable,
+} from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
 import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
-import { createRecorder, type Recorder } from '../../recorder/recorder.js';
+import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-
 import { type KeptRejects, RejectedLines, summaryText } from './import-report.js';
 
 export interface ImportOptions {
@@ -30,12 +33,25 @@ export async function runImport(
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
   const rejects = await rejectsOf(options, files);
+  const detected = new Set<ImportFormat>();
+  const parsing = {
+    longestLine: limits.line,
+    createParser: ({ name }: Input) =>
+      createParser(options.format, {
+        name,
+        now: context.now,
+        ignoredHeaders: observe.ignoredHeaders,
+        limits,
+        onDetected: (format) => detected.add(format),
+      }),
+  };
+  await requireAllImportable(files, context.stdin, parsing);
   const database = await context.openDatabase();
   const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool);
-    const { ignoredHeaders } = observe;
-    const run = { ...options, files, ignoredHeaders, limits, recorder, summary, rejects, signal };
+    const { sort, strict } = options;
+    const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
     await importFiles(context, run);
   } finally {
     // What an operator reads of it is no reason to call an import failed that is not.
@@ -48,19 +64,15 @@ function countsOf({ changed, unchanged, repeated, stale, linesRejected }: Import
   return { changed, unchanged, repeated, stale, refused: linesRejected };
 }
 
-interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
+interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
   readonly files: readonly string[];
-  readonly ignoredHeaders: ReadonlySet<string>;
-  readonly limits: Settings['limits'];
-  readonly recorder: Recorder;
-  readonly summary: ImportSummary;
+  /** The formats that the inputs turned out to have. */
+  readonly detected: ReadonlySet<ImportFormat>;
   readonly rejects: KeptRejects | null;
-  readonly signal: AbortSignal;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
   const { summary } = run;
-  const detected = new Set<ImportFormat>();
   const rejected = new RejectedLines(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
@@ -69,27 +81,17 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     hideProgress();
     context.stderr.write(ending);
     rejected.close();
-    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
+    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, run.detected));
   };
   const options = {
     ...run,
-    longestLine: run.limits.line,
-    createParser: ({ name }: Input) =>
-      createParser(run.format, {
-        ...run,
-        name,
-        now: context.now,
-        onDetected: (format) => detected.add(format),
-      }),
     onRejected: (input: Input, line: Line, reason: string) => rejected.add(input, line, reason),
     sorting: progress,
   };
-  const inputs = async function* () {
-    await requireAllImportable(run.files, context.stdin, options);
-    yield* progress.inputs(run.files, context.stdin);
-  };
   try {
-    const end = await importInputs(inputs(), options).finally(() => run.rejects?.file.close());
+    const end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
+      run.rejects?.file.close(),
+    );
     sumUp(endingOf(end, run));
     if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
   } catch (error) {
@@ -128,22 +130,22 @@ async function rejectsOf(
 }
 
 /**
- * Looks at the beginning of all files first: where one cannot be imported nothing is, since later files would make
- * its observations stale.
+ * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
+ * observations stale, and no database is opened.
  *
  * @throws OperationError that says what is wrong with the first such file.
  */
 async function requireAllImportable(
   files: readonly string[],
   stdin: Readable,
-  options: Parameters<typeof requireImportable>[1] & Pick<ImportRun, 'signal'>,
+  parsing: Pick<InputOptions, 'createParser' | 'longestLine'>,
 ): Promise<void> {
   try {
     for (const file of new Set(files)) {
       if (file === '-') continue;
-      const input = await openInput(file, stdin, () => {}, options.signal);
-      // What is no file, such as a pipe, can be read but once.
-      if (input.size !== null) await requireImportable(input, options);
+      const input = await openInput(file, stdin, () => {});
+      // Anything but a regular file, such as a pipe, can be read only once.
+      if (input.size !== null) await requireImportable(input, parsing);
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;
