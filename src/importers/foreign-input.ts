@@ -23,7 +23,7 @@ const PACKINGS: readonly (readonly [magic: RegExp, packing: string, command: str
 /** A tar archive has it behind the first entry's name, modes and times (POSIX, pax: ustar). */
 const TAR_MAGIC = { text: 'ustar', at: 257 };
 
-/** Far more than the beginnings that are looked at; a line that is longer is looked at no further. */
+/** Far more than any of the beginnings that are recognized; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
 const LINE_FEED = 0x0a;
 
@@ -41,7 +41,7 @@ export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buff
       continue;
     }
     head = Buffer.concat([head, chunk]);
-    // Before the first line's end there is nothing to import, so that nobody waits for what is gathered.
+    // Nothing can be imported before the first line is complete, so buffering it delays nothing.
     if (head.length < HEAD_BYTES && !head.includes(LINE_FEED)) continue;
     rejectForeign(name, head.subarray(0, HEAD_BYTES));
     yield head;

@@ -63,7 +63,7 @@ class Source {
     this.#signal = signal;
   }
 
-  /** Opens only now: an error of a stream that nobody listens to would end the process. */
+  /** Opens only now: the error of a stream without a listener would end the process. */
   async *chunks(): AsyncGenerator<Buffer> {
     this.#stream = this.#open();
     if (this.#signal !== undefined) addAbortSignal(this.#signal, this.#stream);

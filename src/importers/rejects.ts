@@ -65,7 +65,7 @@ async function openFile(path: string): Promise<OpenFile> {
   return { stream, closed };
 }
 
-/** What to throw where the file for rejected lines cannot be written. */
+/** The error for a file of rejected lines that cannot be written. */
 function unwritableRejects(path: string, error: unknown): OperationError {
   const reason = error instanceof Error ? error.message : String(error);
   return new OperationError(`The file for rejected lines, ${path}, cannot be written: ${reason}`, {
@@ -116,7 +116,7 @@ async function statsOf(path: string): Promise<BigIntStats | null> {
   }
 }
 
-/** Null for an input that is not there, or cannot be looked at: reading it says so. */
+/** Null for an input that does not exist or cannot be examined: reading it throws the error. */
 async function inputStats(input: string): Promise<BigIntStats | null> {
   try {
     return input === '-' ? fstatSync(STANDARD_INPUT, { bigint: true }) : await stat(input, { bigint: true });

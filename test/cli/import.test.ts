@@ -171,7 +171,7 @@ describe('dms import', () => {
     const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
     for (const [path, message] of [
       [join(folder, 'missing'), 'does not exist: check the path.'],
-      [folder, 'is a folder; name the files in it.'],
+      [folder, 'is a folder: name the files in it.'],
       [cut, 'ends in the middle: the gzip file is cut.'],
       [followed, 'is broken: its gzip data is damaged, or something else follows it.'],
     ] as const) {

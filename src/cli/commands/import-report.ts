@@ -20,7 +20,7 @@ export class RejectedLines {
   readonly #kept: KeptRejects | null;
   readonly #write: (text: string) => void;
 
-  /** @param kept null when nobody asked to keep them. */
+  /** @param kept null without --rejects. */
   constructor(summary: ImportSummary, kept: KeptRejects | null, write: (text: string) => void) {
     this.#summary = summary;
     this.#kept = kept;
@@ -53,7 +53,7 @@ export class RejectedLines {
 /**
  * The closing summary of an import, as lines for a person.
  *
- * @param formats those that the inputs' lines told; they are shown where one is not the program's own.
+ * @param formats those of the inputs; shown if one is not the program's own.
  */
 export function summaryText(
   summary: ImportSummary,

@@ -16,10 +16,10 @@ export interface ObserveOptions {
   readonly json: boolean;
 }
 
-/** So many domains are looked at at once. */
+/** Domains observed at once. */
 const AT_ONCE = 20;
 
-/** `dms observe DOMAIN…`: looks at domains now. */
+/** `dms observe DOMAIN…`: observes domains now. */
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
