@@ -172,8 +172,14 @@ describe('dms import', () => {
     for (const [path, message] of [
       [join(folder, 'missing'), 'does not exist: check the path.'],
       [folder, 'is a folder: name the files in it.'],
-      [cut, 'ends in the middle: the gzip file is cut.'],
-      [followed, 'is broken: its gzip data is damaged, or something else follows it.'],
+      [
+        cut,
+        'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
+      ],
+      [
+        followed,
+        'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+      ],
     ] as const) {
       expect(await dms(['import', path])).toMatchObject({
         code: 1,
