@@ -1,12 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Pool } from 'pg';
 import type { Settings } from '../config/settings.js';
-import { type Database, openDatabase } from '../database/client.js';
-import { migrate } from '../database/migrate.js';
-import { PublicError, UsageError } from '../model/errors.js';
+import type { Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
-import { dataSteps } from '../recorder/canonicalize-stored.js';
-import { type ProgressStream, showProgress } from './progress.js';
+import type { OpenOptions } from './open-database.js';
+import type { ProgressStream } from './progress.js';
 
 /** What the process gives to its commands. */
 export interface Process {
@@ -19,14 +16,8 @@ export interface Process {
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
-  /** Settles when somebody asks the process to end (SIGTERM, SIGINT). */
+  /** Settles when the process is asked to end (SIGTERM, SIGINT). */
   stopRequested(): Promise<void>;
-}
-
-/** How a command opens the database. */
-export interface OpenOptions {
-  /** Whether a data folder without a database gets a new one; true if absent. */
-  readonly mayCreate?: boolean;
 }
 
 /** What a command works with. */
@@ -36,8 +27,8 @@ export interface CommandContext extends Process {
   /**
    * Opens the database that the settings name, with its schema up to date.
    *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated, or is not
-   *   there and may not be made.
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated, or does not exist and
+   *   may not be created.
    */
   openDatabase(options?: OpenOptions): Promise<Database>;
 }
@@ -48,50 +39,17 @@ export function createCommandContext(parent: Process): CommandContext {
     ...parent,
     now: () => BigInt(Date.now()) * 1000n,
     async openDatabase(options = {}) {
-      const ifMissing = options.mayCreate === false ? 'fail' : 'create';
-      const database = await openDatabase({ ...parent.settings(), ifMissing });
-      try {
-        await migrateShowing(parent.stderr, database.pool);
-        return database;
-      } catch (error) {
-        await database.close();
-        throw error;
-      }
+      const settings = parent.settings();
+      // Most of a command's start is loading Prisma, which a wrong use does not need.
+      const { openMigrated } = await import('./open-database.js');
+      return openMigrated(settings, parent.stderr, options);
     },
   };
 }
 
-/**
- * Brings the database up to date. How far a step that rewrites rows is, and what it has done, is shown.
- *
- * @returns the names of the migrations that were applied.
- * @throws OperationError as migrate() does.
- */
-export async function migrateShowing(stream: ProgressStream, pool: Pool): Promise<string[]> {
-  const steps = dataSteps((progress) => {
-    stream.write(
-      `Migrating ${progress.total.toLocaleString('en')} domains. It may be stopped and run again.\n`,
-    );
-    return showProgress(stream, 'domains', () => ({
-      ...{ done: progress.domains, total: progress.total },
-      items: progress.domains,
-    }));
-  });
-  const { applied, reports } = await migrate(pool, steps);
-  for (const report of reports) stream.write(`${report}\n`);
-  return applied;
-}
-
-/**
- * Reads a command's arguments: what is wrong with them is a wrong use of the program.
- *
- * @throws UsageError in the place of every error whose message is written for the caller.
- */
-export function asUsageError<Value>(read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof PublicError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
+/** Aborted when the process is asked to end. */
+export function stopSignal(context: CommandContext): AbortSignal {
+  const controller = new AbortController();
+  void context.stopRequested().then(() => controller.abort());
+  return controller.signal;
 }

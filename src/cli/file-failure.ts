@@ -24,18 +24,18 @@ const WRITING: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
 
-/** @throws OperationError where what is to be a file is a folder; the system's error where that cannot be told. */
-export function refuseFolder(path: string, advice: string): void {
+/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
+export function rejectFolder(path: string, advice: string): void {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) throw new OperationError(`${path} is a folder: ${advice}.`);
 }
 
-/** The line about a file that somebody has named and that cannot be read. */
+/** The error for a file given by the user that cannot be read. */
 export function unreadable(file: string, error: unknown): OperationError {
   return failureOf(file, error, READING, 'cannot be read');
 }
 
-/** The line about a file that somebody has named and that cannot be written. */
+/** The error for a file given by the user that cannot be written. */
 export function unwritable(file: string, error: unknown): OperationError {
   return failureOf(file, error, WRITING, 'cannot be written');
 }

@@ -1,45 +1,272 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
-import { backupCommand } from './commands/backup.js';
-import { exportCommand } from './commands/export.js';
-import { forgetCommand } from './commands/forget.js';
-import { importCommand } from './commands/import.js';
-import { migrateCommand } from './commands/migrate.js';
-import { observeCommand } from './commands/observe.js';
-import { restoreCommand } from './commands/restore.js';
-import { serveCommand } from './commands/serve.js';
-import { tokenCommand } from './commands/token.js';
-import { verifyCommand } from './commands/verify.js';
-import { watchCommand } from './commands/watch.js';
-import { workerCommand } from './commands/worker.js';
-
-/** Every command of `dms`, in the order of its help. */
-const COMMANDS: readonly ((context: CommandContext) => Command)[] = [
-  serveCommand,
-  workerCommand,
-  observeCommand,
-  watchCommand,
-  importCommand,
-  exportCommand,
-  forgetCommand,
-  tokenCommand,
-  backupCommand,
-  restoreCommand,
-  migrateCommand,
-  verifyCommand,
-];
+import type { ImportOptions } from './commands/import.js';
+import type { ObserveOptions } from './commands/observe.js';
+import type { CreateOptions } from './commands/token.js';
+import type { AddOptions, NamesOptions } from './commands/watch.js';
+import { collectScopes, parseDuration } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
-/** The whole program, `dms`, for one run: commander keeps what it has parsed. */
+/**
+ * The whole program, `dms`, for one run: commander keeps what it has parsed.
+ *
+ * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
+ * needs: help and wrong uses are answered in a fraction of the time that loading everything takes.
+ */
 export function createProgram(context: CommandContext): Command {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new Command('dms')
     .version(version, '--version', 'show the version')
     .description('The memory of domains: their DNS records and HTTP response headers over time.')
-    .addHelpText('after', '\nSettings come from the environment, and from a file .env: see the README.');
-  for (const create of COMMANDS) program.addCommand(create(context));
+    .addHelpText(
+      'after',
+      '\nSettings come from the environment, and from a file .env: see docs/settings.md.',
+    );
+  addServices(program, context);
+  addObserve(program, context);
+  addWatch(program, context);
+  addImport(program, context);
+  addHistory(program, context);
+  addToken(program, context);
+  addBackup(program, context);
+  addUpkeep(program, context);
   return program;
+}
+
+function addServices(program: Command, context: CommandContext): void {
+  program
+    .command('serve')
+    .summary('serve the API, and observe the watched domains')
+    .description(
+      'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), then completes the requests in progress. ' +
+        'Unless ROLE=api, it also observes the watched domains as they become due. ' +
+        'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
+    )
+    .action(async () => (await import('./commands/serve.js')).runServe(context));
+  program
+    .command('worker')
+    .summary('observe the watched domains')
+    .description(
+      'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), then completes the ' +
+        'observations in progress. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
+    )
+    .action(async () => (await import('./commands/worker.js')).runWorker(context));
+}
+
+function addObserve(program: Command, context: CommandContext): void {
+  program
+    .command('observe')
+    .summary('observe domains now')
+    .description(
+      "Observes domains now, their DNS records and their sites' response headers, records the observations, and " +
+        'shows them with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
+        'given. Ctrl-C ends it: what was observed so far is recorded and shown.',
+    )
+    .argument('<domain...>', 'domains to observe')
+    .option('--dry-run', 'record nothing', false)
+    .option('--json', 'one JSON object per line', false)
+    .action(async (domains: string[], options: ObserveOptions) =>
+      (await import('./commands/observe.js')).runObserve(context, domains, options),
+    );
+}
+
+function addWatch(program: Command, context: CommandContext): void {
+  const fromFile = () =>
+    new Option(
+      '--from-file <file>',
+      'a file with one name per line; - for standard input; gzip is decompressed; # begins a comment',
+    );
+  const watch = program
+    .command('watch')
+    .summary('manage the domains to observe regularly')
+    .description('Manages the domains that dms serve and dms worker observe regularly.');
+  watch
+    .command('add')
+    .summary('observe domains from now on')
+    .description(
+      'Has domains observed from now on by dms serve and dms worker. A domain that is watched already keeps its ' +
+        'interval, unless --every gives a new one.',
+    )
+    .argument('[domain...]', 'domains to watch')
+    .addOption(
+      new Option(
+        '--every <duration>',
+        'time between observations, such as 30m, 6h or 1d (default: 1d for domains not yet watched)',
+      ).argParser(parseDuration),
+    )
+    .addOption(fromFile())
+    .action(async (domains: string[], options: AddOptions) =>
+      (await import('./commands/watch.js')).runAdd(context, domains, options),
+    );
+  watch
+    .command('remove')
+    .summary('stop observing domains')
+    .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
+    .argument('[domain...]', 'domains to stop watching')
+    .addOption(fromFile())
+    .action(async (domains: string[], options: NamesOptions) =>
+      (await import('./commands/watch.js')).runRemove(context, domains, options),
+    );
+  watch
+    .command('list')
+    .summary('show the watched domains')
+    .description(
+      'Shows each watched domain with its interval, next time, last outcome and consecutive failures.',
+    )
+    .option('--json', 'one JSON object per line', false)
+    .action(async (options: { json: boolean }) =>
+      (await import('./commands/watch.js')).runList(context, options.json),
+    );
+}
+
+/** Complete by its type: a new format is not forgotten here. */
+const FORMATS: Readonly<Record<ImportOptions['format'], true>> = { auto: true, dms: true, httpx: true };
+
+/** What the words of the summary mean. */
+const SUMMARY_WORDS = `
+The summary at the end counts, of the lines that were read:
+  recorded       accepted, with a change or without
+  unchanged      of the recorded, those that changed nothing
+  already known  of a time that is already recorded: they change nothing
+  stale          older than what is recorded of the same part of a domain (one type
+                 of DNS record, or the HTTP headers): they change nothing, since
+                 nothing can be inserted before what is recorded
+  rejected       invalid; the first ten are shown with the reason
+
+Exit code: 0; 1 if a line was rejected, or the import failed or was stopped (by
+Ctrl-C, say: what was read is recorded then); 2 for a usage error.`;
+
+function addImport(program: Command, context: CommandContext): void {
+  program
+    .command('import')
+    .summary('record observations from files')
+    .description(
+      'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as httpx ' +
+        'writes them with -json and -irh or -irr. An invalid line is reported and changes nothing; ' +
+        'the others are recorded. Importing a file again changes nothing.',
+    )
+    .argument('<file...>', 'files to read; - for standard input; gzip is decompressed')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'format of the lines; auto: detected by the keys of the first line of each file',
+      )
+        .choices(Object.keys(FORMATS))
+        .default('auto'),
+    )
+    .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
+    .option('--strict', 'stop at the first rejected line', false)
+    .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
+    .addHelpText('after', SUMMARY_WORDS)
+    .action(async (files: string[], options: ImportOptions) =>
+      (await import('./commands/import.js')).runImport(context, files, options),
+    );
+}
+
+function addHistory(program: Command, context: CommandContext): void {
+  program
+    .command('export')
+    .summary('write recorded history to standard output')
+    .description(
+      'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
+        'give the same history. Of the observations that changed nothing, only those are written whose time is ' +
+        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
+        'headers), and the last before a record was removed.',
+    )
+    .argument('[domain...]', 'domains to export; all if none is given')
+    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
+    .action(async (domains: string[]) => (await import('./commands/export.js')).runExport(context, domains));
+  program
+    .command('forget')
+    .summary("erase domains' history")
+    .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
+    .argument('<domain...>', 'domains to erase')
+    .option('--yes', 'do not ask', false)
+    .action(async (domains: string[], options: { yes: boolean }) =>
+      (await import('./commands/forget.js')).runForget(context, domains, options.yes),
+    );
+}
+
+function addToken(program: Command, context: CommandContext): void {
+  const token = program
+    .command('token')
+    .summary('manage access tokens')
+    .description('Manages the access tokens that protected operations need.');
+  token
+    .command('create')
+    .summary('create a token and print it, once')
+    .description(
+      'Creates an access token and prints it, only this once: the database keeps only its SHA-256.',
+    )
+    .requiredOption('--name <name>', 'name of the token, unique among all tokens')
+    .addOption(
+      new Option('--scope <scope>', 'what it may do; separated by commas, or repeated (default: all of them)')
+        .choices(SCOPES)
+        .argParser(collectScopes),
+    )
+    .addOption(
+      new Option('--expires <duration>', 'lifetime, such as 90d, 12h or 30m (default: unlimited)').argParser(
+        parseDuration,
+      ),
+    )
+    .action(async (options: CreateOptions) =>
+      (await import('./commands/token.js')).runCreate(context, options),
+    );
+  token
+    .command('list')
+    .summary('show the tokens')
+    .description('Shows all tokens and what is known of them, but not the tokens themselves.')
+    .action(async () => (await import('./commands/token.js')).runList(context));
+  token
+    .command('revoke')
+    .summary('revoke a token')
+    .description('Revokes a token for good: within five seconds every process rejects it.')
+    .argument('<name>', "the token's name")
+    .action(async (name: string) => (await import('./commands/token.js')).runRevoke(context, name));
+}
+
+function addBackup(program: Command, context: CommandContext): void {
+  program
+    .command('backup')
+    .summary('write a backup of the embedded database')
+    .description(
+      'Writes everything in the embedded database, tokens included, to a file, as it is at one moment. The ' +
+        'service keeps running: requests and imports wait until the files are copied.',
+    )
+    .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
+    .option('--force', 'replace the file if it exists', false)
+    .action(async (file: string, options: { force: boolean }) =>
+      (await import('./commands/backup.js')).runBackup(context, file, options.force),
+    );
+  program
+    .command('restore')
+    .summary('restore a backup of the embedded database')
+    .description(
+      'Puts a backup made by dms backup into a data folder (DATA_DIR) that has no database. The database ' +
+        'appears there only once the whole backup has been unpacked and checked.',
+    )
+    .argument('<file>', 'the backup; - for standard input')
+    .action(async (file: string) => (await import('./commands/restore.js')).runRestore(context, file));
+}
+
+function addUpkeep(program: Command, context: CommandContext): void {
+  program
+    .command('migrate')
+    .summary('bring the database up to date')
+    .description(
+      'Brings the database up to date: its schema, and the text of stored records, which is no change in a ' +
+        'history. The other commands do it too; this one does nothing else.',
+    )
+    .action(async () => (await import('./commands/migrate.js')).runMigrate(context));
+  program
+    .command('verify')
+    .summary('check everything that is stored')
+    .description(
+      'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
+    )
+    .action(async () => (await import('./commands/verify.js')).runVerify(context));
 }

@@ -9,7 +9,7 @@ export interface ProgressStream {
 export interface ProgressState {
   /** Of `total`, in the same unit. */
   readonly done: number;
-  /** Null when nobody knows. */
+  /** Null if unknown. */
   readonly total: number | null;
   /** How many items are done, which the rate is of. */
   readonly items: number;

@@ -37,12 +37,18 @@ function explainHelp(command: Command): string {
 function insteadOf(command: Command, error: CommanderError): string {
   if (error.code === 'commander.unknownCommand') return `There are ${subcommandsOf(command)}.`;
   const setting = error.code === 'commander.unknownOption' ? settingMeant(command.args) : null;
-  return setting === null
-    ? `Write: ${nameOf(command)} ${command.usage()}`
-    : `Settings come from the environment: ${setting} ${nameOf(command)}`;
+  if (setting !== null) return `Settings come from the environment: ${setting} ${nameOf(command)}`;
+  // Commander names the option that a value, or the option itself, is missing of.
+  const [, option = '[options]'] = MISSING.has(error.code) ? (/'(-[^']+)'/.exec(error.message) ?? []) : [];
+  return `Write: ${nameOf(command)} ${command.usage().replace('[options]', option)}`;
 }
 
-/** The settings that somebody may take for an option. */
+const MISSING: ReadonlySet<string> = new Set([
+  'commander.missingMandatoryOptionValue',
+  'commander.optionMissingArgument',
+]);
+
+/** Settings that may be taken for options. */
 const SETTINGS =
   /^--(port|host|base-path|database-url|data-dir|redis-url|log-level|trust-proxy|role|samples)(?:=(.*))?$/s;
 

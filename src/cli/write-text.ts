@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { unwritable } from './file-failure.js';
 
-/** Streams of which a command was told, as it waited, that they cannot be written. */
+/** Streams whose write error has been thrown to the command that waited for the write. */
 const awaited = new WeakSet<Writable>();
 
 /**

@@ -1,12 +1,21 @@
+import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
+import { requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
+import { InvalidObservationError } from '../model/errors.js';
+import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import type { Instant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText, unknownKey } from '../model/json-values.js';
-import type { Observation } from '../model/observation.js';
-import { parseDmsBody } from './dms-body.js';
-import { LatestLines } from './dms-latest.js';
-import { parseJsonLine } from './json-line.js';
-import { parseObservedAt } from './observed-at.js';
-import { refuseRepeatedKeys } from './repeated-key.js';
+import {
+  errorAt,
+  isJsonObject,
+  readAt,
+  requireText,
+  requireTexts,
+  unknownKey,
+} from '../model/json-values.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
+import { parseSourceName, quoted } from '../model/text.js';
+import { parseJsonLine, parseObservedAt } from './json-line.js';
+import { LatestLines } from './latest-lines.js';
 
 const KEYS: ReadonlySet<string> = new Set([
   'domain',
@@ -20,7 +29,10 @@ const KEYS: ReadonlySet<string> = new Set([
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
-const latestLines = new LatestLines();
+/** What a line says besides whose it is and from when. */
+type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'source'>;
+
+const latestLines = new LatestLines<{ readonly domain: string; readonly body: Body }>();
 
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
@@ -29,54 +41,87 @@ const latestLines = new LatestLines();
  * times may give the same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
- * @throws InvalidObservationError for every line that cannot be taken as a whole. The message, one line,
+ * @throws InvalidObservationError for every line that cannot be accepted as a whole. The message, one line,
  * names the key and the reason.
  */
 export function parseDmsLine(line: string, now: Instant): Observation {
-  const head = HEAD.exec(line);
-  return (head && parseAfterHead(head, now)) ?? parseWhole(line, now);
-}
-
-/** Null for a line that parseWhole must judge: it is not JSON, or names its domain or time again. */
-function parseAfterHead(head: RegExpExecArray, now: Instant): Observation | null {
-  const [{ length }, name = '', time = ''] = head;
-  const observedAt = parseObservedAt('observedAt', time, now);
-  const text = head.input.slice(length);
-  const latest = latestLines.get(name, text);
-  if (latest !== undefined) return { domain: latest.domain, observedAt, ...latest.body };
-
-  const json = `{${text}`;
-  const object = parseJsonOrNull(json);
-  if (!isJsonObject(object) || 'domain' in object || 'observedAt' in object) return null;
-  refuseRepeatedKeys(json, object);
-  refuseUnknownKeys(object);
-  const line = { domain: parseName(name), text, body: parseDmsBody(object) };
-  latestLines.set(name, line);
-  return { domain: line.domain, observedAt, ...line.body };
-}
-
-function parseWhole(line: string, now: Instant): Observation {
-  const object = parseJsonLine(line);
-  refuseUnknownKeys(object);
-  const domain = parseName(object['domain']);
-  const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
-  return { domain, observedAt, ...parseDmsBody(object) };
-}
-
-function parseName(value: unknown): string {
-  return readAt('domain', () => parseDomainName(requireText(value)));
-}
-
-function refuseUnknownKeys(object: Readonly<Record<string, unknown>>): void {
-  for (const key in object) {
-    if (!KEYS.has(key)) throw unknownKey(key, KEYS);
+  const [{ length } = '', name = '', time] = HEAD.exec(line) ?? [];
+  const rest = line.slice(length);
+  const latest = latestLines.get(name, rest);
+  if (latest !== undefined) {
+    return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
   }
+  const object = parseJsonLine(line);
+  for (const key in object) if (!KEYS.has(key)) throw unknownKey(key, KEYS);
+  const text = readAt('domain', () => requireText(object['domain']));
+  const domain = readAt('domain', () => parseDomainName(text));
+  const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
+  const body = parseBody(object);
+  if (length > 0) latestLines.set(text, rest, { domain, body });
+  return { domain, observedAt, ...body };
 }
 
-function parseJsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
+function parseBody(object: Readonly<Record<string, unknown>>): Body {
+  const { dnsRecords, httpHeaders, source } = object;
+  const body: { -readonly [Key in keyof Body]: Body[Key] } = {};
+  const dns = parseDns(dnsRecords, object['dnsTypes']);
+  if (dns !== undefined) body.dns = dns;
+  if (httpHeaders !== undefined) body.httpHeaders = parseHeaders(httpHeaders);
+  if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
+  if (dnsRecords === undefined && httpHeaders === undefined) {
+    throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
+  }
+  return body;
+}
+
+function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
+  const types = dnsTypes === undefined ? undefined : readAt('dnsTypes', () => parseTypes(dnsTypes));
+  if (dnsRecords !== undefined) {
+    const records = recordsByType(parseRecords(dnsRecords, types));
+    return types === undefined ? { records } : { types, records };
+  }
+  if (types === undefined) return undefined;
+  throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
+}
+
+function parseTypes(value: unknown): ReadonlySet<string> {
+  return new Set(requireTexts(value).map(requireType));
+}
+
+function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {
+  if (!Array.isArray(value)) throw new InvalidObservationError('dnsRecords: it is not an array of records.');
+  const records: DnsRecord[] = [];
+  for (const data of value) {
+    try {
+      records.push(recordOfTypes(data, types));
+    } catch (error) {
+      throw errorAt(`dnsRecords[${records.length}]`, error);
+    }
+  }
+  return records;
+}
+
+function recordOfTypes(data: unknown, types: ReadonlySet<string> | undefined): DnsRecord {
+  const record = parseDnsRecord(data);
+  if (types === undefined || types.has(record.type)) return record;
+  throw new InvalidObservationError(`its type ${record.type} is not in dnsTypes.`);
+}
+
+function parseHeaders(value: unknown): ReadonlyMap<string, string> {
+  if (!isJsonObject(value)) throw new InvalidObservationError('httpHeaders: it is not an object.');
+  const headers = new Map<string, string[]>();
+  for (const [name, values] of Object.entries(value)) {
+    readAt(`httpHeaders[${quoted(name)}]`, () => addHeaderValues(headers, name, values));
+  }
+  return joinHeaderFields(headers);
+}
+
+function addHeaderValues(headers: Map<string, string[]>, name: string, values: unknown): void {
+  if (typeof values === 'string') {
+    addHeaderField(headers, name, values);
+  } else if (Array.isArray(values)) {
+    for (const value of requireTexts(values)) addHeaderField(headers, name, value);
+  } else {
+    throw new InvalidObservationError('it is neither a string nor an array of strings.');
   }
 }

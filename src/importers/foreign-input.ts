@@ -23,7 +23,7 @@ const PACKINGS: readonly (readonly [magic: RegExp, packing: string, command: str
 /** A tar archive has it behind the first entry's name, modes and times (POSIX, pax: ustar). */
 const TAR_MAGIC = { text: 'ustar', at: 257 };
 
-/** Far more than the beginnings that are looked at; a line that is longer is looked at no further. */
+/** Far more than any of the beginnings that are recognized; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
 const LINE_FEED = 0x0a;
 
@@ -41,19 +41,19 @@ export async function* requireLines({ name, bytes }: Input): AsyncGenerator<Buff
       continue;
     }
     head = Buffer.concat([head, chunk]);
-    // Before the first line's end there is nothing to import, so that nobody waits for what is gathered.
+    // Nothing can be imported before the first line is complete, so buffering it delays nothing.
     if (head.length < HEAD_BYTES && !head.includes(LINE_FEED)) continue;
-    refuseForeign(name, head.subarray(0, HEAD_BYTES));
+    rejectForeign(name, head.subarray(0, HEAD_BYTES));
     yield head;
     head = undefined;
   }
   if (head !== undefined) {
-    refuseForeign(name, head.subarray(0, HEAD_BYTES));
+    rejectForeign(name, head.subarray(0, HEAD_BYTES));
     yield head;
   }
 }
 
-function refuseForeign(name: string, head: Buffer): void {
+function rejectForeign(name: string, head: Buffer): void {
   const foreign = packed(head) ?? encoded(head) ?? textOfAnotherKind(head.toString('utf8'));
   if (foreign === undefined) return;
   throw new OperationError(`${name} is ${foreign.is}, and nothing of it is imported: ${foreign.advice}.`);
@@ -79,7 +79,10 @@ function encoded(head: Buffer): Foreign | undefined {
   };
 }
 
-const OBJECT_PER_LINE = 'write it as one JSON object a line';
+/** What is read, for those who have something else. */
+export const FORMATS_READ =
+  'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
+  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}) or as httpx -json -irh writes it';
 
 function textOfAnotherKind(text: string): Foreign | undefined {
   const start = text.replace(/^\ufeff?\s*/, '');
@@ -87,18 +90,22 @@ function textOfAnotherKind(text: string): Foreign | undefined {
     return { is: 'HTML or XML', advice: 'check where it comes from; it may be an error page' };
   }
   if (/^\[\s*[{\n]/.test(start)) {
-    return { is: 'one JSON array', advice: `${OBJECT_PER_LINE}, jq -c '.[]' FILE | dms import -` };
+    return { is: 'one JSON array', advice: "write one object per line, jq -c '.[]' FILE | dms import -" };
   }
   if (/^\{[ \t]*\r?\n\s*"/.test(start)) {
-    return { is: 'JSON over several lines', advice: `${OBJECT_PER_LINE}, jq -c . FILE | dms import -` };
+    return {
+      is: 'JSON over several lines',
+      advice: 'write one object per line, jq -c . FILE | dms import -',
+    };
   }
-  if (start.startsWith('%PDF-')) return { is: 'a PDF', advice: OBJECT_PER_LINE };
+  if (start.startsWith('%PDF-')) return { is: 'a PDF', advice: FORMATS_READ };
   if (isMasterFile(start)) {
-    return { is: 'a zone file, or the output of dig or massdns -o S', advice: OBJECT_PER_LINE };
+    return {
+      is: 'a zone file, or the output of dig or massdns -o S',
+      advice: `${FORMATS_READ}. To record the records of a domain as they are now, run dms observe DOMAIN`,
+    };
   }
-  return isTable(start)
-    ? { is: 'a table (CSV)', advice: `${OBJECT_PER_LINE} as the README says` }
-    : undefined;
+  return isTable(start) ? { is: 'a table (CSV)', advice: FORMATS_READ } : undefined;
 }
 
 /** A directive, a comment, or an owner name with perhaps a TTL and a class, a type, and data (RFC 1035, section 5.1). */

@@ -2,7 +2,7 @@ import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
 import { parseDmsLine } from './dms.js';
-import { toolOf } from './foreign-input.js';
+import { FORMATS_READ, toolOf } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
 import type { ParseLine } from './import-lines.js';
 import { parseJsonLine } from './json-line.js';
@@ -28,7 +28,7 @@ export interface FormatOptions {
 /**
  * Makes what parses the lines of one input.
  *
- * @param format `auto`: its first line that has the keys of a format tells; lines before that are refused.
+ * @param format `auto`: its first line that has the keys of a format tells; lines before that are rejected.
  *   It throws OperationError where that line is of a tool whose lines are not read.
  */
 export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
@@ -36,17 +36,39 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
   const { now, ignoredHeaders, limits } = options;
   const parse = format === 'dms' ? parseDmsLine : createHttpxParser(ignoredHeaders);
   return (text) => {
-    const observation = parse(text, now());
-    requireWithinLimits(observation, limits);
-    return [observation];
+    try {
+      const observation = parse(text, now());
+      requireWithinLimits(observation, limits);
+      return [observation];
+    } catch (error) {
+      throw isOtherFormat(text, format) ? otherFormat(format) : error;
+    }
   };
+}
+
+/** Whether the keys of an invalid line are those of the other format. */
+function isOtherFormat(text: string, format: ImportFormat): boolean {
+  try {
+    const detected = formatOf(parseJsonLine(text));
+    return detected !== null && detected !== format;
+  } catch {
+    return false;
+  }
+}
+
+function otherFormat(format: ImportFormat): InvalidObservationError {
+  const other = format === 'dms' ? 'httpx' : 'dms';
+  return new InvalidObservationError(
+    `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
+      'from a file of their own.',
+  );
 }
 
 function createDetectingParser(options: FormatOptions): ParseLine {
   let parse: ParseLine | undefined;
   return (text) => {
     if (parse === undefined) {
-      const format = formatOf(text, options.name);
+      const format = formatOfFirst(text, options.name);
       options.onDetected(format);
       parse = createParser(format, options);
     }
@@ -57,21 +79,23 @@ function createDetectingParser(options: FormatOptions): ParseLine {
 /** Keys that a line of format dms has, one of them at least, and no line of httpx. */
 const DMS_KEYS = ['domain', 'observedAt', 'dnsRecords', 'httpHeaders'];
 
-const NAMED = IMPORT_FORMATS.map((format) => `--format ${format}`).join(' or ');
-
-function formatOf(text: string, name: string): ImportFormat {
-  const line = parseJsonLine(text);
+/** Null for a line whose keys tell none. */
+function formatOf(line: Readonly<Record<string, unknown>>): ImportFormat | null {
   const has = (key: string) => Object.hasOwn(line, key);
+  if (DMS_KEYS.some(has)) return 'dms';
+  return has('timestamp') && (has('url') || has('input')) ? 'httpx' : null;
+}
+
+function formatOfFirst(text: string, name: string): ImportFormat {
+  const line = parseJsonLine(text);
   const tool = toolOf(line);
   if (tool !== undefined) {
-    throw new OperationError(
-      `${name} has lines of ${tool}, which this version does not read: it reads ${IMPORT_FORMATS.join(' and ')}. ` +
-        'Write them as the README says, one JSON object a line.',
-    );
+    throw new OperationError(`${name} has lines of ${tool}, and nothing of it is imported: ${FORMATS_READ}.`);
   }
-  if (DMS_KEYS.some(has)) return 'dms';
-  if (has('timestamp') && (has('url') || has('input'))) return 'httpx';
+  const format = formatOf(line);
+  if (format !== null) return format;
   throw new InvalidObservationError(
-    `its keys tell no format: write them as the README says, or name the format by ${NAMED} to be told what is wrong.`,
+    'its keys are of no known format: lines of dms have domain and observedAt, those of httpx timestamp and url. ' +
+      'Name the format, --format dms or --format httpx, to see what is wrong.',
   );
 }

@@ -25,8 +25,10 @@ export function frontPageDomain(address: string): string {
   const { scheme, host, port, path, rest } = partsOf(address);
   const ports = DEFAULT_PORTS.get(scheme);
   if (ports === undefined) throw notFrontPage(address, 'its scheme is neither https nor http');
-  if (!ports.includes(port)) throw notFrontPage(address, `its port is not that of ${scheme ?? 'a site'}`);
-  if ((path !== '' && path !== '/') || rest !== '') throw notFrontPage(address, 'its path is not /');
+  if (!ports.includes(port))
+    throw notFrontPage(address, `its port is not that of ${scheme ?? 'a site'}; run httpx without -p`);
+  if ((path !== '' && path !== '/') || rest !== '')
+    throw notFrontPage(address, 'its path is not /; run httpx on names alone, without -path');
   return parseDomainName(host);
 }
 

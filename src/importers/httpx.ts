@@ -7,12 +7,11 @@ import type { Observation } from '../model/observation.js';
 import { quoted } from '../model/text.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
 import { createHttpxHeaders } from './httpx-headers.js';
-import { parseJsonLine } from './json-line.js';
-import { parseObservedAt } from './observed-at.js';
+import { parseJsonLine, parseObservedAt } from './json-line.js';
 
 type HttpxLine = Readonly<Record<string, unknown>>;
 
-/** Gives the observation of a line of httpx; throws InvalidObservationError for one that it refuses. */
+/** Gives the observation of a line of httpx; throws InvalidObservationError for one that it rejects. */
 export type ParseHttpxLine = (line: string, now: Instant) => Observation;
 
 /**
@@ -29,14 +28,14 @@ export function createHttpxParser(ignored: ReadonlySet<string>): ParseHttpxLine 
   const readHeaders = createHttpxHeaders(ignored);
   return (text, now) => {
     const line = parseJsonLine(text);
-    refuseOtherThanFrontPage(line);
+    requireFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
     return { domain, observedAt, source: 'httpx', ...readHeaders(line), ...responseOf(line) };
   };
 }
 
-function refuseOtherThanFrontPage({ failed, method, final_url, chain_status_codes, chain }: HttpxLine): void {
+function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: HttpxLine): void {
   if (failed === true) {
     throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
   }
@@ -59,7 +58,7 @@ function domainOf({ url, input }: HttpxLine): string {
   }
   if (url === undefined) return readAt('input', () => frontPageDomain(targetOf(input)));
   const domain = readAt('url', () => frontPageDomain(requireText(url)));
-  if (input !== undefined) readAt('input', () => refuseOther(domain, targetOf(input)));
+  if (input !== undefined) readAt('input', () => requireSameHost(domain, targetOf(input)));
   return domain;
 }
 
@@ -87,7 +86,7 @@ function targetOf(input: unknown): string {
 }
 
 /** One host may have been asked for the page of another: `-vhost-input`, say. */
-function refuseOther(domain: string, target: string): void {
+function requireSameHost(domain: string, target: string): void {
   if (parseDomainName(hostOf(target)) === domain) return;
   throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
 }

@@ -13,8 +13,8 @@ export interface InputOptions {
   readonly createParser: (input: Input) => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is refused, of which input it is, and why. */
-  readonly onRefused: (input: Input, line: Line, reason: string) => Promise<void> | void;
+  /** Told of each line that is rejected, of which input it is, and why. */
+  readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
   /** In bytes: a longer line is rejected. */
   readonly longestLine: number;
@@ -26,8 +26,8 @@ export interface InputOptions {
   readonly signal: AbortSignal;
 }
 
-/** How an import came to its end: all is read, or a line was refused and `strict`, or it was stopped. */
-export type ImportEnd = 'complete' | 'refused' | 'stopped';
+/** How an import came to its end: all is read, or a line was rejected and `strict`, or it was stopped. */
+export type ImportEnd = 'complete' | 'rejected' | 'stopped';
 
 /**
  * Records the observations of inputs, one after the other.
@@ -40,7 +40,7 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   try {
     for await (const input of inputs) {
       if (!(await importInput(input, options))) {
-        return 'refused';
+        return 'rejected';
       }
     }
     return 'complete';
@@ -75,7 +75,7 @@ function importInput(input: Input, options: InputOptions): Promise<boolean> {
   return importLines(sort ? sorted(lines, timeOf(parse), options) : lines, {
     ...options,
     parse,
-    onRefused: (line, reason) => options.onRefused(input, line, reason),
+    onRejected: (line, reason) => options.onRejected(input, line, reason),
   });
 }
 
@@ -111,7 +111,7 @@ async function* untilAborted<Chunk>(
   }
 }
 
-/** A line that is refused has no time; the import that follows says why. */
+/** A line that is rejected has no time; the import that follows says why. */
 function timeOf(parse: ParseLine): (line: Line) => Instant | null {
   return (line) => {
     try {

@@ -4,22 +4,25 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, textOf } from './lines.js';
 
-/** Turns the text of a line into observations; throws InvalidObservationError for one that it refuses. */
+/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
 export type ParseLine = (text: string) => readonly Observation[];
 
 export interface ImportOptions {
   readonly parse: ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is refused, and why; waited for. */
-  readonly onRefused: (line: Line, reason: string) => Promise<void> | void;
-  /** Stop at the first line that is refused. */
+  /** Told of each line that is rejected, and why; waited for. */
+  readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
+  /** Stop at the first line that is rejected. */
   readonly strict: boolean;
 }
 
-/** Large enough to see several observations of a domain at once, small enough to stay in memory. */
+/**
+ * Large enough to see several observations of a domain at once; the bytes, of lines that do not repeat what an
+ * earlier one says, are what it takes in memory: some ten times as much, and as much again to record it.
+ */
 const BATCH_OBSERVATIONS = 5_000;
-const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
 
 /**
  * A line waits no longer for its batch to fill, unless the batch before it is still being recorded. Half of the second
@@ -31,7 +34,7 @@ const LONGEST_WAIT_MILLISECONDS = 500;
  * Records the observations of lines, in the order of the lines: while one batch is being recorded the
  * next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a refused line; what came before it is recorded.
+ * @returns false if it stopped at a rejected line; what came before it is recorded.
  * @throws what the input, or the database, throws; what came before is recorded.
  */
 export async function importLines(
@@ -54,7 +57,7 @@ export async function importLines(
 
 async function takeLines(
   lines: readonly Line[],
-  { parse, summary, onRefused, strict }: ImportOptions,
+  { parse, summary, onRejected, strict }: ImportOptions,
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
@@ -66,8 +69,8 @@ async function takeLines(
         throw error;
       }
       summary.linesRead += 1;
-      summary.linesRefused += 1;
-      await onRefused(line, error.message);
+      summary.linesRejected += 1;
+      await onRejected(line, error.message);
       if (strict) {
         return false;
       }
@@ -83,6 +86,8 @@ async function takeLines(
 class BatchQueue {
   private readonly options: Pick<ImportOptions, 'recorder' | 'summary'>;
   private batch: Observation[] = [];
+  /** What the lines said so far, for as long as it is in memory. */
+  private readonly contents = new WeakSet<object>();
   private bytes = 0;
   private recording: Promise<void> = Promise.resolve();
   private waiting = 0;
@@ -102,8 +107,13 @@ class BatchQueue {
       this.isOverdue = true;
       this.submitOverdue();
     }, LONGEST_WAIT_MILLISECONDS);
-    for (const observation of observations) this.batch.push(observation);
-    this.bytes += bytes;
+    for (const observation of observations) {
+      this.batch.push(observation);
+      // Lines that say the same have their contents in common (see parseDmsLine).
+      const content = observation.dns ?? observation.httpHeaders ?? observation;
+      if (!this.contents.has(content)) this.bytes += bytes;
+      this.contents.add(content);
+    }
   }
 
   isFull(): boolean {

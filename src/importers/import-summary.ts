@@ -7,7 +7,7 @@ const MOST_DOMAINS_COUNTED = 1_000_000;
 /** The counts of an import, from its first line to its last. */
 export class ImportSummary {
   linesRead = 0;
-  linesRefused = 0;
+  linesRejected = 0;
   changed = 0;
   unchanged = 0;
   repeated = 0;

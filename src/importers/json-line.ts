@@ -1,6 +1,7 @@
 import { InvalidObservationError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-values.js';
-import { refuseRepeatedKeys } from './repeated-key.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { quoted } from '../model/text.js';
 
 /** What those who have a pretty-printed, a binary or a cut file need to hear. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
@@ -16,7 +17,7 @@ export function parseJsonLine(line: string): Readonly<Record<string, unknown>> {
   if (!isJsonObject(object)) {
     throw new InvalidObservationError(`the line is JSON, but not an object: ${ONE_OBJECT}`);
   }
-  refuseRepeatedKeys(line, object);
+  requireUniqueKeys(line, object);
   return object;
 }
 
@@ -29,4 +30,122 @@ function parseJson(text: string): unknown {
     const place = position === undefined ? '' : ` at character ${Number(position) + 1}`;
     throw new InvalidObservationError(`the line is not valid JSON${place}: ${ONE_OBJECT}`);
   }
+}
+
+/** How far an observer's clock may be ahead: five minutes, in microseconds. */
+const CLOCK_TOLERANCE = 300_000_000n;
+
+/**
+ * The time of an observation, as RFC 3339 writes it.
+ *
+ * @param key Where the line has it, for the error's message.
+ * @param now The present, which no observation may be ahead of by more than five minutes.
+ * @throws InvalidObservationError for anything else.
+ */
+export function parseObservedAt(key: string, value: unknown, now: Instant): Instant {
+  return readAt(key, () => {
+    const observedAt = parseInstant(requireText(value));
+    if (observedAt <= now + CLOCK_TOLERANCE) return observedAt;
+    throw new InvalidObservationError(
+      `${formatInstant(observedAt)} is more than five minutes in the future.`,
+    );
+  });
+}
+
+/**
+ * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
+ * section 4: the meaning of such an object is unpredictable).
+ *
+ * @param text JSON.
+ * @param value What JSON.parse makes of it.
+ * @throws InvalidObservationError
+ */
+export function requireUniqueKeys(text: string, value: object): void {
+  // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
+  if (mostKeysIn(text) === keysOf(value)) return;
+  const key = repeatedKey(text);
+  if (key === undefined) return;
+  throw new InvalidObservationError(`the key ${quoted(key)} occurs twice in one object: write it once.`);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+
+/** How many quotes that may close a string are before a colon: one for each key, and more where texts have such. */
+function mostKeysIn(text: string): number {
+  let keys = 0;
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
+    let before = colon - 1;
+    while (text.charCodeAt(before) <= SPACE) before -= 1;
+    if (text.charCodeAt(before) === QUOTE && !isEscaped(text, before)) keys += 1;
+  }
+  return keys;
+}
+
+/** Without recursion, since JSON may be nested as deep as it is long. */
+function keysOf(value: object): number {
+  let keys = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (Array.isArray(next)) {
+      for (const element of next) if (typeof element === 'object') open.push(element);
+    } else if (isJsonObject(next)) {
+      keys += openMembers(next, open);
+    }
+  }
+  return keys;
+}
+
+function openMembers(object: Readonly<Record<string, unknown>>, open: unknown[]): number {
+  let keys = 0;
+  for (const key in object) {
+    keys += 1;
+    if (typeof object[key] === 'object') open.push(object[key]);
+  }
+  return keys;
+}
+
+/** The first key that its object has had already. */
+function repeatedKey(text: string): string | undefined {
+  /** Of each object or array that is open, from the outermost to the innermost, the keys so far, if any. */
+  const open: (Set<string> | undefined)[] = [];
+  const structure = /["{[\]}]/g;
+  for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
+    const [character] = found;
+    if (character === '{' || character === '[') open.push(undefined);
+    else if (character !== '"') open.pop();
+    else {
+      structure.lastIndex = endOfString(text, found.index);
+      const key = keyAt(text, found.index, structure.lastIndex);
+      if (key === undefined) continue;
+      const keys = open.pop() ?? new Set();
+      if (keys.has(key)) return key;
+      open.push(keys.add(key));
+    }
+  }
+  return undefined;
+}
+
+/** The place after the closing quote of the string that begins at a place. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    if (!isEscaped(text, end)) return end + 1;
+  }
+  return text.length;
+}
+
+/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
+function isEscaped(text: string, quote: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
+/** The string between two places; undefined where no colon follows it, and it is no key. */
+function keyAt(text: string, start: number, end: number): string | undefined {
+  let next = end;
+  while (text.charCodeAt(next) <= SPACE) next += 1;
+  return text[next] === ':' ? JSON.parse(text.slice(start, end)) : undefined;
 }

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from '../model/errors.js';
 
-/** A line of a file, as bytes, so that a refused one can be given back as it came. */
+/** A line of a file, as bytes, so that a rejected one can be given back as it came. */
 export interface Line {
   /** Counted from 1. */
   readonly number: number;
@@ -40,7 +40,9 @@ export async function* readLines(
  */
 export function textOf({ bytes, exceeded }: Line): string {
   if (exceeded !== null) {
-    throw new InvalidObservationError(`the line is longer than LIMIT_LINE allows (${exceeded} bytes).`);
+    throw new InvalidObservationError(
+      `the line is longer than LIMIT_LINE allows (${exceeded} bytes): set it higher to import the line.`,
+    );
   }
   if (isAscii(bytes)) {
     return bytes.toString('latin1');

@@ -42,7 +42,7 @@ async function sizeOf(path: string): Promise<number | null> {
   try {
     const stats = await stat(path);
     if (stats.isDirectory()) {
-      throw new OperationError(`${path} is a folder; name the files in it.`);
+      throw new OperationError(`${path} is a folder: name the files in it.`);
     }
     return stats.isFile() ? stats.size : null;
   } catch (error) {
@@ -63,7 +63,7 @@ class Source {
     this.#signal = signal;
   }
 
-  /** Opens only now: an error of a stream that nobody listens to would end the process. */
+  /** Opens only now: the error of a stream without a listener would end the process. */
   async *chunks(): AsyncGenerator<Buffer> {
     this.#stream = this.#open();
     if (this.#signal !== undefined) addAbortSignal(this.#signal, this.#stream);
@@ -129,8 +129,10 @@ function unreadable(name: string, error: unknown): OperationError {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist; check the path.',
-  EACCES: 'may not be read by you; check its permissions.',
-  Z_BUF_ERROR: 'ends in the middle: the gzip file is cut.',
-  Z_DATA_ERROR: 'is broken: its gzip data is damaged, or something else follows it.',
+  ENOENT: 'does not exist: check the path.',
+  EACCES: 'may not be read by you: check its permissions.',
+  Z_BUF_ERROR:
+    'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
+  Z_DATA_ERROR:
+    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
 };

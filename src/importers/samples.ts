@@ -14,7 +14,7 @@ const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', impor
  * Records the observations that the project ships, so that a first query has something to show.
  *
  * @returns how many domains they are of.
- * @throws OperationError when one of them is refused: the project's own files are broken then.
+ * @throws OperationError when one of them is rejected: the project's own files are broken then.
  */
 export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
   const summary = new ImportSummary();
@@ -23,7 +23,7 @@ export async function recordSamples(recorder: Recorder, now: Instant): Promise<n
     recorder,
     summary,
     strict: true,
-    onRefused: (line, reason) => {
+    onRejected: (line, reason) => {
       throw new OperationError(`${SAMPLES}, line ${line.number}: ${reason}`);
     },
   });

@@ -1,11 +1,9 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { OperationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
-import { makeSortFolder } from './sort-folder.js';
 
 /** A line with what it is sorted by. */
 interface TimedLine {
@@ -16,98 +14,50 @@ interface TimedLine {
 export interface SortOptions {
   /** The time of a line; null for one that has none: it stays with the line before it. */
   readonly timeOf: (line: Line) => Instant | null;
-  /** Sorted at once in memory; more than this goes through files. */
+  /** Sorted at once in memory; more than this goes through a file. */
   readonly runBytes?: number;
-  /** Files merged at once. */
-  readonly mergedFiles?: number;
   /** Ends the sorting: it throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 const DEFAULT_RUN_BYTES = 32 * 1024 * 1024;
-const DEFAULT_MERGED_FILES = 64;
 const CHUNK_LINES = 500;
-const FILE_CHUNK_BYTES = 256 * 1024;
+/** Read ahead while runs are merged, of all of them together; but of each no less than the second. */
+const MERGE_BYTES = 16 * 1024 * 1024;
+const LEAST_READ_BYTES = 16 * 1024;
 const LONG_AGO: Instant = -(10n ** 18n);
+const LINE_FEED = Buffer.from('\n');
 
 /**
  * Gives lines in the order of their times; lines of the same time stay in the order they came in.
  *
- * The memory it takes does not grow with the input: sorted runs go to files in a temporary folder,
- * which it removes, as it does what a killed process has left of its own, and are merged from there.
+ * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from there.
+ *
+ * @throws OperationError where the temporary file cannot be written.
  */
 export async function* sortLines(
   chunks: AsyncIterable<readonly Line[]>,
-  options: SortOptions,
+  { timeOf, runBytes = DEFAULT_RUN_BYTES, signal }: SortOptions,
 ): AsyncGenerator<readonly Line[]> {
-  const folder = await makeSortFolder();
+  const runs = new RunFile();
   try {
-    const files = new RunFiles(folder);
-    const last = await writeRuns(chunks, options, files);
-    await mergeDown(files, options);
-    for await (const lines of merge([...files.all.map(readRun), [last]], options.signal)) {
-      yield lines.map(({ line }) => line);
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** The sorted files, in the order of the input. */
-class RunFiles {
-  all: string[] = [];
-  private readonly folder: string;
-  private count = 0;
-
-  constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  async write(chunks: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>): Promise<string> {
-    this.count += 1;
-    const file = join(this.folder, String(this.count));
-    await pipeline(Readable.from(encoded(chunks)), createWriteStream(file));
-    return file;
-  }
-}
-
-/** Writes all runs but the last, which it returns. */
-async function writeRuns(
-  chunks: AsyncIterable<readonly Line[]>,
-  { timeOf, runBytes = DEFAULT_RUN_BYTES }: SortOptions,
-  files: RunFiles,
-): Promise<TimedLine[]> {
-  let run: TimedLine[] = [];
-  let bytes = 0;
-  let time = LONG_AGO;
-  for await (const lines of chunks) {
-    for (const line of lines) {
-      time = timeOf(line) ?? time;
-      run.push({ line, time });
-      bytes += line.bytes.length;
-    }
-    if (bytes >= runBytes) {
-      files.all.push(await files.write([sorted(run)]));
+    let run: TimedLine[] = [];
+    let bytes = 0;
+    let time = LONG_AGO;
+    for await (const lines of chunks) {
+      for (const line of lines) {
+        time = timeOf(line) ?? time;
+        run.push({ line, time });
+        bytes += line.bytes.length;
+      }
+      if (bytes < runBytes) continue;
+      await runs.append(sorted(run));
       run = [];
       bytes = 0;
     }
-  }
-  return sorted(run);
-}
-
-/** Merges neighbouring files until few enough are left to be read at once. */
-async function mergeDown(
-  files: RunFiles,
-  { mergedFiles: most = DEFAULT_MERGED_FILES, signal }: SortOptions,
-): Promise<void> {
-  while (files.all.length > most) {
-    const merged: string[] = [];
-    for (let first = 0; first < files.all.length; first += most) {
-      const group = files.all.slice(first, first + most);
-      merged.push(await files.write(merge(group.map(readRun), signal)));
-      await Promise.all(group.map((file) => rm(file)));
-    }
-    files.all = merged;
+    yield* merged([...runs.readAll(), inMemory(sorted(run))], signal);
+  } finally {
+    await runs.close();
   }
 }
 
@@ -115,45 +65,120 @@ function sorted(run: TimedLine[]): TimedLine[] {
   return run.sort((left, right) => compareInstants(left.time, right.time));
 }
 
-/** One of the sorted inputs of a merge. */
-interface Cursor {
-  readonly chunks: AsyncIterator<readonly TimedLine[]> | Iterator<readonly TimedLine[]>;
-  lines: readonly TimedLine[];
-  next: number;
-  /** The next line; undefined at the end of the input. */
-  head: TimedLine | undefined;
+async function* inMemory(run: readonly TimedLine[]): AsyncGenerator<readonly TimedLine[]> {
+  yield run;
 }
 
-/** Merges sorted inputs; of equal times the earlier input's come first. */
-async function* merge(
-  inputs: readonly (AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>)[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<readonly TimedLine[]> {
-  const cursors = inputs.map(cursorOf);
-  try {
-    for (const cursor of cursors) await refill(cursor);
-    let out: TimedLine[] = [];
-    for (let from = earliest(cursors); from?.head !== undefined; from = earliest(cursors)) {
-      out.push(from.head);
-      from.next += 1;
-      from.head = from.lines[from.next];
-      if (from.head === undefined) await refill(from);
-      if (out.length >= CHUNK_LINES) {
-        signal?.throwIfAborted();
-        yield out;
-        out = [];
+/**
+ * Sorted runs, one after the other in a temporary file. It has no name from the moment it is opened, so that nothing
+ * of it is left however the process ends.
+ */
+class RunFile {
+  #file: FileHandle | undefined;
+  readonly #ends: number[] = [];
+
+  async append(run: readonly TimedLine[]): Promise<void> {
+    try {
+      this.#file ??= await openUnnamed();
+      let end = this.#ends.at(-1) ?? 0;
+      for (const chunk of encoded(run)) {
+        await this.#file.writeFile(chunk);
+        end += chunk.length;
       }
+      this.#ends.push(end);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OperationError(
+        `Sorting needs a temporary file as large as the input, which cannot be written in ${tmpdir()} (${reason}): ` +
+          'make room there, or set TMPDIR to a folder with enough.',
+        { cause: error },
+      );
     }
-    yield out;
-  } finally {
-    // Of inputs that were not read to their end, the files are open.
-    for (const { chunks } of cursors) await chunks.return?.();
+  }
+
+  /** In the order in which they were appended. */
+  readAll(): AsyncGenerator<readonly TimedLine[]>[] {
+    const chunkBytes = Math.max(LEAST_READ_BYTES, Math.floor(MERGE_BYTES / (this.#ends.length + 1)));
+    return this.#ends.map((end, index) => this.#read(this.#ends[index - 1] ?? 0, end, chunkBytes));
+  }
+
+  async *#read(start: number, end: number, chunkBytes: number): AsyncGenerator<readonly TimedLine[]> {
+    for await (const lines of readLines(this.#bytes(start, end, chunkBytes))) yield lines.map(decoded);
+  }
+
+  async *#bytes(start: number, end: number, chunkBytes: number): AsyncGenerator<Buffer> {
+    for (let position = start; position < end && this.#file !== undefined; ) {
+      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end - position));
+      const { bytesRead } = await this.#file.read({ buffer, position });
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
   }
 }
 
-function cursorOf(input: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>): Cursor {
-  const chunks = Symbol.asyncIterator in input ? input[Symbol.asyncIterator]() : input[Symbol.iterator]();
-  return { chunks, lines: [], next: 0, head: undefined };
+async function openUnnamed(): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
+  try {
+    return await open(join(folder, 'runs'), 'wx+');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** A line of the file: time, number, the limit that it exceeds, and the line itself. */
+function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
+  for (let first = 0; first < run.length; first += CHUNK_LINES) {
+    const pieces: Buffer[] = [];
+    for (const { time, line } of run.slice(first, first + CHUNK_LINES)) {
+      pieces.push(Buffer.from(`${time} ${line.number} ${line.exceeded ?? 0} `), line.bytes, LINE_FEED);
+    }
+    yield Buffer.concat(pieces);
+  }
+}
+
+function decoded({ bytes }: Line): TimedLine {
+  const first = bytes.indexOf(' ');
+  const second = bytes.indexOf(' ', first + 1);
+  const third = bytes.indexOf(' ', second + 1);
+  const number = Number(bytes.toString('latin1', first + 1, second));
+  const exceeded = Number(bytes.toString('latin1', second + 1, third)) || null;
+  const time = BigInt(bytes.toString('latin1', 0, first));
+  return { time, line: { number, exceeded, bytes: bytes.subarray(third + 1) } };
+}
+
+/** One of the sorted runs of a merge. */
+interface Cursor {
+  readonly chunks: AsyncIterator<readonly TimedLine[]>;
+  lines: readonly TimedLine[];
+  next: number;
+  /** The next line; undefined at the end of the run. */
+  head: TimedLine | undefined;
+}
+
+/** Merges sorted runs; of equal times the earlier run's come first. */
+async function* merged(
+  runs: readonly AsyncIterator<readonly TimedLine[]>[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly Line[]> {
+  const cursors: Cursor[] = runs.map((chunks) => ({ chunks, lines: [], next: 0, head: undefined }));
+  for (const cursor of cursors) await refill(cursor);
+  let out: Line[] = [];
+  for (let from = earliest(cursors); from?.head !== undefined; from = earliest(cursors)) {
+    out.push(from.head.line);
+    from.next += 1;
+    from.head = from.lines[from.next];
+    if (from.head === undefined) await refill(from);
+    if (out.length >= CHUNK_LINES) {
+      signal?.throwIfAborted();
+      yield out;
+      out = [];
+    }
+  }
+  yield out;
 }
 
 /** The cursor whose next line has the least time, the first of several; undefined when all are at their end. */
@@ -173,44 +198,4 @@ async function refill(cursor: Cursor): Promise<void> {
   cursor.lines = chunk.done === true ? [] : chunk.value;
   cursor.next = 0;
   cursor.head = cursor.lines[0];
-}
-
-/** A line of a run file: time, number, the limit that it exceeds, and the line itself. */
-function* encodedChunk(lines: readonly TimedLine[]): Generator<Buffer> {
-  for (let first = 0; first < lines.length; first += CHUNK_LINES) {
-    const pieces: Buffer[] = [];
-    for (const { time, line } of lines.slice(first, first + CHUNK_LINES)) {
-      pieces.push(Buffer.from(`${time} ${line.number} ${line.exceeded ?? 0} `), line.bytes, LINE_FEED);
-    }
-    yield Buffer.concat(pieces);
-  }
-}
-
-const LINE_FEED = Buffer.from('\n');
-
-async function* encoded(
-  chunks: AsyncIterable<readonly TimedLine[]> | Iterable<readonly TimedLine[]>,
-): AsyncGenerator<Buffer> {
-  for await (const lines of chunks) {
-    yield* encodedChunk(lines);
-  }
-}
-
-async function* readRun(file: string): AsyncGenerator<readonly TimedLine[]> {
-  for await (const lines of readLines(
-    createReadStream(file, { highWaterMark: FILE_CHUNK_BYTES }),
-    Number.POSITIVE_INFINITY,
-  )) {
-    yield lines.map(decoded);
-  }
-}
-
-function decoded({ bytes }: Line): TimedLine {
-  const first = bytes.indexOf(' ');
-  const second = bytes.indexOf(' ', first + 1);
-  const third = bytes.indexOf(' ', second + 1);
-  const number = Number(bytes.toString('latin1', first + 1, second));
-  const exceeded = Number(bytes.toString('latin1', second + 1, third)) || null;
-  const time = BigInt(bytes.toString('latin1', 0, first));
-  return { time, line: { number, exceeded, bytes: bytes.subarray(third + 1) } };
 }

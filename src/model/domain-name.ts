@@ -1,4 +1,3 @@
-import { getDomain } from 'tldts';
 import {
   hasHyphenAtEnd,
   hidesHyphenAtEnd,
@@ -61,20 +60,4 @@ function invalid(text: string, reason: string): InvalidDomainError {
 /** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
   return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
-}
-
-/** Names are canonical already: there is nothing to extract or validate. */
-const PUBLIC_SUFFIX_LIST = {
-  allowPrivateDomains: true,
-  extractHostname: false,
-  validateHostname: false,
-  detectIp: false,
-} as const;
-
-/**
- * The registrable domain of a canonical name (URL Standard, section 3.2: the Public Suffix List with its
- * private section): `example.co.uk` for `www.example.co.uk`; null for a public suffix itself.
- */
-export function registrableDomain(name: string): string | null {
-  return getDomain(name, PUBLIC_SUFFIX_LIST);
 }

@@ -66,7 +66,9 @@ export function addHeaderField(fields: Map<string, string[]>, name: string, valu
   const fieldName = canonicalFieldName(name);
   const fieldValue = canonicalFieldValue(value);
   if (LINE_BREAK.test(value)) {
-    throw new InvalidObservationError(`${quoted(value)} contains CR or LF (RFC 9110, 5.5).`);
+    throw new InvalidObservationError(
+      `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
+    );
   }
   const values = fields.get(fieldName);
   if (values === undefined) fields.set(fieldName, [fieldValue]);

@@ -39,8 +39,9 @@ export function requireTexts(value: unknown): readonly string[] {
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
   const meant = [...known].find((name) => plain(name) === plain(key));
   const place = owner === '' ? '' : ` ${owner}`;
-  const advice = meant === undefined ? '' : `: write ${meant}`;
-  return new InvalidObservationError(`unknown key ${quoted(key)}${place}${advice}.`);
+  const advice =
+    meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
+  return new InvalidObservationError(`unknown key ${quoted(key)}${place}: ${advice}.`);
 }
 
 function plain(key: string): string {

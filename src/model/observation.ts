@@ -110,5 +110,7 @@ export function requireWithinLimits(
 }
 
 function requireNone(key: string, excess: string | null): void {
-  if (excess !== null) throw new InvalidObservationError(`${key}: ${excess}.`);
+  if (excess !== null) {
+    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  }
 }

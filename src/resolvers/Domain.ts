@@ -1,4 +1,5 @@
-import { registrableDomain, unicodeName } from '../model/domain-name.js';
+import { unicodeName } from '../model/domain-name.js';
+import { registrableDomain } from '../model/registrable-domain.js';
 import { memberOf } from './DnsRecord.js';
 import { loadedPart } from './needed-parts.js';
 import type { RequestBudget } from './request-budget.js';

@@ -104,25 +104,28 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['serve', '--prot', '1'], "Unknown option '--prot'. Write: dms serve [options]"],
     [['serve', 'now'], 'Too many arguments for'],
     [['import'], "Missing required argument 'file'. Write: dms import [options] <file...>"],
-    [['token', 'create'], "Required option '--name <name>' not specified. Write: dms token create [options]"],
+    [
+      ['token', 'create'],
+      "Required option '--name <name>' not specified. Write: dms token create --name <name>",
+    ],
     [
       ['token', 'create', '--name'],
-      "Option '--name <name>' argument missing. Write: dms token create [options]",
+      "Option '--name <name>' argument missing. Write: dms token create --name <name>",
     ],
-    [['token', 'create', '--name', '-x'], '"-x" is no name for a token: write 1 to 64 letters, digits, '],
+    [['token', 'create', '--name', '-x'], '"-x" is not a valid token name: write 1 to 64 letters, digits, '],
     [
       ['token', 'create', '--name', 'a\nb'],
-      '"a\\nb" is no name for a token: write 1 to 64 letters, digits, ',
+      '"a\\nb" is not a valid token name: write 1 to 64 letters, digits, ',
     ],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns'],
-      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
     ],
     [
       ['token', 'create', '--name', 'a', '--expires', 'soon'],
-      '"soon" is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
+      '"soon" is not a duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
     ],
-    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is no duration: '],
+    [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is not a duration: '],
     [
       ['token', 'create', '--name', 'a', '--expires', '36526d'],
       '"36526d" is too long: write at most 36525d, a hundred years.',
@@ -130,20 +133,38 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['token', 'create', '--name', 'a', '--expires', '99999999999999d'], '"99999999999999d" is too long: '],
     [
       ['token', 'create', '--name', 'a', '--scope', 'dns:read,dns'],
-      '"dns" is no scope: write some of dns:read, headers:read, details:read, search:read.',
+      '"dns" is not a scope: write one or more of dns:read, headers:read, details:read, search:read.',
     ],
-    [['token', 'create', '--name', 'a', '--scope', ''], '"" is no scope: '],
+    [['token', 'create', '--name', 'a', '--scope', ''], '"" is not a scope: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
     [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
     [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE.'],
     [
       ['watch', 'add', 'a.example', '--every', '6'],
-      '"6" is no duration: write seconds, minutes, hours or days',
+      '"6" is not a duration: write seconds, minutes, hours or days',
     ],
     [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
     [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE.'],
     [['observe'], "Missing required argument 'domain'. Write: dms observe [options] <domain...>"],
-    [['observe', '192.0.2.1'], '"192.0.2.1" is not a domain name: it is an IP address.'],
+    [
+      ['observe', '192.0.2.1'],
+      '"192.0.2.1" is not a domain name: it is an IP address. Write a name; that of the address itself is 1.2.0.192.in-addr.arpa.',
+    ],
+    [
+      ['forget', '2001:db8::1'],
+      '"2001:db8::1" is not a domain name: it is an IP address. Write a name; that of the address itself is the one ',
+    ],
+    [
+      ['observe', 'https://www.example.com:8443/a?b#c'],
+      '"https://www.example.com:8443/a?b#c" is not a domain name: write www.example.com.',
+    ],
+    [
+      ['watch', 'add', 'http://bücher.example/'],
+      '"http://bücher.example/" is not a domain name: write bücher.example.',
+    ],
+    [['watch', 'remove', 'example.com/'], '"example.com/" is not a domain name: write example.com.'],
+    [['export', 'example.com:443'], '"example.com:443" is not a domain name: write example.com.'],
+    [['observe', 'https://a b/'], '"https://a b/" is not a domain name: '],
     [['export', 'a b'], '"a b" is not a domain name: '],
   ])('dms %j', async (args, line) => {
     const { code, stdout, stderr } = await dms(args);

@@ -136,12 +136,12 @@ describe('dms import of the lines of httpx', () => {
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
   });
 
-  test('a refused line is told with its reason and kept as it came; --strict stops at it', async () => {
+  test('a rejected line is told with its reason and kept as it came; --strict stops at it', async () => {
     const failed = JSON.stringify(HTTPX_FAILED);
     const rejects = join(folder, 'rejects.json');
     const result = await importText(`${FIRST}\n${failed}\n${SECOND}\n`, ['--rejects', rejects]);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('line 2 refused: failed: httpx got no response; nothing was observed.');
+    expect(result.stderr).toContain('line 2 rejected: failed: httpx got no response; nothing was observed.');
     expect(await readFile(rejects, 'utf8')).toBe(`${failed}\n`);
     expect(await answered()).toMatchObject({ server: ['a', 'b'] });
     await emptyTestDatabase(database);
@@ -149,10 +149,12 @@ describe('dms import of the lines of httpx', () => {
     expect(await answered()).toMatchObject({ server: ['a'] });
   });
 
-  test('a format that is named is not guessed: the lines of another are refused', async () => {
+  test('a format that is named is not guessed: the lines of another are rejected', async () => {
     const result = await importText(FIRST, ['--format', 'dms']);
     expect([result.code, await stored()]).toEqual([1, []]);
-    expect(result.stderr).toContain('line 1 refused: unknown key "timestamp".');
+    expect(result.stderr).toContain(
+      'line 1 rejected: the line is in format httpx, but is read as dms: import lines of httpx with --format httpx, ',
+    );
   });
 
   test('a bad setting of the ignored headers stops the import before anything is recorded', async () => {

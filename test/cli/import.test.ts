@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -97,19 +97,19 @@ describe('dms import', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('a refused line is told with its number and reason, kept as it came, and changes nothing', async () => {
+  test('a rejected line is told with its number and reason, kept as it came, and changes nothing', async () => {
     const broken = await file('broken.ndjson', `${FIRST}\n{"domain":\n${SECOND}\n\n{"domain":"-","x":1}\n`);
     const rejects = join(folder, 'rejects.ndjson');
     const result = await dms(['import', broken, '--rejects', rejects]);
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/broken\.ndjson, line 2 refused: .*JSON/);
-    expect(result.stderr).toMatch(/broken\.ndjson, line 5 refused: .*"x"/);
-    expect(result.stdout).toMatch(/^refused +2$/m);
+    expect(result.stderr).toMatch(/broken\.ndjson, line 2 rejected: .*JSON/);
+    expect(result.stderr).toMatch(/broken\.ndjson, line 5 rejected: .*"x"/);
+    expect(result.stdout).toMatch(/^rejected +2$/m);
     expect(await readFile(rejects, 'utf8')).toBe('{"domain":\n{"domain":"-","x":1}\n');
     expect((await stored())[0]?.stays).toHaveLength(2);
   });
 
-  test('--strict stops at the first refused line; what came before it is recorded', async () => {
+  test('--strict stops at the first rejected line; what came before it is recorded', async () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
@@ -117,12 +117,12 @@ describe('dms import', () => {
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
-  test('--strict with --sort records the lines before the refused one in the order of time', async () => {
+  test('--strict with --sort records the lines before the rejected one in the order of time', async () => {
     const third = observationLine({ at: 3, records: ['192.0.2.3'] });
     const broken = await file('strict-sort.ndjson', `${third}\n${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict', '--sort']);
     expect([result.code, result.stdout]).toEqual([1, expect.stringMatching(/^recorded +1 /m)]);
-    expect(result.stderr).toContain('line 3 refused: ');
+    expect(result.stderr).toContain('line 3 rejected: ');
     expect(result.stderr).toContain('the lines before it in the order of time are recorded.');
     expect((await stored())[0]?.stays.map(({ record }) => record.rdata)).toEqual(['{"ip":"192.0.2.1"}']);
   });
@@ -170,10 +170,16 @@ describe('dms import', () => {
     const cut = await file('cut.ndjson.gz', gzipSync(`${FIRST}\n`.repeat(50)).subarray(0, 60));
     const followed = await file('followed.gz', Buffer.concat([gzipSync(FIRST), Buffer.from('junk')]));
     for (const [path, message] of [
-      [join(folder, 'missing'), 'does not exist; check the path.'],
-      [folder, 'is a folder; name the files in it.'],
-      [cut, 'ends in the middle: the gzip file is cut.'],
-      [followed, 'is broken: its gzip data is damaged, or something else follows it.'],
+      [join(folder, 'missing'), 'does not exist: check the path.'],
+      [folder, 'is a folder: name the files in it.'],
+      [
+        cut,
+        'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
+      ],
+      [
+        followed,
+        'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+      ],
     ] as const) {
       expect(await dms(['import', path])).toMatchObject({
         code: 1,
@@ -192,7 +198,7 @@ describe('dms import', () => {
     [
       ['--sort'],
       '{"rrname":"a.example","rrtype":"A"}\n'.repeat(3),
-      /^dms: .+ has lines of passive DNS \(COF\), which/,
+      /^dms: .+ has lines of passive DNS \(COF\), and nothing of it is imported: /,
     ],
   ])(
     'a file of another tool ends with one line that says so, without a summary, %j',
@@ -217,7 +223,7 @@ describe('dms import', () => {
     expect(result.code).toBe(1);
     expect(result.stdout).toMatch(/^recorded +[1-9]\d* /m);
     expect(result.stderr).toMatch(
-      /^Not all was imported, .*\ndms: .*cut-late\.ndjson\.gz ends in the middle: the gzip file is cut\.\n$/,
+      /^The import failed .*\ndms: .*cut-late\.ndjson\.gz ends in the middle of its gzip data: copy or download the whole file again, .*\.\n$/,
     );
     expect((await stored()).map(({ name }) => name)).toEqual(['b.example', 'example.com']);
   });
@@ -234,7 +240,7 @@ describe('dms import', () => {
       const { code, stdout, stderr } = await dms(['import', plain, path, plain]);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(message);
-      expect(stderr).toMatch(/^[^\n]+ Nothing of the other files is imported, either\.\n$/);
+      expect(stderr).toMatch(/^[^\n]+ The other files are not imported either\.\n$/);
     }
     expect(await stored()).toEqual([]);
   });
@@ -252,7 +258,7 @@ describe('dms import', () => {
       createParser: () => (text) => [parseDmsLine(text, NOW)],
       recorder: createRecorder(database.pool),
       summary,
-      onRefused: () => {},
+      onRejected: () => {},
       strict: false,
       longestLine: 4_000_000,
       sort: true,
@@ -276,13 +282,13 @@ describe('dms import', () => {
 
   test('the help explains every word of the summary that counts lines, and the exit codes', async () => {
     const { stdout } = await dms(['import', '--help']);
-    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'refused']) {
+    for (const word of ['recorded', 'unchanged', 'already known', 'stale', 'rejected']) {
       expect(stdout).toMatch(new RegExp(`^  ${word} +\\w`, 'm'));
     }
     expect(stdout).toMatch(/^Exit code: 0; 1 /m);
   });
 
-  test('an option or format that does not exist is refused with exit code 2', async () => {
+  test('an option or format that does not exist is rejected with exit code 2', async () => {
     for (const args of [['import', '--sorted', 'x'], ['import', '--format', 'xml', 'x'], ['import']]) {
       const result = await dms(args);
       expect([args, result.code]).toEqual([args, 2]);
@@ -381,8 +387,8 @@ describe('dms import --rejects', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('makes no file where no line is refused', async () => {
-    const rejects = join(folder, 'none-refused.ndjson');
+  test('makes no file where no line is rejected', async () => {
+    const rejects = join(folder, 'none-rejected.ndjson');
     expect((await dms(['import', '-', '--rejects', rejects], FIRST)).code).toBe(0);
     expect((await dms(['import', join(folder, 'missing'), '--rejects', rejects])).code).toBe(1);
     expect(existsSync(rejects)).toBe(false);
@@ -394,8 +400,8 @@ describe('dms import --rejects', () => {
     const lines = result.stderr.trim().split('\n');
     expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
     expect(lines.slice(10)).toEqual([
-      '… and 1 more line refused.',
-      `The refused lines are in ${rejects}: mend them there and import that file. ` +
+      '… and 1 more line rejected.',
+      `The rejected lines are in ${rejects}: mend them there and import that file. ` +
         'A mended line is stale if something newer of its domain is recorded by then.',
     ]);
     expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
@@ -413,7 +419,7 @@ describe('dms import that is asked to stop', () => {
     const { code, signal, stdout, stderr } = await result;
     expect([code, signal]).toEqual([1, null]);
     expect(stderr).toBe(
-      'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n',
+      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
     );
     return stdout;
   }
@@ -429,45 +435,36 @@ describe('dms import that is asked to stop', () => {
       const summary = await expectStopped(command);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
-      expect(summary).toMatch(/^refused +0$/m);
+      expect(summary).toMatch(/^rejected +0$/m);
     },
   );
 
-  /** An import that sorts in a folder of its own, once it has written to it. */
-  async function startSorting(name: string) {
-    const temporary = join(folder, name);
-    await mkdir(temporary);
-    const environment = { ...database.environment, TMPDIR: temporary };
-    const input = new PassThrough();
-    const command = startDms(['import', '-', '--sort'], environment, input);
-    for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
-    const sortFolders = async () =>
-      (await readdir(temporary)).filter((entry) => entry.startsWith('dms-sort-'));
-    const sortedFiles = async () => {
-      const [entry] = await sortFolders();
-      return entry === undefined ? [] : await readdir(join(temporary, entry));
-    };
-    await expect.poll(sortedFiles, { timeout: 60_000 }).not.toEqual([]);
-    return { command, environment, sortFolders };
+  test.each(['SIGINT', 'SIGKILL'] as const)(
+    'by %s while it sorts leaves nothing in the temporary folder',
+    async (signal) => {
+      const temporary = join(folder, `sorting-${signal}`);
+      await mkdir(temporary);
+      const input = new PassThrough();
+      const environment = { ...database.environment, TMPDIR: temporary };
+      const command = startDms(['import', '-', '--sort'], environment, input);
+      for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
+      await expect.poll(() => hasOpenIn(command, temporary), { timeout: 60_000 }).toBe(true);
+      command.child.kill(signal);
+      if (signal === 'SIGINT') expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
+      await command.result;
+      expect(await readdir(temporary)).toEqual([]);
+      expect(await stored()).toEqual([]);
+    },
+  );
+
+  /** Whether the process has a file of a folder open, with a name or without (proc(5)). */
+  async function hasOpenIn({ child }: DmsCommand, directory: string): Promise<boolean> {
+    const descriptors = `/proc/${child.pid}/fd`;
+    const open = await Promise.all(
+      (await readdir(descriptors)).map((name) => readlink(join(descriptors, name)).catch(() => '')),
+    );
+    return open.some((path) => path.startsWith(directory));
   }
-
-  test('while it sorts, removes its temporary files', async () => {
-    const { command, sortFolders } = await startSorting('stopped');
-    command.child.kill('SIGINT');
-    expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
-    expect(await sortFolders()).toEqual([]);
-    expect(await stored()).toEqual([]);
-  });
-
-  test('and is killed while it sorts, leaves its temporary files to the next that sorts', async () => {
-    const { command, environment, sortFolders } = await startSorting('killed');
-    command.child.kill('SIGKILL');
-    await command.result;
-    expect(await sortFolders()).toHaveLength(1);
-    const next = Readable.from([`${FIRST}\n`]);
-    expect((await startDms(['import', '-', '--sort'], environment, next).result).code).toBe(0);
-    expect(await sortFolders()).toEqual([]);
-  });
 });
 
 describe('dms export', () => {

@@ -76,7 +76,9 @@ describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () =
       `token create --name lost ${redirection}`,
       database.environment,
     );
-    expect(stderr.trimEnd()).toMatch(/^dms: No token was made: standard output cannot be written, since .*$/);
+    expect(stderr.trimEnd()).toMatch(
+      /^dms: No token was created: standard output cannot be written, since .*$/,
+    );
     expect(stderr.trimEnd()).toMatch(reason);
     expect(code).toBe(1);
     expect((await token('create', '--name', 'lost')).code).toBe(0);
@@ -90,9 +92,9 @@ test('dms token create says that it has made a new database, and where', { timeo
     const first = await create('a');
     expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/^dms_\S+\n$/)]);
     expect(first.stderr).toContain(
-      `There was no database: a new one was made (embedded, in ${directory}). If the service has another one, `,
+      `There was no database: a new one was created (embedded, in ${directory}). If the service uses another one, `,
     );
-    expect((await create('b')).stderr).not.toContain('a new one was made');
+    expect((await create('b')).stderr).not.toContain('a new one was created');
   } finally {
     await removeDataDirectory(directory);
   }
@@ -126,7 +128,7 @@ describe('dms token list', () => {
     expect(await token('list')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'There are no tokens: dms token create makes one.\n',
+      stderr: 'There are no tokens. To create one: dms token create --name NAME\n',
     });
   });
 });

@@ -36,7 +36,7 @@ async function listed(): Promise<[string, string][]> {
 describe('dms watch', () => {
   test('adds domains in canonical form at a pace, changes it where one is given, and removes them', async () => {
     const added = await dms(['watch', 'add', 'Example.COM.', 'bücher.example', '--every', '6h']);
-    expect([added.code, added.stdout]).toEqual([0, '2 added, 0 at a new pace, 0 watched already\n']);
+    expect([added.code, added.stdout]).toEqual([0, '2 added, 0 at a new interval, 0 already watched\n']);
     const again = await dms([
       'watch',
       'add',
@@ -46,14 +46,14 @@ describe('dms watch', () => {
       '--every',
       '90m',
     ]);
-    expect(again.stdout).toBe('1 added, 1 at a new pace, 0 watched already\n');
+    expect(again.stdout).toBe('1 added, 1 at a new interval, 0 already watched\n');
     expect(await listed()).toEqual([
       ['example.com', '90m'],
       ['other.example', '90m'],
       ['xn--bcher-kva.example', '6h'],
     ]);
     const without = await dms(['watch', 'add', 'example.com', 'third.example']);
-    expect(without.stdout).toBe('1 added, 0 at a new pace, 1 watched already\n');
+    expect(without.stdout).toBe('1 added, 0 at a new interval, 1 already watched\n');
     expect((await listed()).slice(0, 3)).toContainEqual(['example.com', '90m']);
     expect(await listed()).toContainEqual(['third.example', '1d']);
     await dms(['watch', 'remove', 'third.example']);
@@ -62,12 +62,12 @@ describe('dms watch', () => {
     expect((await listed()).map(([domain]) => domain)).toEqual(['other.example', 'xn--bcher-kva.example']);
   });
 
-  test('reads names from a file or standard input, packed or not, with remarks, and says what is no name', async () => {
+  test('reads names from a file or standard input, packed or not, with comments, and reports what is not a name', async () => {
     const text = '# a list\na.example\n\nB.EXAMPLE.  # twice\nb.example\nno name\nc.example';
     const { code, stdout, stderr } = await dms(['watch', 'add', '--from-file', '-'], gzipSync(text));
-    expect(stdout).toBe('3 added, 0 at a new pace, 0 watched already\n');
-    expect(stderr).toMatch(/^line 6 refused: "no name" is not a domain name: /);
-    expect(stderr).toContain('dms: 1 line is no domain name; the others are done.\n');
+    expect(stdout).toBe('3 added, 0 at a new interval, 0 already watched\n');
+    expect(stderr).toMatch(/^line 6 rejected: "no name" is not a domain name: /);
+    expect(stderr).toContain('dms: 1 line is not a domain name; the others are done.\n');
     expect(code).toBe(1);
     expect(await listed()).toEqual([
       ['a.example', '1d'],
@@ -92,7 +92,7 @@ describe('dms watch', () => {
     expect(row).toMatch(/^example\.com +1h +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +0 +not yet by a worker$/);
     await dms(['watch', 'remove', 'example.com']);
     expect((await dms(['watch', 'list'])).stderr).toBe(
-      'No domain is watched: dms watch add DOMAIN --every 6h begins.\n',
+      'No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n',
     );
   });
 });

@@ -154,7 +154,7 @@ describe('canonical form', () => {
 });
 
 describe('the time', () => {
-  test('up to five minutes in the future is taken, more is refused', () => {
+  test('up to five minutes in the future is taken, more is rejected', () => {
     expect(parseWith({ observedAt: '2024-03-01T12:05:00Z' }).observedAt).toBe(now + 300_000_000n);
     expect(() => parseWith({ observedAt: '2024-03-01T12:05:00.000001Z' })).toThrow(
       new InvalidObservationError(
@@ -195,7 +195,7 @@ describe("a domain's lines that repeat each other", () => {
     }
   });
 
-  test('are refused each time they come from the future, or name a domain that cannot be', () => {
+  test('are rejected each time they come from the future, or name a domain that cannot be', () => {
     parse(whole);
     expect(() => parseWith({ observedAt: '2024-03-02T00:00:00Z' })).toThrow('in the future');
     expect(() => parseWith({ domain: '-a' })).toThrow('domain: "-a" is not a domain name');
@@ -224,7 +224,7 @@ const NOT_JSON =
   /^the line is not valid JSON( at character \d+)?: each line must be one whole JSON object\.$/;
 const NO_OBJECT = /^the line is JSON, but not an object: each line must be one whole JSON object\.$/;
 
-describe('a line that cannot be taken is refused, and the reason names the key', () => {
+describe('a line that cannot be taken is rejected, and the reason names the key', () => {
   test.each([
     ['', NOT_JSON],
     ['{', NOT_JSON],
@@ -239,7 +239,10 @@ describe('a line that cannot be taken is refused, and the reason names the key',
     ['[]', NO_OBJECT],
     ['"a"', NO_OBJECT],
     ['1', NO_OBJECT],
-    ['{"__proto__":{"domain":"a"}}', /^unknown key "__proto__"\.$/],
+    [
+      '{"__proto__":{"domain":"a"}}',
+      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source\.$/,
+    ],
     ['{}', /^domain: it is missing\.$/],
   ])('%j', (line, reason) => {
     expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
@@ -252,8 +255,14 @@ describe('a line that cannot be taken is refused, and the reason names the key',
   test.each<[Readonly<Record<string, unknown>>, string]>([
     [{ dnsrecords: [] }, 'unknown key "dnsrecords": write dnsRecords.'],
     [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
-    [{ 'a\nb': 1 }, 'unknown key "a\\nb".'],
-    [{ constructor: 1 }, 'unknown key "constructor".'],
+    [
+      { 'a\nb': 1 },
+      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source.',
+    ],
+    [
+      { constructor: 1 },
+      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source.',
+    ],
     [{ domain: undefined }, 'domain: it is missing.'],
     [{ domain: 1 }, 'domain: it is not a string.'],
     [{ domain: '192.0.2.7' }, 'domain: "192.0.2.7" is not a domain name: it is an IP address.'],
@@ -271,7 +280,7 @@ describe('a line that cannot be taken is refused, and the reason names the key',
     [{ dnsRecords: [a, null] }, 'dnsRecords[1]: a record must be a JSON object.'],
     [
       { dnsRecords: [a, { ...a, address: '' }] },
-      'dnsRecords[1]: unknown key "address" in a record of type A.',
+      'dnsRecords[1]: unknown key "address" in a record of type A: remove it, or write one of host, class, type, ttl, ip, data.',
     ],
     [
       { dnsRecords: [{ ...a, ip: '1.2.3' }] },

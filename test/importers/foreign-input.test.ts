@@ -32,13 +32,13 @@ async function read(path: string, pieces: readonly (string | Buffer)[] = []): Pr
 async function reasonFor(bytes: string | Buffer): Promise<string> {
   const error = await read('-', [bytes]).catch((thrown: unknown) => thrown);
   if (error instanceof OperationError) return error.message;
-  throw new Error('The input was not refused.');
+  throw new Error('The input was not rejected.');
 }
 
 const UTF16 = Buffer.from(LINE, 'utf16le');
 const BIG_ENDIAN = Buffer.from(UTF16).swap16();
 
-describe('an input of another kind is refused in one line that says what it is and what to do', () => {
+describe('an input of another kind is rejected in one line that says what it is and what to do', () => {
   test.each([
     ['xz', ['-c', 'plain'], 'packed with xz', 'xz -dc FILE'],
     ['bzip2', ['-1c', 'plain'], 'packed with bzip2', 'bzip2 -dc FILE'],
@@ -69,19 +69,49 @@ describe('an input of another kind is refused in one line that says what it is a
     ['an array', `[${LINE.trim()}]\n`, 'one JSON array', "jq -c '.[]' FILE"],
     ['an array over lines', `[\n  ${LINE}]\n`, 'one JSON array', "jq -c '.[]' FILE"],
     ['an object over lines', JSON.stringify({ a: 1 }, null, 2), 'JSON over several lines', 'jq -c . FILE'],
-    ['a table', 'domain,ip\nexample.com,192.0.2.1\n', 'a table (CSV)', 'one JSON object a line'],
-    ['a table of tabs', '"domain"\t"ip"\r\n"a"\t"b"\r\n', 'a table (CSV)', 'as the README says'],
+    [
+      'a table',
+      'domain,ip\nexample.com,192.0.2.1\n',
+      'a table (CSV)',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
+    ],
+    [
+      'a table of tabs',
+      '"domain"\t"ip"\r\n"a"\t"b"\r\n',
+      'a table (CSV)',
+      'or as httpx -json -irh writes it',
+    ],
     ['gzip in gzip', gzipSync(gzipSync(LINE)), 'packed with gzip twice', 'gzip -dc FILE'],
-    ['a PDF', '%PDF-1.7\n%\u00e2\n', 'a PDF', 'one JSON object a line'],
-    ['a zone file', '$ORIGIN example.com.\n@ IN NS ns1\n', 'a zone file', 'one JSON object a line'],
+    [
+      'a PDF',
+      '%PDF-1.7\n%\u00e2\n',
+      'a PDF',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
+    ],
+    [
+      'a zone file',
+      '$ORIGIN example.com.\n@ IN NS ns1\n',
+      'a zone file',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
+    ],
     [
       'what dig prints',
       '\n; <<>> DiG 9.18 <<>> example.com\n',
       'the output of dig',
-      'one JSON object a line',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
     ],
-    ['records alone', 'example.com.\t300\tIN\tA\t192.0.2.1\n', 'the output of dig', 'one JSON object a line'],
-    ['massdns -o S', 'example.com. A 192.0.2.1\n', 'massdns -o S', 'one JSON object a line'],
+    [
+      'records alone',
+      'example.com.\t300\tIN\tA\t192.0.2.1\n',
+      'the output of dig',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
+    ],
+    [
+      'massdns -o S',
+      'example.com. A 192.0.2.1\n',
+      'massdns -o S',
+      'dms import reads one JSON object per line, in format dms ({"domain":',
+    ],
   ])('%s', async (_what, bytes, is, advice) => {
     const reason = await reasonFor(bytes);
     expect(reason).toMatch(/^standard input is [^\n]+\.$/);

@@ -33,16 +33,16 @@ describe('the format of an input', () => {
     try {
       parse(line);
     } catch {
-      // A line that is refused tells the format all the same.
+      // A line that is rejected tells the format all the same.
     }
     expect(formats).toEqual([format]);
   });
 
-  test('is told by its first line that has the keys of one; those before are refused', () => {
+  test('is told by its first line that has the keys of one; those before are rejected', () => {
     const { parse, formats } = detecting();
     expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
     expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
-      /^its keys tell no format: .*--format dms or --format httpx/,
+      /^its keys are of no known format: .*--format dms or --format httpx/,
     );
     expect(formats).toEqual([]);
     expect(parse(HTTPX)[0]?.source).toBe('httpx');
@@ -69,22 +69,27 @@ describe('the format of an input', () => {
       'amass',
       { name: 'www.a.example', domain: 'a.example', addresses: [{ ip: '192.0.2.1' }], sources: ['DNS'] },
     ],
-  ])('is that of %s: the input is refused as a whole, and the reason names the tool', (tool, line) => {
-    const { parse, formats } = detecting();
-    expect(() => parse('broken')).toThrow(InvalidObservationError);
-    const reason = `lines.json has lines of ${tool}, which this version does not read: it reads dms and httpx. `;
-    expect(() => parse(JSON.stringify(line))).toThrow(OperationError);
-    expect(() => parse(JSON.stringify(line))).toThrow(reason);
-    expect(formats).toEqual([]);
-  });
+  ])(
+    'is that of %s: the input is rejected as a whole, and the reason names the tool and what is read',
+    (tool, line) => {
+      const { parse, formats } = detecting();
+      expect(() => parse('broken')).toThrow(InvalidObservationError);
+      const reason = `lines.json has lines of ${tool}, and nothing of it is imported: dms import reads one JSON object per line, `;
+      expect(() => parse(JSON.stringify(line))).toThrow(OperationError);
+      expect(() => parse(JSON.stringify(line))).toThrow(reason);
+      expect(formats).toEqual([]);
+    },
+  );
 
-  test('holds for the whole of it: a line of another format is refused', () => {
+  test('holds for the whole of it: a line of another format is rejected', () => {
     const { parse } = detecting();
     parse(HTTPX);
-    expect(() => parse(DMS)).toThrow('url: it is missing, and so is input.');
+    expect(() => parse(DMS)).toThrow(
+      'the line is in format dms, but is read as httpx: import lines of dms with --format dms, from a file of their own.',
+    );
     const other = detecting();
     other.parse(DMS);
-    expect(() => other.parse(HTTPX)).toThrow('unknown key "timestamp".');
+    expect(() => other.parse(HTTPX)).toThrow('the line is in format httpx, but is read as dms: ');
   });
 });
 
@@ -99,22 +104,22 @@ describe('a line that exceeds a limit is rejected with the limit and the setting
     [
       { records: a.slice(1) },
       { records: a },
-      'dnsRecords: 3 records of type A are more than LIMIT_RECORDS_PER_TYPE allows (2).',
+      'dnsRecords: 3 records of type A are more than LIMIT_RECORDS_PER_TYPE allows (2): set it higher to import the line.',
     ],
     [
       { records: [...a.slice(1), mx(1)] },
       { records: [...a.slice(1), mx(1), mx(2)] },
-      'dnsRecords: 4 records are more than LIMIT_RECORDS allows (3).',
+      'dnsRecords: 4 records are more than LIMIT_RECORDS allows (3): set it higher to import the line.',
     ],
     [
       { headers: headers(20) },
       { headers: headers(21) },
-      'httpHeaders: 21 headers are more than LIMIT_HEADERS allows (20).',
+      'httpHeaders: 21 headers are more than LIMIT_HEADERS allows (20): set it higher to import the line.',
     ],
     [
       { headers: via(32_768) },
       { headers: via(32_769) },
-      'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768).',
+      'httpHeaders: the value of via has 32769 octets, more than LIMIT_HEADER_VALUE allows (32768): set it higher to import the line.',
     ],
   ])('%#', (within, beyond, reason) => {
     const { parse } = detecting();

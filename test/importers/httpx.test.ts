@@ -227,7 +227,7 @@ describe('the domain is that of the front page that was asked for', () => {
   });
 });
 
-describe('a line that cannot be taken is refused, and the reason says what to do', () => {
+describe('a line that cannot be taken is rejected, and the reason says what to do', () => {
   const noHeaders =
     'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
     '(-include-response) for the exact names.';
@@ -250,15 +250,24 @@ describe('a line that cannot be taken is refused, and the reason says what to do
     [{ url: 'https://[2001:db8::7]:443/' }, 'url: "2001:db8::7" is not a domain name: it is an IP address.'],
     [
       { url: 'https://example.com:8443' },
-      notFront('https://example.com:8443', 'its port is not that of https'),
+      notFront('https://example.com:8443', 'its port is not that of https; run httpx without -p'),
     ],
-    [{ url: 'http://example.com:443' }, notFront('http://example.com:443', 'its port is not that of http')],
-    [{ url: 'https://example.com/admin' }, notFront('https://example.com/admin', 'its path is not /')],
-    [{ url: 'https://example.com/?a=1' }, notFront('https://example.com/?a=1', 'its path is not /')],
+    [
+      { url: 'http://example.com:443' },
+      notFront('http://example.com:443', 'its port is not that of http; run httpx without -p'),
+    ],
+    [
+      { url: 'https://example.com/admin' },
+      notFront('https://example.com/admin', 'its path is not /; run httpx on names alone, without -path'),
+    ],
+    [
+      { url: 'https://example.com/?a=1' },
+      notFront('https://example.com/?a=1', 'its path is not /; run httpx on names alone, without -path'),
+    ],
     [{ url: 'ftp://example.com/' }, notFront('ftp://example.com/', 'its scheme is neither https nor http')],
     [
       { url: undefined, input: 'example.com:22' },
-      'input: "example.com:22" is not the front page of a domain: its port is not that of a site.',
+      'input: "example.com:22" is not the front page of a domain: its port is not that of a site; run httpx without -p.',
     ],
     [{ input: 'other.example' }, 'input: "other.example" is not of the domain in url, "example.com".'],
     [{ timestamp: undefined }, 'timestamp: it is missing.'],

@@ -47,11 +47,11 @@ describe('reading lines', () => {
     ]);
     expect(lines[0]?.bytes.length).toBeLessThanOrEqual(8);
     expect(() => lines[0] && textOf(lines[0])).toThrow(
-      'the line is longer than LIMIT_LINE allows (8 bytes).',
+      'the line is longer than LIMIT_LINE allows (8 bytes): set it higher to import the line.',
     );
   });
 
-  test('a line that is not UTF-8 is refused, and comes back byte for byte', async () => {
+  test('a line that is not UTF-8 is rejected, and comes back byte for byte', async () => {
     const [line] = await linesOf([Buffer.from([0x7b, 0xff, 0x7d, 0x0a])]);
     expect(() => line && textOf(line)).toThrow(/^the line is not UTF-8: .+\.$/);
     expect(line?.bytes).toEqual(Buffer.from([0x7b, 0xff, 0x7d]));

@@ -54,16 +54,20 @@ test('an input is named by its path, or as standard input', async () => {
 });
 
 test.each([
-  ['cut', gzipSync(TEXT).subarray(0, 20), 'ends in the middle: the gzip file is cut.'],
+  [
+    'cut',
+    gzipSync(TEXT).subarray(0, 20),
+    'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
+  ],
   [
     'followed by something else',
     Buffer.concat([gzipSync(TEXT), TEXT]),
-    'is broken: its gzip data is damaged, or something else follows it.',
+    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
   ],
   [
     'damaged',
     Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]),
-    'is broken: its gzip data is damaged, or something else follows it.',
+    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
   ],
 ])('of gzip data that is %s, the error claims nothing of what was recorded', async (name, bytes, message) => {
   const path = await file(name, bytes);

@@ -3,8 +3,7 @@ import { link, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkRejects } from '../../src/importers/check-rejects.js';
-import { RejectsFile } from '../../src/importers/rejects.js';
+import { checkRejects, RejectsFile } from '../../src/importers/rejects.js';
 import { OperationError, UsageError } from '../../src/model/errors.js';
 
 let folder: string;
@@ -24,7 +23,7 @@ async function file(name: string, content: string): Promise<string> {
   return path;
 }
 
-describe('the file for refused lines', () => {
+describe('the file for rejected lines', () => {
   test('is made by the first line, and holds all of them as they came', async () => {
     const path = join(folder, 'lines');
     const rejects = new RejectsFile(path);
@@ -35,7 +34,7 @@ describe('the file for refused lines', () => {
     expect(await readFile(path, 'utf8')).toBe(lines.map((text) => `${text}\n`).join(''));
   });
 
-  test('is not made, nor touched, where no line is refused', async () => {
+  test('is not made, nor touched, where no line is rejected', async () => {
     const [missing, old] = [join(folder, 'missing'), await file('old', 'old')];
     await new RejectsFile(missing).close();
     await new RejectsFile(old).close();
@@ -58,13 +57,15 @@ describe('the file for refused lines', () => {
       const failed = async () => {
         for (;;) await rejects.write(line('x'.repeat(10_000)));
       };
-      await expect(failed()).rejects.toThrow(/^The file for refused lines, \/dev\/full, cannot be written: /);
+      await expect(failed()).rejects.toThrow(
+        /^The file for rejected lines, \/dev\/full, cannot be written: /,
+      );
       await expect(rejects.close()).rejects.toThrow(OperationError);
     },
   );
 });
 
-describe('what may take refused lines', () => {
+describe('what may take rejected lines', () => {
   test('no input, by whatever name: its own, another spelling, a symbolic or a hard link', async () => {
     const input = await file('input', '');
     const [soft, hard] = [join(folder, 'soft'), join(folder, 'hard')];

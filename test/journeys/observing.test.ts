@@ -63,7 +63,7 @@ function playStages(): Promise<void> {
 test('zone and site that change three times are told exactly, with every type of record', async () => {
   const played = playStages();
   const added = await runDms(['watch', 'add', 'example.test', '--every', '1s'], environment);
-  expect([added.code, added.stdout]).toEqual([0, '1 added, 0 at a new pace, 0 watched already\n']);
+  expect([added.code, added.stdout]).toEqual([0, '1 added, 0 at a new interval, 0 already watched\n']);
   worker = startDms(['worker'], environment);
   await played;
   worker.child.kill('SIGTERM');

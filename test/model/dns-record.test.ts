@@ -167,11 +167,20 @@ describe('the common fields', () => {
       { ...valid, ip: '192.0.2.07' },
       'ip: "192.0.2.07" is not an IPv4 address: write four decimals without leading zeros.',
     ],
-    [{ ...valid, type: 'AAAA' }, 'unknown key "ip" in a record of type AAAA.'],
+    [
+      { ...valid, type: 'AAAA' },
+      'unknown key "ip" in a record of type AAAA: remove it, or write one of host, class, type, ttl, ipv6, data.',
+    ],
     [{ ...valid, IP: '192.0.2.7' }, 'unknown key "IP" in a record of type A: write ip.'],
     [{ ...valid, data: '192.0.2.7' }, 'data: the record has ip too: write data or the fields of A.'],
-    [{ ...valid, constructor: 1 }, 'unknown key "constructor" in a record of type A.'],
-    [{ ...valid, type: 'DS' }, 'unknown key "ip" in a record of type DS.'],
+    [
+      { ...valid, constructor: 1 },
+      'unknown key "constructor" in a record of type A: remove it, or write one of host, class, type, ttl, ip, data.',
+    ],
+    [
+      { ...valid, type: 'DS' },
+      'unknown key "ip" in a record of type DS: remove it, or write one of host, class, type, ttl, data.',
+    ],
     [
       { ...valid, type: 'CONSTRUCTOR' },
       'type: the type "CONSTRUCTOR" is not known: write TYPE and its number, such as TYPE65534.',

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDomainName, registrableDomain, unicodeName } from '../../src/model/domain-name.js';
+import { parseDomainName, unicodeName } from '../../src/model/domain-name.js';
 import { InvalidDomainError } from '../../src/model/errors.js';
+import { registrableDomain } from '../../src/model/registrable-domain.js';
 
 const label63 = 'a'.repeat(63);
 /** 253 characters in four labels. */

@@ -7,9 +7,9 @@ test.each([
   ['dnsrecords', 'unknown key "dnsrecords": write dnsRecords.'],
   ['DNS_RECORDS', 'unknown key "DNS_RECORDS": write dnsRecords.'],
   ['minimumTtl', 'unknown key "minimumTtl": write minimum-ttl.'],
-  ['records', 'unknown key "records".'],
-  ['', 'unknown key "".'],
-])('of %j the reason says what to write where that is plain', (key, reason) => {
+  ['records', 'unknown key "records": remove it, or write one of dnsRecords, minimum-ttl.'],
+  ['', 'unknown key "": remove it, or write one of dnsRecords, minimum-ttl.'],
+])('of %j the reason says what to write', (key, reason) => {
   expect(unknownKey(key, KNOWN).message).toBe(reason);
 });
 

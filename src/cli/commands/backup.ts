@@ -3,34 +3,22 @@ import { type FileHandle, link, mkdtemp, open, rename, rm } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Command } from 'commander';
 import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
 import { OperationError } from '../../model/errors.js';
-import type { CommandContext } from '../command-context.js';
-import { refuseFolder, unwritable } from '../file-failure.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
+import { rejectFolder, unwritable } from '../file-failure.js';
 import { showProgress } from '../progress.js';
-import { stopSignal } from '../stop-signal.js';
 
 /** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
-export function backupCommand(context: CommandContext): Command {
-  return new Command('backup')
-    .summary('write a backup of the embedded database')
-    .description(
-      'Writes everything in the embedded database, tokens included, to a file, as it is at one moment. The ' +
-        'service keeps running: requests and imports wait until the files are copied.',
-    )
-    .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')
-    .option('--force', 'replace the file if it exists', false)
-    .action((file: string, options: { force: boolean }) =>
-      file === '-' ? backUpToOutput(context) : backUpToFile(context, file, options.force),
-    );
+export function runBackup(context: CommandContext, file: string, force: boolean): Promise<void> {
+  return file === '-' ? backUpToOutput(context) : backUpToFile(context, file, force);
 }
 
 async function backUpToFile(context: CommandContext, file: string, force: boolean): Promise<void> {
   const signal = stopSignal(context);
   const unfinished = join(dirname(file), `.${basename(file)}.${process.pid}.unfinished`);
   try {
-    refuseFolder(file, 'name a file in it');
+    rejectFolder(file, 'name a file in it');
     if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);

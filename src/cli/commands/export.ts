@@ -1,9 +1,8 @@
-import { Command, Option } from 'commander';
 import { exportDms, readableHistory } from '../../exporters/dms.js';
-import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError } from '../../model/errors.js';
 import { readHistories } from '../../recorder/read-histories.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
 import { writeText } from '../write-text.js';
 
 /** Text gathered before it is written: a write for each line would be slow. */
@@ -13,28 +12,14 @@ const LEFT_OUT =
   'records are not in the output: they are no data of their type, and `dms verify` names them.';
 
 /** `dms export [DOMAIN…]`: streams history out. */
-export function exportCommand(context: CommandContext): Command {
-  return new Command('export')
-    .summary('write recorded history to standard output')
-    .description(
-      'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
-        'give the same history. Of the observations that changed nothing, only those are written whose time is ' +
-        'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
-        'headers), and the last before a record was removed.',
-    )
-    .argument('[domain...]', 'domains to export; all when none is named')
-    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
-    .action((domains: string[]) => runExport(context, domains));
-}
-
-async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
-  const names = asUsageError(() => domains.map(parseDomainName));
+export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
+  const names = parseDomains(domains);
   const database = await context.openDatabase({ mayCreate: false });
   try {
     const missing = new Set(names);
     let text = '';
     let leftOut = 0;
-    for await (const stored of readHistories(database.pool, names.length > 0 ? [...missing] : undefined)) {
+    for await (const stored of readHistories(database.pool, names.length > 0 ? names : undefined)) {
       missing.delete(stored.name);
       const readable = readableHistory(stored);
       leftOut += readable.leftOut;

@@ -1,23 +1,17 @@
 import { createInterface } from 'node:readline/promises';
-import { Command } from 'commander';
-import { parseDomainName } from '../../model/domain-name.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { watchedAmong } from '../../observer/schedule/watch-list.js';
 import { forget } from '../../recorder/forget.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
 
 /** `dms forget DOMAIN…`: erases domains' history. */
-export function forgetCommand(context: CommandContext): Command {
-  return new Command('forget')
-    .summary("erase domains' history")
-    .description('Erases everything that is recorded of domains. It asks first, and cannot be undone.')
-    .argument('<domain...>', 'domains to erase')
-    .option('--yes', 'do not ask', false)
-    .action((domains: string[], options: { yes: boolean }) => runForget(context, domains, options.yes));
-}
-
-async function runForget(context: CommandContext, domains: readonly string[], yes: boolean): Promise<void> {
-  const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+export async function runForget(
+  context: CommandContext,
+  domains: readonly string[],
+  yes: boolean,
+): Promise<void> {
+  const names = parseDomains(domains);
   if (!yes && !(await confirmed(context, names))) {
     context.stderr.write('Nothing was erased.\n');
     return;

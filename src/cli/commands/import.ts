@@ -1,23 +1,23 @@
 import type { Readable } from 'node:stream';
-import { Command, Option } from 'commander';
-import type { Settings } from '../../config/settings.js';
-import { checkRejects } from '../../importers/check-rejects.js';
-import { createParser, IMPORT_FORMATS, type ImportFormat } from '../../importers/formats.js';
-import { type ImportEnd, importInputs, requireImportable } from '../../importers/import-inputs.js';
+import { createParser, type ImportFormat } from '../../importers/formats.js';
+import {
+  type ImportEnd,
+  type InputOptions,
+  importInputs,
+  requireImportable,
+} from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
-import { RejectsFile } from '../../importers/rejects.js';
+import { checkRejects, RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
 import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
-import { createRecorder, type Recorder } from '../../recorder/recorder.js';
-import type { CommandContext } from '../command-context.js';
+import { createRecorder } from '../../recorder/recorder.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { stopSignal } from '../stop-signal.js';
-import { type KeptRefusals, Refusals } from './import-refusals.js';
-import { SUMMARY_WORDS, summaryText } from './import-summary-text.js';
+import { type KeptRejects, RejectedLines, summaryText } from './import-report.js';
 
-interface ImportOptions {
+export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
@@ -25,28 +25,7 @@ interface ImportOptions {
 }
 
 /** `dms import FILE…`: records observations. */
-export function importCommand(context: CommandContext): Command {
-  return new Command('import')
-    .summary('record observations from files')
-    .description(
-      'Records the observations of files, one JSON object a line (see the README): in the format dms, or as httpx ' +
-        'writes them with -json and -irh or -irr. A line that cannot be taken is reported and changes nothing; ' +
-        'the others are recorded. Importing a file again changes nothing.',
-    )
-    .argument('<file...>', 'files to read; - is standard input; gzip is unpacked')
-    .addOption(
-      new Option('--format <format>', "format of the lines; auto: of each file, by its first line's keys")
-        .choices(['auto', ...IMPORT_FORMATS])
-        .default('auto'),
-    )
-    .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
-    .option('--strict', 'stop at the first line that is refused', false)
-    .option('--rejects <file>', 'write the refused lines, as they came, to this file, new or empty')
-    .addHelpText('after', SUMMARY_WORDS)
-    .action((files: string[], options: ImportOptions) => runImport(context, files, options));
-}
-
-async function runImport(
+export async function runImport(
   context: CommandContext,
   files: readonly string[],
   options: ImportOptions,
@@ -54,12 +33,25 @@ async function runImport(
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
   const rejects = await rejectsOf(options, files);
+  const detected = new Set<ImportFormat>();
+  const parsing = {
+    longestLine: limits.line,
+    createParser: ({ name }: Input) =>
+      createParser(options.format, {
+        name,
+        now: context.now,
+        ignoredHeaders: observe.ignoredHeaders,
+        limits,
+        onDetected: (format) => detected.add(format),
+      }),
+  };
+  await requireAllImportable(files, context.stdin, parsing);
   const database = await context.openDatabase();
   const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool);
-    const { ignoredHeaders } = observe;
-    const run = { ...options, files, ignoredHeaders, limits, recorder, summary, rejects, signal };
+    const { sort, strict } = options;
+    const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
     await importFiles(context, run);
   } finally {
     // What an operator reads of it is no reason to call an import failed that is not.
@@ -68,54 +60,40 @@ async function runImport(
   }
 }
 
-function countsOf({ changed, unchanged, repeated, stale, linesRefused }: ImportSummary): ImportCounts {
-  return { changed, unchanged, repeated, stale, refused: linesRefused };
+function countsOf({ changed, unchanged, repeated, stale, linesRejected }: ImportSummary): ImportCounts {
+  return { changed, unchanged, repeated, stale, refused: linesRejected };
 }
 
-interface ImportRun extends Pick<ImportOptions, 'format' | 'sort' | 'strict'> {
+interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
   readonly files: readonly string[];
-  readonly ignoredHeaders: ReadonlySet<string>;
-  readonly limits: Settings['limits'];
-  readonly recorder: Recorder;
-  readonly summary: ImportSummary;
-  readonly rejects: KeptRefusals | null;
-  readonly signal: AbortSignal;
+  /** The formats that the inputs turned out to have. */
+  readonly detected: ReadonlySet<ImportFormat>;
+  readonly rejects: KeptRejects | null;
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
   const { summary } = run;
-  const detected = new Set<ImportFormat>();
-  const refusals = new Refusals(summary, run.rejects, (text) => context.stderr.write(text));
+  const rejected = new RejectedLines(summary, run.rejects, (text) => context.stderr.write(text));
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
   const began = performance.now();
   const sumUp = (ending: string) => {
     hideProgress();
     context.stderr.write(ending);
-    refusals.close();
-    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, detected));
+    rejected.close();
+    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, run.detected));
   };
   const options = {
     ...run,
-    longestLine: run.limits.line,
-    createParser: ({ name }: Input) =>
-      createParser(run.format, {
-        ...run,
-        name,
-        now: context.now,
-        onDetected: (format) => detected.add(format),
-      }),
-    onRefused: (input: Input, line: Line, reason: string) => refusals.add(input, line, reason),
+    onRejected: (input: Input, line: Line, reason: string) => rejected.add(input, line, reason),
     sorting: progress,
   };
-  const inputs = async function* () {
-    await requireAllImportable(run.files, context.stdin, options);
-    yield* progress.inputs(run.files, context.stdin);
-  };
   try {
-    const end = await importInputs(inputs(), options).finally(() => run.rejects?.file.close());
+    const end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
+      run.rejects?.file.close(),
+    );
     sumUp(endingOf(end, run));
-    if (end === 'stopped' || summary.linesRefused > 0) context.setExitCode(1);
+    if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
   } catch (error) {
     // Where not even a line was read, there is nothing to sum up.
     if (summary.linesRead > 0) sumUp(FAILED);
@@ -125,53 +103,53 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
 }
 
 const FAILED =
-  'Not all was imported, for the reason in the last line; what the summary counts as recorded stays.\n';
+  'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
 function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
   switch (end) {
     case 'complete':
       return '';
-    case 'refused':
+    case 'rejected':
       return (
-        'Stopped at the first line refused, as --strict asks; the lines before it' +
+        'Stopped at the first rejected line, as --strict asks; the lines before it' +
         `${sort ? ' in the order of time' : ''} are recorded.\n`
       );
     case 'stopped':
-      return 'Stopped by a signal; what the summary counts is recorded. Import the same again to go on.\n';
+      return 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
   }
 }
 
-/** @throws UsageError where refused lines would replace something. */
+/** @throws UsageError where rejected lines would replace something. */
 async function rejectsOf(
   { rejects: path }: ImportOptions,
   files: readonly string[],
-): Promise<KeptRefusals | null> {
+): Promise<KeptRejects | null> {
   if (path === undefined) return null;
   await checkRejects(path, files);
   return { file: new RejectsFile(path), path };
 }
 
 /**
- * Looks at the beginning of all files first: where one cannot be imported nothing is, since later files would make
- * its observations stale.
+ * Reads the beginning of all files first: where one cannot be imported nothing is, since later files would make its
+ * observations stale, and no database is opened.
  *
  * @throws OperationError that says what is wrong with the first such file.
  */
 async function requireAllImportable(
   files: readonly string[],
   stdin: Readable,
-  options: Parameters<typeof requireImportable>[1] & Pick<ImportRun, 'signal'>,
+  parsing: Pick<InputOptions, 'createParser' | 'longestLine'>,
 ): Promise<void> {
   try {
     for (const file of new Set(files)) {
       if (file === '-') continue;
-      const input = await openInput(file, stdin, () => {}, options.signal);
-      // What is no file, such as a pipe, can be read but once.
-      if (input.size !== null) await requireImportable(input, options);
+      const input = await openInput(file, stdin, () => {});
+      // Anything but a regular file, such as a pipe, can be read only once.
+      if (input.size !== null) await requireImportable(input, parsing);
     }
   } catch (error) {
     if (files.length === 1 || !(error instanceof OperationError)) throw error;
-    throw new OperationError(`${error.message} Nothing of the other files is imported, either.`);
+    throw new OperationError(`${error.message} The other files are not imported either.`);
   }
 }
 

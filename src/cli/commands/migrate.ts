@@ -1,18 +1,9 @@
-import { Command } from 'commander';
 import { openDatabase } from '../../database/client.js';
-import { type CommandContext, migrateShowing } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
+import { migrateShowing } from '../open-database.js';
 
 /** `dms migrate`: brings the database up to date. */
-export function migrateCommand(context: CommandContext): Command {
-  return new Command('migrate')
-    .summary('bring the database up to date')
-    .description(
-      'Brings the database up to date: its schema, and the text of stored records, which is no change in a history. The other commands do it too; this one does nothing else.',
-    )
-    .action(() => runMigrate(context));
-}
-
-async function runMigrate(context: CommandContext): Promise<void> {
+export async function runMigrate(context: CommandContext): Promise<void> {
   const database = await openDatabase(context.settings());
   try {
     const applied = await migrateShowing(context.stderr, database.pool);

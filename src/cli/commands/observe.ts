@@ -1,6 +1,4 @@
-import { Command } from 'commander';
 import { Registry } from 'prom-client';
-import { parseDomainName } from '../../model/domain-name.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
@@ -9,40 +7,25 @@ import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
-import { stopSignal } from '../stop-signal.js';
-import { lookAsJson } from './observe-json.js';
-import { lookAsText } from './observe-text.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
+import { parseDomains } from '../domain-arguments.js';
+import { checkAsJson, lookAsText } from './observe-output.js';
 
-interface ObserveOptions {
+export interface ObserveOptions {
   readonly dryRun: boolean;
   readonly json: boolean;
 }
 
-/** So many domains are looked at at once. */
+/** Domains observed at once. */
 const AT_ONCE = 20;
 
-/** `dms observe DOMAIN…`: looks at domains now. */
-export function observeCommand(context: CommandContext): Command {
-  return new Command('observe')
-    .summary('observe domains now')
-    .description(
-      'Looks at domains now, their DNS records and the response headers of their sites, records what it saw, and ' +
-        'shows it with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
-        'given. Ctrl-C ends it: what was seen so far is recorded and shown.',
-    )
-    .argument('<domain...>', 'domains to observe')
-    .option('--dry-run', 'record nothing', false)
-    .option('--json', 'one JSON object a line', false)
-    .action((domains: string[], options: ObserveOptions) => runObserve(context, domains, options));
-}
-
-async function runObserve(
+/** `dms observe DOMAIN…`: observes domains now. */
+export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
   { dryRun, json }: ObserveOptions,
 ): Promise<void> {
-  const names = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
+  const names = parseDomains(domains);
   const signal = stopSignal(context);
   const observer = createObserver(context.settings(), context.now);
   const ending = new AbortController();
@@ -55,7 +38,7 @@ async function runObserve(
     for (const recorded of await recordChecks(history.record, looks)) {
       const { domain } = recorded.check;
       telemetry?.observed(eventOf(recorded));
-      shown.add(domain, json ? lookAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
+      shown.add(domain, json ? checkAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
     }
   };

@@ -1,24 +1,15 @@
-import { Command } from 'commander';
-import { type Application, startApplication } from '../../application.js';
+import type { Application } from '../../application.js';
 import type { Settings } from '../../config/settings.js';
-import { type CommandContext, migrateShowing } from '../command-context.js';
+import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
 /** `dms serve`: serves the API until it is asked to stop. */
-export function serveCommand(context: CommandContext): Command {
-  return new Command('serve')
-    .summary('serve the API, and observe the watched domains')
-    .description(
-      'Serves GraphQL and REST until SIGTERM or SIGINT (Ctrl-C), and then answers the requests under way. ' +
-        'Beside that it observes the watched domains as they become due, unless ROLE=api. ' +
-        'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
-    )
-    .action(() => runServe(context));
-}
-
-async function runServe(context: CommandContext): Promise<void> {
+export async function runServe(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
+  // Only now: loading the server takes a second, which a bad setting need not wait for.
+  const { startApplication } = await import('../../application.js');
+  const { migrateShowing } = await import('../open-database.js');
   const application = await startApplication(settings, {
     migrate: (pool) => migrateShowing(context.stderr, pool),
   });

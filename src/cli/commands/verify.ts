@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { findTokenViolations } from '../../auth/token-violations.js';
 import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
@@ -7,17 +6,8 @@ import { findOrphans, findStoredViolations, findWatchViolations } from '../../re
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 
-/** `dms verify`: checks every invariant of the stored data. */
-export function verifyCommand(context: CommandContext): Command {
-  return new Command('verify')
-    .summary('check everything that is stored')
-    .description(
-      'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
-    )
-    .action(() => runVerify(context));
-}
-
-async function runVerify(context: CommandContext): Promise<void> {
+/** `dms verify`: checks every invariant of what is stored. */
+export async function runVerify(context: CommandContext): Promise<void> {
   const database = await context.openDatabase({ mayCreate: false });
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   const hideProgress = showProgress(context.stderr, 'domains', () => ({

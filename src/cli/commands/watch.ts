@@ -1,119 +1,65 @@
-import { Command, Option } from 'commander';
 import type { Database } from '../../database/client.js';
-import type { Line } from '../../importers/lines.js';
-import { parseDomainName } from '../../model/domain-name.js';
-import { OperationError, UsageError } from '../../model/errors.js';
+import { type Line, readLines, textOf } from '../../importers/lines.js';
+import { openInput } from '../../importers/open-input.js';
+import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
 import { type Added, listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
-import { asUsageError, type CommandContext } from '../command-context.js';
-import { parseDuration } from '../duration.js';
-import { readNames } from './watch-file.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomain, parseDomains } from '../domain-arguments.js';
+import { showProgress } from '../progress.js';
 import { watchedAsJson, watchedAsText } from './watch-text.js';
 
-interface NamesOptions {
+export interface NamesOptions {
   readonly fromFile?: string;
 }
 
-interface AddOptions extends NamesOptions {
+export interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
 
-/** How many refused names are shown with their reasons. */
+/** How many rejected names are shown with their reasons. */
 const REASONS_SHOWN = 10;
 
-/** `dms watch add|remove|list`: the domains that are observed again and again. */
-export function watchCommand(context: CommandContext): Command {
-  return new Command('watch')
-    .summary('manage the domains to observe again and again')
-    .description('Manages the domains that dms serve and dms worker observe again and again.')
-    .addCommand(addCommand(context))
-    .addCommand(removeCommand(context))
-    .addCommand(listCommand(context));
-}
-
-function addCommand(context: CommandContext): Command {
-  return new Command('add')
-    .summary('observe domains from now on')
-    .description(
-      'Has domains observed from now on by dms serve and dms worker. One that is watched already keeps its pace, ' +
-        'unless --every gives a new one.',
-    )
-    .argument('[domain...]', 'domains to watch')
-    .addOption(everyOption())
-    .addOption(fromFileOption())
-    .action((domains: string[], options: AddOptions) => runAdd(context, domains, options));
-}
-
-function removeCommand(context: CommandContext): Command {
-  return new Command('remove')
-    .summary('observe domains no longer')
-    .description('Observes domains no longer. What is recorded of them stays: dms forget erases it.')
-    .argument('[domain...]', 'domains to watch no longer')
-    .addOption(fromFileOption())
-    .action((domains: string[], options: NamesOptions) => runRemove(context, domains, options));
-}
-
-function listCommand(context: CommandContext): Command {
-  return new Command('list')
-    .summary('show the watched domains')
-    .description(
-      'Shows each watched domain with its pace, its next time, its last outcome and its failures in a row.',
-    )
-    .option('--json', 'one JSON object a line', false)
-    .action((options: { json: boolean }) => runList(context, options.json));
-}
-
-function everyOption(): Option {
-  return new Option(
-    '--every <duration>',
-    'from one observation to the next, such as 30m, 6h or 1d (default: 1d, for what is not watched yet)',
-  ).argParser(parseDuration);
-}
-
-function fromFileOption(): Option {
-  return new Option(
-    '--from-file <file>',
-    'a name a line; - is standard input; gzip is unpacked; # begins a remark',
-  );
-}
-
-async function runAdd(
+/** `dms watch add`: has domains observed from now on. */
+export async function runAdd(
   context: CommandContext,
   domains: readonly string[],
   options: AddOptions,
 ): Promise<void> {
   const sum = { added: 0, changed: 0, read: 0 };
-  const refused = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
+  const rejected = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
     const done: Added = await watchDomains(writingPrisma, names, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
     sum.read += names.length;
   });
   const known = sum.read - sum.added - sum.changed;
-  context.stdout.write(`${sum.added} added, ${sum.changed} at a new pace, ${known} watched already\n`);
-  failIfRefused(refused);
+  context.stdout.write(`${sum.added} added, ${sum.changed} at a new interval, ${known} already watched\n`);
+  failIfRejected(rejected);
 }
 
-async function runRemove(
+/** `dms watch remove`: has domains observed no longer. */
+export async function runRemove(
   context: CommandContext,
   domains: readonly string[],
   options: NamesOptions,
 ): Promise<void> {
   const sum = { removed: 0, read: 0 };
-  const refused = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
+  const rejected = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
     sum.removed += await unwatchDomains(writingPrisma, names);
     sum.read += names.length;
   });
   context.stdout.write(`${sum.removed} removed, ${sum.read - sum.removed} not watched\n`);
-  failIfRefused(refused);
+  failIfRejected(rejected);
 }
 
-function failIfRefused(refused: number): void {
-  if (refused === 0) return;
-  const lines = refused === 1 ? '1 line is no domain name' : `${refused} lines are no domain names`;
+function failIfRejected(rejected: number): void {
+  if (rejected === 0) return;
+  const lines = rejected === 1 ? '1 line is not a domain name' : `${rejected} lines are not domain names`;
   throw new OperationError(`${lines}; the others are done.`);
 }
 
-async function runList(context: CommandContext, json: boolean): Promise<void> {
+/** `dms watch list`: a table, or JSON, of the watched domains. */
+export async function runList(context: CommandContext, json: boolean): Promise<void> {
   const database = await context.openDatabase({ mayCreate: false });
   try {
     let count = 0;
@@ -121,17 +67,18 @@ async function runList(context: CommandContext, json: boolean): Promise<void> {
       count += page.length;
       context.stdout.write(json ? watchedAsJson(page) : watchedAsText(page, count === page.length));
     }
-    if (count === 0) context.stderr.write('No domain is watched: dms watch add DOMAIN --every 6h begins.\n');
+    if (count === 0)
+      context.stderr.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');
   } finally {
     await database.close();
   }
 }
 
 /**
- * Hands over the names that a command is given, in batches without duplicates.
+ * Passes on the names that a command is given, in batches without duplicates.
  *
- * @returns how many lines of the file were refused.
- * @throws UsageError for a name on the command line that is none.
+ * @returns how many lines of the file were rejected.
+ * @throws UsageError for an argument that is not a name.
  */
 async function inBatches(
   context: CommandContext,
@@ -142,20 +89,77 @@ async function inBatches(
   if (domains.length === 0 && file === undefined) {
     throw new UsageError('Name the domains, or a file of them with --from-file FILE.');
   }
-  const named = [...new Set(asUsageError(() => domains.map(parseDomainName)))];
-  const refusals = { count: 0 };
-  const onRefused = (line: Line, reason: string) => {
-    refusals.count += 1;
-    if (refusals.count <= REASONS_SHOWN) context.stderr.write(`line ${line.number} refused: ${reason}\n`);
+  const named = parseDomains(domains);
+  const rejected = { count: 0 };
+  const onRejected = (line: Line, reason: string) => {
+    rejected.count += 1;
+    if (rejected.count <= REASONS_SHOWN) context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
   };
   const database = await context.openDatabase();
   try {
     if (named.length > 0) await work(database, named);
     if (file !== undefined) {
-      for await (const names of readNames(context, file, onRefused)) await work(database, names);
+      for await (const names of readNames(context, file, onRejected)) await work(database, names);
     }
-    return refusals.count;
+    return rejected.count;
   } finally {
     await database.close();
+  }
+}
+
+/** Names passed on at once. */
+const BATCH = 5_000;
+
+/**
+ * Reads a file of domain names, one per line; `#` begins a comment.
+ *
+ * @param file a path, or `-` for standard input; gzip is decompressed.
+ * @param onRejected called for each line that is not a name, with the reason.
+ * @returns canonical names in batches, each without duplicates.
+ * @throws OperationError where it cannot be read.
+ */
+async function* readNames(
+  context: CommandContext,
+  file: string,
+  onRejected: (line: Line, reason: string) => void,
+): AsyncGenerator<readonly string[]> {
+  const progress = { read: 0, items: 0 };
+  const onBytes = (count: number) => {
+    progress.read += count;
+  };
+  const input = await openInput(file, context.stdin, onBytes);
+  const state = () => ({ done: progress.read, total: input.size, items: progress.items });
+  const hideProgress = showProgress(context.stderr, 'names', state);
+  const batch = new Set<string>();
+  try {
+    for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
+      for (const line of lines) {
+        progress.items += 1;
+        const name = nameIn(line, onRejected);
+        if (name !== null) batch.add(name);
+      }
+      if (batch.size >= BATCH) yield* emptied(batch);
+    }
+    yield* emptied(batch);
+  } finally {
+    hideProgress();
+  }
+}
+
+function* emptied(batch: Set<string>): Generator<readonly string[]> {
+  const names = [...batch];
+  batch.clear();
+  for (let first = 0; first < names.length; first += BATCH) yield names.slice(first, first + BATCH);
+}
+
+/** @returns null for a comment, a blank line or a rejected one. */
+function nameIn(line: Line, onRejected: (line: Line, reason: string) => void): string | null {
+  try {
+    const name = textOf(line).replace(/#.*/, '').trim();
+    return name === '' ? null : parseDomain(name);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof InvalidObservationError)) throw error;
+    onRejected(line, error.message);
+    return null;
   }
 }

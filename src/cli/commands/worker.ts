@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { startMonitoring } from '../../monitoring.js';
 import { countWatched } from '../../observer/schedule/watch-list.js';
 import { startObserving } from '../../observing.js';
@@ -7,17 +6,7 @@ import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
 /** `dms worker`: observes watched domains until it is asked to stop. */
-export function workerCommand(context: CommandContext): Command {
-  return new Command('worker')
-    .summary('observe the watched domains')
-    .description(
-      'Observes the domains of dms watch as they become due, until SIGTERM or SIGINT (Ctrl-C), and then finishes ' +
-        'what it has in hand. Any number of workers share the work; dms serve is one too, unless ROLE=api.',
-    )
-    .action(() => runWorker(context));
-}
-
-async function runWorker(context: CommandContext): Promise<void> {
+export async function runWorker(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   const database = await context.openDatabase();

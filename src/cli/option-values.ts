@@ -1,3 +1,4 @@
+import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
 import { UsageError } from '../model/errors.js';
 
@@ -20,6 +21,22 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(
     isTooLong
       ? `${JSON.stringify(text)} is too long: write at most ${LONGEST_DAYS}d, a hundred years.`
-      : `${JSON.stringify(text)} is no duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.`,
+      : `${JSON.stringify(text)} is not a duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.`,
   );
+}
+
+/**
+ * Adds scopes, separated by commas, to those of the option before. Commander's own check of choices is lost when
+ * several values are collected.
+ *
+ * @throws UsageError for a scope that does not exist, and for none.
+ */
+export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
+  return [...previous, ...(text.match(/[^\s,]+/g) ?? [text]).map(parseScope)];
+}
+
+function parseScope(text: string): Scope {
+  const scope = SCOPES.find((candidate) => candidate === text);
+  if (scope !== undefined) return scope;
+  throw new UsageError(`${JSON.stringify(text)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
 }

@@ -1,6 +1,6 @@
 import type { MergedChanges } from '../../history/merge-changes.js';
 import type { HeaderChange } from '../../history/state.js';
-import type { DnsRecord } from '../../model/dns-record.js';
+import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
 import { parseRdata } from '../../model/rdata-values.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
@@ -108,4 +108,38 @@ function summary(changes: MergedChanges, recorded: boolean, nothing: boolean): s
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A check and what it changed as a JSON object on one line. */
+export function checkAsJson(
+  { check, outcome, recording, changes }: RecordedCheck,
+  recorded: boolean,
+): string {
+  const object = {
+    domain: check.domain,
+    observedAt: formatInstant(check.observedAt),
+    recorded: recorded && recording !== 'nothing',
+    dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
+    http: httpAnswer(check.http, outcome),
+    changes: changesOf(changes),
+  };
+  return `${JSON.stringify(object)}\n`;
+}
+
+function dnsAnswer(answer: DnsAnswer) {
+  if (answer.kind === 'failed') return { failure: answer.failure };
+  return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
+}
+
+function httpAnswer(answer: HttpAnswer, { http }: CheckOutcome) {
+  return answer.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(answer.headers) };
+}
+
+function changesOf(changes: MergedChanges | null) {
+  return {
+    recordsAdded: changes?.added.map(({ record }) => dnsRecordData(record)) ?? [],
+    recordsRemoved: changes?.removed.map(({ record }) => dnsRecordData(record)) ?? [],
+    headers:
+      changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
+  };
 }

@@ -1,24 +1,59 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
+import type { Line } from '../../importers/lines.js';
+import type { Input } from '../../importers/open-input.js';
+import type { RejectsFile } from '../../importers/rejects.js';
 
-/** What the words of the summary mean, for `dms import --help`. */
-export const SUMMARY_WORDS = `
-The closing summary says how many of the lines that were read are
-  recorded       taken, with a change or without
-  unchanged      those of the recorded that changed nothing
-  already known  of a time that is recorded already: they change nothing
-  stale          older than what is recorded of the same part of a domain (one type
-                 of DNS record, or the HTTP headers): they change nothing, for
-                 nothing can be put in before what is recorded
-  refused        not to be taken, for the reason that is shown of the first ten
+/** How many rejected lines are shown with their reasons. */
+const REASONS_SHOWN = 10;
 
-Exit code: 0; 1 where a line was refused, or the import failed or was stopped
-(by Ctrl-C, say: what was read is recorded then); 2 for a wrong use.`;
+/** The file that keeps the lines that are rejected. */
+export interface KeptRejects {
+  readonly file: RejectsFile;
+  /** As the user wrote it. */
+  readonly path: string;
+}
+
+/** Reports the lines that are rejected: the first ones with their reasons. */
+export class RejectedLines {
+  readonly #summary: ImportSummary;
+  readonly #kept: KeptRejects | null;
+  readonly #write: (text: string) => void;
+
+  /** @param kept null without --rejects. */
+  constructor(summary: ImportSummary, kept: KeptRejects | null, write: (text: string) => void) {
+    this.#summary = summary;
+    this.#kept = kept;
+    this.#write = write;
+  }
+
+  /** Tells of a line that the summary has counted already. */
+  async add(input: Input, line: Line, reason: string): Promise<void> {
+    if (this.#summary.linesRejected <= REASONS_SHOWN) {
+      this.#write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+    }
+    await this.#kept?.file.write(line);
+  }
+
+  /** Says how many there were, and what can be done about them. */
+  close(): void {
+    const { linesRejected } = this.#summary;
+    if (linesRejected === 0) return;
+    if (linesRejected > REASONS_SHOWN) {
+      this.#write(`… and ${counted(linesRejected - REASONS_SHOWN, 'more line', 'more lines')} rejected.\n`);
+    }
+    const where =
+      this.#kept === null
+        ? 'To keep rejected lines for mending, import again with --rejects FILE.'
+        : `The rejected lines are in ${this.#kept.path}: mend them there and import that file.`;
+    this.#write(`${where} A mended line is stale if something newer of its domain is recorded by then.\n`);
+  }
+}
 
 /**
  * The closing summary of an import, as lines for a person.
  *
- * @param formats those that the inputs' lines told; they are shown where one is not the program's own.
+ * @param formats those of the inputs; shown if one is not the program's own.
  */
 export function summaryText(
   summary: ImportSummary,
@@ -35,7 +70,7 @@ export function summaryText(
     ['unchanged', number(summary.unchanged)],
     ['already known', number(summary.repeated)],
     ['stale', number(summary.stale)],
-    ['refused', number(summary.linesRefused)],
+    ['rejected', number(summary.linesRejected)],
     ['domains', domains(summary)],
     ['DNS records', `${number(summary.recordsAdded)} added, ${number(summary.recordsRemoved)} removed`],
     ['HTTP headers', `${number(summary.headersCreated)} created, ${number(summary.headersUpdated)} updated`],
