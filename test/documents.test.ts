@@ -1,0 +1,128 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { readSettings } from '../src/config/env.js';
+import { runDms } from './journeys/dms-command.js';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const PAGES = new Map(
+  ['', 'docs', 'docs/decisions']
+    .flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')] as const),
+);
+
+function page(path: string): string {
+  return PAGES.get(path) ?? expect.fail(`${path} is missing`);
+}
+
+/** The cells of a row of a table; `\|` is no border. */
+function cells(line: string): string[] {
+  return line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The rows of a page's tables whose first cell begins with code, and what that code is. */
+function codeRows(path: string): { readonly code: string; readonly cells: readonly string[] }[] {
+  return [...page(path).matchAll(/^\| `([^`]+)`.*\|$/gm)].map(([line, code = '']) => ({
+    code,
+    cells: cells(line),
+  }));
+}
+
+/** What GitHub makes of a heading, to link to it. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+describe('the links between documents', () => {
+  test.each([...PAGES.keys()])('of %s lead to files and headings that exist', (path) => {
+    const broken = [...page(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
+      ([, target = '', fragment]) => {
+        const file = target === '' ? path : relative(ROOT, join(ROOT, dirname(path), target));
+        if (fragment === undefined) return !existsSync(join(ROOT, file));
+        const headings = [...(PAGES.get(file) ?? '').matchAll(/^#+ (.+)$/gm)];
+        return !headings.some(([, heading = '']) => anchor(heading) === fragment);
+      },
+    );
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test('lead from the README to every page of docs/', () => {
+    const pages = [...PAGES.keys()].filter((path) => /^docs\/[^/]+$/.test(path));
+    expect(pages.filter((path) => !page('README.md').includes(`](${path})`))).toEqual([]);
+  });
+});
+
+describe('docs/settings.md', () => {
+  const rows = codeRows('docs/settings.md');
+
+  test('has every setting, and no other', () => {
+    const read = new Set<string>();
+    readSettings(
+      new Proxy(
+        {},
+        {
+          get: (_, name) => {
+            read.add(String(name));
+          },
+        },
+      ),
+    );
+    // Those of other programs: OpenTelemetry, of which a row speaks as a whole, and PostgreSQL's driver.
+    const own = [...read].filter((name) => !/^(OTEL_|PG)/.test(name));
+    const documented = rows.map(({ code }) => code).filter((name) => name !== 'OTEL_…');
+    expect(documented.sort()).toEqual(own.sort());
+  });
+
+  test.each(rows)('tells the default of $code', ({ code, cells: [, fallback = ''] }) => {
+    const [, value] = /^`(.+)`$/.exec(fallback) ?? [];
+    if (value !== undefined) expect(readSettings({ [code]: value })).toEqual(readSettings({}));
+  });
+});
+
+async function helpOf(...command: string[]): Promise<string> {
+  return (await runDms([...command, '--help'], {})).stdout;
+}
+
+/** The names of the commands, or of the options, in a help text. */
+function namesIn(help: string, name: RegExp): string[] {
+  return [...help.matchAll(name)]
+    .map(([, found = '']) => found)
+    .filter((found) => !/^(--)?help$/.test(found));
+}
+
+describe('docs/commands.md', () => {
+  test('has every command, in the order of dms --help', async () => {
+    const documented = codeRows('docs/commands.md').map(({ code }) => /^dms (\w+)/.exec(code)?.[1]);
+    expect(documented).toEqual(namesIn(await helpOf(), /^ {2}(\w+)(?: \S+)* {2,}\S/gm));
+  });
+
+  test.each(['watch', 'token'])('has every command of dms %s', async (command) => {
+    const names = namesIn(await helpOf(command), /^ {2}(\w+)(?: \S+)* {2,}\S/gm);
+    expect(page('docs/commands.md')).toMatch(new RegExp(`\`dms ${command} ${[...names].join('\\\\\\|')}\``));
+  });
+});
+
+test('docs/importing.md has every option of dms import', async () => {
+  const documented = codeRows('docs/importing.md').flatMap(({ code }) => /^--\w+/.exec(code) ?? []);
+  expect(documented.sort()).toEqual(namesIn(await helpOf('import'), /^ {2}(?:-\w, )?(--\w+)/gm).sort());
+});
+
+test('docs/operating.md has every metric of the service', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'));
+  const names = sources.flatMap((source) => namesIn(source, /\bname: '(dms_\w+)'/g));
+  const documented = codeRows('docs/operating.md').flatMap(
+    ({ cells: [first = ''] }) => first.match(/dms_\w+/g) ?? [],
+  );
+  expect(documented.sort()).toEqual(names.sort());
+});
