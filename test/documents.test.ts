@@ -55,6 +55,16 @@ describe('the links between documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
+  test.each([...PAGES.keys()])('and every file that %s names exists', (path) => {
+    const named = [...page(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|js))`/g)].map(
+      ([, file = '']) => file,
+    );
+    const places = (file: string) => [join(ROOT, file), join(ROOT, 'src', file)];
+    expect(
+      named.filter((file) => !/^dist\//.test(file) && !places(file).some((place) => existsSync(place))),
+    ).toEqual([]);
+  });
+
   test('lead from the README to every page of docs/', () => {
     const pages = [...PAGES.keys()].filter((path) => /^docs\/[^/]+$/.test(path));
     expect(pages.filter((path) => !page('README.md').includes(`](${path})`))).toEqual([]);
