@@ -3,6 +3,17 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../src/config/env.js';
+import {
+  MOST_DEPTH,
+  MOST_DIRECTIVES,
+  MOST_LEVELS,
+  MOST_ROOT_FIELDS,
+  MOST_SELECTIONS,
+  MOST_TOKENS,
+  MOST_VARIABLE_VALUES,
+} from '../src/graphql/limits/limits.js';
+import { RDATA_FIELDS } from '../src/model/rdata-fields.js';
+import { ROUTES } from '../src/rest/v1/routes.js';
 import { runDms } from './journeys/dms-command.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -96,6 +107,56 @@ describe('docs/settings.md', () => {
     const [, value] = /^`(.+)`$/.exec(fallback) ?? [];
     if (value !== undefined) expect(readSettings({ [code]: value })).toEqual(readSettings({}));
   });
+});
+
+test('README.md and CONTRIBUTING.md name the versions of Node.js that package.json allows', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(engines.node).toBe('^20.19.0 || ^22.12.0 || >=24.0.0');
+  for (const path of ['README.md', 'CONTRIBUTING.md']) {
+    expect(page(path)).toMatch(/Node\.js(?:\]\(\S+\))? 20\.19, 22\.12, or 24 and later/);
+  }
+});
+
+test('README.md says how many sample domains there are', () => {
+  const lines = readFileSync(join(ROOT, 'samples/observations.ndjson'), 'utf8').trim().split('\n');
+  expect(new Set(lines.map((line) => JSON.parse(line).domain)).size).toBe(5);
+  expect(page('README.md')).toMatch(/\bfive\ssample\sdomains\b/);
+});
+
+test('docs/rest.md has every operation, with its path, scope and maturity', () => {
+  const rows = [...page('docs/rest.md').matchAll(/^\| [A-Z].*`\/domain.*\|$/gm)].map(([line]) => cells(line));
+  expect(rows.map(([name, path, , scope, maturity]) => [name, path, scope, maturity]).sort()).toEqual(
+    ROUTES.map(({ name, path, scope, maturity }) => [
+      name,
+      `\`${path}\``,
+      scope === null ? 'none needed' : `\`${scope}\``,
+      maturity,
+    ]).sort(),
+  );
+});
+
+test('docs/importing.md has the fields of every type that has fields of its own', () => {
+  const rows = codeRows('docs/importing.md').flatMap(({ cells: [types = '', fields = ''] }) =>
+    [...types.matchAll(/`([A-Z]+)`/g)].map(([, type = '']) => [
+      type,
+      fields.replace(/`/g, '').replace(' or', ''),
+    ]),
+  );
+  expect(rows.sort()).toEqual(
+    [...RDATA_FIELDS].map(([type, fields]) => [type, fields.map(({ name }) => name).join(' ')]).sort(),
+  );
+});
+
+test.each([
+  ['tokens', MOST_TOKENS],
+  ['fields at the root of a query', MOST_ROOT_FIELDS],
+  ['directives', MOST_DIRECTIVES],
+  ['levels of fields', MOST_DEPTH],
+  ['levels of brackets and fragments', MOST_LEVELS],
+  ['selections', MOST_SELECTIONS],
+  ['values in the variables of a request', MOST_VARIABLE_VALUES],
+])('docs/graphql.md has the limit of %s', (what, most) => {
+  expect(page('docs/graphql.md')).toContain(`| ${what} | ${most.toLocaleString('en')} |`);
 });
 
 async function helpOf(...command: string[]): Promise<string> {
