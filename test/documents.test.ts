@@ -1,0 +1,206 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { readSettings } from '../src/config/env.js';
+import {
+  MOST_DEPTH,
+  MOST_DIRECTIVES,
+  MOST_LEVELS,
+  MOST_ROOT_FIELDS,
+  MOST_SELECTIONS,
+  MOST_TOKENS,
+  MOST_VARIABLE_VALUES,
+} from '../src/graphql/limits/limits.js';
+import { RDATA_FIELDS } from '../src/model/rdata-fields.js';
+import { ROUTES } from '../src/rest/v1/routes.js';
+import { runDms } from './journeys/dms-command.js';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const PAGES = new Map(
+  ['', 'docs', 'docs/decisions']
+    .flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')] as const),
+);
+
+function page(path: string): string {
+  return PAGES.get(path) ?? expect.fail(`${path} is missing`);
+}
+
+/** The cells of a row of a table; `\|` is no border. */
+function cells(line: string): string[] {
+  return line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The rows of a page's tables whose first cell begins with code, and what that code is. */
+function codeRows(path: string): { readonly code: string; readonly cells: readonly string[] }[] {
+  return [...page(path).matchAll(/^\| `([^`]+)`.*\|$/gm)].map(([line, code = '']) => ({
+    code,
+    cells: cells(line),
+  }));
+}
+
+/** What GitHub makes of a heading, to link to it. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+describe('the links between documents', () => {
+  test.each([...PAGES.keys()])('of %s lead to files and headings that exist', (path) => {
+    const broken = [...page(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
+      ([, target = '', fragment]) => {
+        const file = target === '' ? path : relative(ROOT, join(ROOT, dirname(path), target));
+        if (fragment === undefined) return !existsSync(join(ROOT, file));
+        const headings = [...(PAGES.get(file) ?? '').matchAll(/^#+ (.+)$/gm)];
+        return !headings.some(([, heading = '']) => anchor(heading) === fragment);
+      },
+    );
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test.each([...PAGES.keys()])('and every file that %s names exists', (path) => {
+    const named = [...page(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|js))`/g)].map(
+      ([, file = '']) => file,
+    );
+    const places = (file: string) => [join(ROOT, file), join(ROOT, 'src', file)];
+    expect(
+      named.filter((file) => !/^dist\//.test(file) && !places(file).some((place) => existsSync(place))),
+    ).toEqual([]);
+  });
+
+  test('lead from the README to every page of docs/', () => {
+    const pages = [...PAGES.keys()].filter((path) => /^docs\/[^/]+$/.test(path));
+    expect(pages.filter((path) => !page('README.md').includes(`](${path})`))).toEqual([]);
+  });
+});
+
+describe('docs/settings.md', () => {
+  const rows = codeRows('docs/settings.md');
+
+  test('has every setting, and no other', () => {
+    const read = new Set<string>();
+    readSettings(
+      new Proxy(
+        {},
+        {
+          get: (_, name) => {
+            read.add(String(name));
+          },
+        },
+      ),
+    );
+    // Those of other programs: OpenTelemetry, of which a row speaks as a whole, and PostgreSQL's driver.
+    const own = [...read].filter((name) => !/^(OTEL_|PG)/.test(name));
+    const documented = rows.map(({ code }) => code).filter((name) => name !== 'OTEL_…');
+    expect(documented.sort()).toEqual(own.sort());
+  });
+
+  test.each(rows)('tells the default of $code', ({ code, cells: [, fallback = ''] }) => {
+    const [, value] = /^`(.+)`$/.exec(fallback) ?? [];
+    if (value !== undefined) expect(readSettings({ [code]: value })).toEqual(readSettings({}));
+  });
+});
+
+test('README.md and CONTRIBUTING.md name the versions of Node.js that package.json allows', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(engines.node).toBe('^20.19.0 || ^22.12.0 || >=24.0.0');
+  for (const path of ['README.md', 'CONTRIBUTING.md']) {
+    expect(page(path)).toMatch(/Node\.js(?:\]\(\S+\))? 20\.19, 22\.12, or 24 and later/);
+  }
+});
+
+test('README.md says how many sample domains there are', () => {
+  const lines = readFileSync(join(ROOT, 'samples/observations.ndjson'), 'utf8').trim().split('\n');
+  expect(new Set(lines.map((line) => JSON.parse(line).domain)).size).toBe(5);
+  expect(page('README.md')).toMatch(/\bfive\ssample\sdomains\b/);
+});
+
+test('docs/rest.md has every operation, with its path, scope and maturity', () => {
+  const rows = [...page('docs/rest.md').matchAll(/^\| [A-Z].*`\/domain.*\|$/gm)].map(([line]) => cells(line));
+  expect(rows.map(([name, path, , scope, maturity]) => [name, path, scope, maturity]).sort()).toEqual(
+    ROUTES.map(({ name, path, scope, maturity }) => [
+      name,
+      `\`${path}\``,
+      scope === null ? 'none needed' : `\`${scope}\``,
+      maturity,
+    ]).sort(),
+  );
+});
+
+test('docs/importing.md has the fields of every type that has fields of its own', () => {
+  const rows = codeRows('docs/importing.md').flatMap(({ cells: [types = '', fields = ''] }) =>
+    [...types.matchAll(/`([A-Z]+)`/g)].map(([, type = '']) => [
+      type,
+      fields.replace(/`/g, '').replace(' or', ''),
+    ]),
+  );
+  expect(rows.sort()).toEqual(
+    [...RDATA_FIELDS].map(([type, fields]) => [type, fields.map(({ name }) => name).join(' ')]).sort(),
+  );
+});
+
+test.each([
+  ['tokens', MOST_TOKENS],
+  ['fields at the root of a query', MOST_ROOT_FIELDS],
+  ['directives', MOST_DIRECTIVES],
+  ['levels of fields', MOST_DEPTH],
+  ['levels of brackets and fragments', MOST_LEVELS],
+  ['selections', MOST_SELECTIONS],
+  ['values in the variables of a request', MOST_VARIABLE_VALUES],
+])('docs/graphql.md has the limit of %s', (what, most) => {
+  expect(page('docs/graphql.md')).toContain(`| ${what} | ${most.toLocaleString('en')} |`);
+});
+
+async function helpOf(...command: string[]): Promise<string> {
+  return (await runDms([...command, '--help'], {})).stdout;
+}
+
+/** The names of the commands, or of the options, in a help text. */
+function namesIn(help: string, name: RegExp): string[] {
+  return [...help.matchAll(name)]
+    .map(([, found = '']) => found)
+    .filter((found) => !/^(--)?help$/.test(found));
+}
+
+describe('docs/commands.md', () => {
+  test('has every command, in the order of dms --help', async () => {
+    const documented = codeRows('docs/commands.md').map(({ code }) => /^dms (\w+)/.exec(code)?.[1]);
+    expect(documented).toEqual(namesIn(await helpOf(), /^ {2}(\w+)(?: \S+)* {2,}\S/gm));
+  });
+
+  test.each(['watch', 'token'])('has every command of dms %s', async (command) => {
+    const names = namesIn(await helpOf(command), /^ {2}(\w+)(?: \S+)* {2,}\S/gm);
+    expect(page('docs/commands.md')).toMatch(new RegExp(`\`dms ${command} ${[...names].join('\\\\\\|')}\``));
+  });
+});
+
+test('docs/importing.md has every option of dms import', async () => {
+  const documented = codeRows('docs/importing.md').flatMap(({ code }) => /^--\w+/.exec(code) ?? []);
+  expect(documented.sort()).toEqual(namesIn(await helpOf('import'), /^ {2}(?:-\w, )?(--\w+)/gm).sort());
+});
+
+test('docs/importing.md explains the words of the summary as dms import --help has them', async () => {
+  const [, table = ''] = /^\| word \|.*\n.*\n((?:\|.*\n)+)/m.exec(page('docs/importing.md')) ?? [];
+  const words = [...table.matchAll(/^\| ([a-z ]+) \|/gm)].map(([, word]) => word);
+  const explained = (await helpOf('import')).split('summary')[1] ?? '';
+  expect(words).toEqual(namesIn(explained, /^ {2}([a-z]+(?: [a-z]+)?) {2,}\S/gm));
+});
+
+test('docs/operating.md has every metric of the service', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'));
+  const names = sources.flatMap((source) => namesIn(source, /\bname: '(dms_\w+)'/g));
+  const documented = codeRows('docs/operating.md').flatMap(
+    ({ cells: [first = ''] }) => first.match(/dms_\w+/g) ?? [],
+  );
+  expect(documented.sort()).toEqual(names.sort());
+});
