@@ -14,7 +14,7 @@ import { restoreEmbedded } from '../../src/database/restore.js';
 import { OperationError } from '../../src/model/errors.js';
 import { randomNumbers } from '../journeys/changing-domains.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
-import { repeats } from '../support/long-form.js';
+import { IS_LONG, repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
 let folder: string;
@@ -76,14 +76,8 @@ test('a refused backup leaves no data folder that was not there', async () => {
 describe('a backup is refused, with nothing left of it,', () => {
   test('when it is cut off anywhere', async () => {
     const ends = [
-      0,
-      100,
-      512,
-      1536,
-      2048,
-      100_000,
-      whole.length >> 1,
-      whole.length - 2048,
+      ...[0, 100, 512, 1536, 2048, 100_000],
+      ...(IS_LONG ? [whole.length >> 1, whole.length - 2048] : []),
       whole.length - 1536,
     ];
     for (const end of ends) {
@@ -97,7 +91,7 @@ describe('a backup is refused, with nothing left of it,', () => {
 
   test('when one bit of a header or of a file is wrong', async () => {
     const random = randomNumbers(2);
-    for (let time = 0; time < repeats(12, 4); time += 1) {
+    for (let time = 0; time < repeats(12, 2); time += 1) {
       const corrupt = Buffer.from(whole);
       const place = placeInContent(Math.floor(random() * whole.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
