@@ -22,7 +22,7 @@ test.runIf(IS_LONG)(
     const dataDirectory = await newDataDirectory();
     const first = startDms(['serve'], { DATA_DIR: dataDirectory, SAMPLES: 'on', PORT: '0' });
     await expect
-      .poll(() => readdir(dataDirectory), { interval: 5, timeout: 60_000 })
+      .poll(() => readdir(dataDirectory), { interval: 5, timeout: 120_000 })
       .toContain('postgresql-18');
     first.child.kill('SIGKILL');
     await first.result;
@@ -34,4 +34,5 @@ test.runIf(IS_LONG)(
     await close();
     await removeDataDirectory(dataDirectory);
   },
+  300_000,
 );
