@@ -170,9 +170,7 @@ describe('dms serve', SLOW, () => {
       ...{ PORT: '0', PERSISTED_ONLY, REDIS_URL: 'redis://127.0.0.1:1' },
     }).result;
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(
-      /\ndms: PERSISTED_ONLY: the operation a of the file cannot be answered: [^\n]+\n$/,
-    );
+    expect(stderr).toMatch(/\ndms: PERSISTED_ONLY: the operation a of the file is not allowed: [^\n]+\n$/);
   });
 });
 

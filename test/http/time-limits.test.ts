@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TIME_LIMITS } from '../../src/http/time-limits.js';
+import { TIME_LIMITS } from '../../src/http/server.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
