@@ -1,13 +1,29 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What has a long form, beside the short one in `npm test`. */
 const JOURNEYS = [
   'test/journeys/**/*.test.ts',
   'test/database/{embedded,restore}.test.ts',
+  'test/http/pages-in-browser.test.ts',
   'test/model/rdata-text.test.ts',
   'test/observer/dns/evidence-fuzz.test.ts',
 ];
+
+/** Takes what starts processes first, so that no worker is left with a long file at the end. */
+class ProcessesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => STARTS_PROCESSES.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
+const STARTS_PROCESSES = /\/test\/(?:journeys|cli|database|http\/pages-in-browser|telemetry\/traces)/;
+
+/** Loaded by each process that a test starts. */
+const QUICK_ENGINE = fileURLToPath(new URL('test/support/quick-engine.cjs', import.meta.url));
 
 export default defineConfig({
   // Tests read no .env file: what they do depends on the environment alone.
@@ -19,9 +35,13 @@ export default defineConfig({
     include: process.env['JOURNEYS'] === 'long' ? JOURNEYS : ['test/**/*.test.ts'],
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
+    env: {
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${JSON.stringify(QUICK_ENGINE)}`.trim(),
+    },
     globalSetup: 'test/support/global-setup.ts',
-    // Each has a database in a process of some 450 MB beside it.
-    maxWorkers: 2,
+    // More than two cores: some tests wait. Each has a database in a process of some 450 MB beside it.
+    maxWorkers: 3,
+    sequence: { sequencer: ProcessesFirst },
     // Against a test that hangs, not one that is slow: machines are shared.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createJwtVerifier } from '../../src/auth/jwt-verifier.js';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
+import type { Settings } from '../../src/config/settings.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
@@ -86,19 +87,55 @@ test('and one way there: the same statement, which finds no row, each time', asy
   for (const each of seen) expect(each).toEqual(seen[0]);
 });
 
+/** A service that takes so many failures from an address, and then only tokens that it knows to be valid. */
+async function startPatient(failures: number, settings: Partial<Settings> = {}) {
+  const penaltyLimits = { failures, documents: 1_000 };
+  const patient = await startTestService({ database, role: 'api', penaltyLimits, ...settings });
+  onTestFinished(() => patient.stop());
+  return async (token: string) => {
+    const response = await fetch(`${patient.url}/api/v1/domain/example.com/dns`, { headers: bearer(token) });
+    await response.text();
+    return response.status;
+  };
+}
+
 test('a token that was valid a moment ago is no longer known once it is rejected', async () => {
-  const time = { now: now() };
-  const tokens = createTokenVerifier(database.prisma, () => time.now);
-  const token = await createTestToken(database, { expiresAt: time.now + 1_000n });
-  expect(tokens.knows(token)).toBe(false);
-  expect(await tokens.verify(token)).not.toBeNull();
-  expect(tokens.knows(token)).toBe(true);
-  time.now += 1_000n;
-  expect(await tokens.verify(token)).toBeNull();
-  expect(tokens.knows(token)).toBe(false);
+  const ask = await startPatient(1);
+  const token = await createTestToken(database, {});
+  expect([await ask(token), await ask(unknownToken()), await ask(unknownToken())]).toEqual([404, 401, 429]);
+  expect(await ask(token)).toBe(404);
+  await database.prisma.accessToken.update({
+    where: { digest: digestOf(token) },
+    data: { revokedAt: now() },
+  });
+  // It is remembered for some seconds.
+  const statuses: number[] = [];
+  const next = async () => statuses[statuses.push(await ask(token)) - 1];
+  await expect.poll(next, { timeout: 20_000, interval: 100 }).not.toBe(404);
+  expect([statuses.at(-1), await ask(token)]).toEqual([401, 429]);
 });
 
-test('a flood of tokens that are not valid leaves nothing behind: only valid ones are kept, and not without end', async () => {
+test('a flood of tokens that are not valid leaves nothing behind: they are as new each time, and valid ones stay known', async () => {
+  const provider = await startIdentityProvider();
+  onTestFinished(() => provider.web.close());
+  const ask = await startPatient(300, {
+    auth: {
+      provider: { jwksUrl: provider.jwksUrl, issuer: ISSUER, audience: AUDIENCE },
+      required: 'scopes',
+    },
+  });
+  const valid = [await createTestToken(database, {}), await provider.sign()];
+  for (const token of valid) expect(await ask(token)).toBe(404);
+  const flood = Array.from({ length: 300 }, (_, index) =>
+    index % 2 === 0 ? unknownToken() : unsigned(index),
+  );
+  const statuses = await Promise.all(flood.map(ask));
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  expect(new Set(await Promise.all(flood.slice(0, 20).map(ask)))).toEqual(new Set([429]));
+  for (const token of valid) expect(await ask(token)).toBe(404);
+});
+
+test('not without end: as many valid tokens are known as there are places, and the log names only so many keys', async () => {
   const told: unknown[] = [];
   const maxCached = 3;
   const tokens = createTokenVerifier(database.prisma, now, maxCached);
@@ -119,15 +156,7 @@ test('a flood of tokens that are not valid leaves nothing behind: only valid one
   expect(await tokens.verify(valid)).not.toBeNull();
   expect(await jwts.verify(validJwt)).not.toHaveProperty('reason');
   for (let index = 0; index < 1_000; index += 1) {
-    const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `key ${index}` })).toString('base64url');
-    const jwt = `${header}.${Buffer.from('{}').toString('base64url')}.AAAA`;
-    expect(await jwts.verify(jwt)).toMatchObject({ kind: 'rejected' });
-    expect(jwts.knows(jwt)).toBe(false);
-  }
-  for (let index = 0; index < 200; index += 1) {
-    const token = unknownToken();
-    expect(await tokens.verify(token)).toBeNull();
-    expect(tokens.knows(token)).toBe(false);
+    expect(await jwts.verify(unsigned(index))).toMatchObject({ kind: 'rejected' });
   }
   expect(told.length).toBeLessThanOrEqual(100);
   // They have taken the place of no valid one; as many valid ones as there are places do.
@@ -138,3 +167,9 @@ test('a flood of tokens that are not valid leaves nothing behind: only valid one
   }
   expect([tokens.knows(valid), jwts.knows(validJwt)]).toEqual([false, false]);
 });
+
+/** A JWT that names a key of its own, and is signed by none. */
+function unsigned(index: number): string {
+  const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `key ${index}` })).toString('base64url');
+  return `${header}.${Buffer.from('{}').toString('base64url')}.AAAA`;
+}

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/database/client.js';
 import { changingDomains, randomNumbers } from '../journeys/changing-domains.js';
 import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js';
 import { answersOf, differences, serveLocally } from '../journeys/serving.js';
@@ -15,6 +16,8 @@ import { copyTemplate } from '../support/template.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
+/** Of observations of each, while a backup is made. */
+const ROUNDS = 100;
 
 let folder: string;
 /** Of the service. */
@@ -83,13 +86,31 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
 
   test('made in the middle of an import contains what was recorded by then, and nothing incomplete', async () => {
     const file = join(folder, 'importing.tar.gz');
-    const importing = startDms(['import', '-'], { DATA_DIR: dataDirectory }, lines(400));
-    expect(await dms(['backup', file])).toMatchObject({ code: 0 });
+    const database = await openDatabase({ dataDirectory });
+    onTestFinished(() => database.close());
+    const count = async () =>
+      Number((await database.pool.query('SELECT count(*) FROM header_change')).rows[0]?.count);
+    const before = await count();
+    let made: Promise<CommandResult> | undefined;
+    /** Of which the backup is begun when the first half is recorded. */
+    async function* observations(): AsyncGenerator<string> {
+      let left = ROUNDS * DOMAINS.length;
+      for await (const line of lines(ROUNDS)) {
+        yield line;
+        left -= 1;
+        if (left !== (ROUNDS / 2) * DOMAINS.length) continue;
+        await expect.poll(count, { timeout: 20_000 }).toBeGreaterThan(before);
+        made = dms(['backup', file]);
+      }
+    }
+    const input = Readable.from(observations());
+    const importing = startDms(['import', '-'], { DATA_DIR: dataDirectory }, input);
     expect(await importing.result).toMatchObject({ code: 0 });
+    expect(await made).toMatchObject({ code: 0 });
 
     expect(await restore(file)).toMatchObject({ code: 0 });
     expect(await dms(['verify'], emptyDirectory)).toMatchObject({ code: 0 });
-    expect(await dms(['import', '-'], emptyDirectory, lines(400))).toMatchObject({ code: 0 });
+    expect(await dms(['import', '-'], emptyDirectory, lines(ROUNDS))).toMatchObject({ code: 0 });
     const [one, other] = await Promise.all([dms(['export']), dms(['export'], emptyDirectory)]);
     expect(other.stdout).toBe(one.stdout);
   });
@@ -113,14 +134,14 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
       const large = join(dataDirectory, 'postgresql-18', '0');
       await writeFile(large, '');
       await truncate(large, 8_000_000_000);
+      onTestFinished(() => rm(large));
       const { child, result } = startDms(['backup', target === '-' ? '-' : join(place, target)], {
         DATA_DIR: dataDirectory,
         TMPDIR: place,
       });
-      await expect.poll(() => bytesIn(place), { timeout: 20_000, interval: 20 }).toBeGreaterThan(300_000);
+      await expect.poll(() => bytesIn(place), { timeout: 60_000, interval: 20 }).toBeGreaterThan(300_000);
       child.kill('SIGTERM');
       const said = await result;
-      await rm(large);
       expect(said).toEqual({
         code: 1,
         signal: null,

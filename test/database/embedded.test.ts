@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { shortSocketDirectory } from '../../src/database/embedded/socket-directory.js';
 import { inTransaction } from '../../src/database/transaction.js';
@@ -32,21 +32,21 @@ async function open(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   return database;
 }
 
-async function startUser(): Promise<DatabaseUser> {
-  const user = await DatabaseUser.start({ dataDirectory, graceMilliseconds: 0 });
+async function startUser(directory = dataDirectory): Promise<DatabaseUser> {
+  const user = await DatabaseUser.start({ dataDirectory: directory, graceMilliseconds: 0 });
   closings.push(() => user.kill());
   return user;
 }
 
-async function ownerOrThrow(): Promise<number> {
-  const owner = await ownerOf(dataDirectory);
+async function ownerOrThrow(directory = dataDirectory): Promise<number> {
+  const owner = await ownerOf(directory);
   if (owner === null) throw new Error('No process has the database open.');
   return owner;
 }
 
 /** Settles once no process has the database open. */
-async function ownerGone(): Promise<void> {
-  const owner = await ownerOf(dataDirectory);
+async function ownerGone(directory = dataDirectory): Promise<void> {
+  const owner = await ownerOf(directory);
   if (owner !== null) await ended(owner);
 }
 
@@ -56,8 +56,8 @@ async function shortPaths(): Promise<string[]> {
   return names.filter((name) => /^dms-\w{6}$/.test(name)).map((name) => join(tmpdir(), name));
 }
 
-async function claims(): Promise<string[]> {
-  const names = await readdir(join(dataDirectory, 'run'));
+async function claims(directory = dataDirectory): Promise<string[]> {
+  const names = await readdir(join(directory, 'run'));
   return names.filter((name) => /^owner\.\d+$/.test(name));
 }
 
@@ -80,18 +80,6 @@ describe('one process has the embedded database open, and every process uses it'
     expect(await count(first, 'note')).toBe(2n);
     expect(await ownerOf(dataDirectory)).toBe(owner);
     expect(await claims()).toEqual(['owner.1']);
-  });
-
-  test('five processes that start at once on an empty folder share one database, which one of them has made', async () => {
-    const users = await Promise.all(Array.from({ length: 5 }, startUser));
-    expect(users.filter((user) => user.createdNow)).toHaveLength(1);
-    expect(await claims()).toEqual(['owner.1']);
-
-    await users[0]?.query('CREATE TABLE note (text text)');
-    await Promise.all(users.map((user, number) => user.query(`INSERT INTO note VALUES ('${number}')`)));
-    for (const user of users) {
-      expect(await user.query('SELECT count(*) FROM note')).toEqual([{ count: 5n }]);
-    }
   });
 
   test('it stops after its last user has detached, and a later start finds what was committed', async () => {
@@ -122,18 +110,133 @@ describe('one process has the embedded database open, and every process uses it'
   });
 });
 
-describe('the embedded database comes back', () => {
-  beforeEach(() => copyTemplate(dataDirectory));
+describe('a fresh folder on which processes start at once', () => {
+  let folder: string;
+  /** Does not exist yet. */
+  let inner: string;
+  let users: readonly DatabaseUser[];
 
-  test('when its process is killed while a service runs: the next query works, and committed data is there', async () => {
-    const database = await open();
+  beforeAll(async () => {
+    folder = await newDataDirectory();
+    inner = join(folder, 'made', 'by', 'us');
+    users = await Promise.all(Array.from({ length: 5 }, () => DatabaseUser.start({ dataDirectory: inner })));
+  });
+
+  afterAll(async () => {
+    for (const user of users) await user.kill();
+    await removeDataDirectory(inner);
+    await rm(folder, { recursive: true });
+  });
+
+  test('five processes that start at once on a fresh folder come up on one database, which one has made', async () => {
+    expect(users.filter((user) => user.createdNow)).toHaveLength(1);
+    expect(await claims(inner)).toEqual(['owner.1']);
+
+    await users[0]?.query('CREATE TABLE note (text text)');
+    await Promise.all(users.map((user, number) => user.query(`INSERT INTO note VALUES ('${number}')`)));
+    for (const user of users) {
+      expect(await user.query('SELECT count(*) FROM note')).toEqual([{ count: 5n }]);
+    }
+  });
+
+  test('the data folder and the folder of sockets in it are for their owner only', async () => {
+    for (const made of [inner, join(inner, 'run'), join(inner, 'postgresql-18')]) {
+      expect((await stat(made)).mode & 0o777, made).toBe(0o700);
+    }
+  });
+});
+
+describe('a data folder whose first start was interrupted', () => {
+  let folder: string;
+  /** Makes the database. */
+  let made: Database;
+  /** Is opened meanwhile, where none may be made. */
+  let joined: Database;
+
+  beforeAll(async () => {
+    folder = await newDataDirectory();
+    const unfinished = join(folder, 'postgresql-18.new');
+    await mkdir(unfinished);
+    await writeFile(join(unfinished, 'PG_VERSION'), '18\n');
+    // By a process that was killed while it made an unseeded database.
+    await writeFile(join(folder, 'unfilled'), '');
+    const options = { dataDirectory: folder, graceMilliseconds: 0 };
+    [made, joined] = await Promise.all([
+      openDatabase(options),
+      vi
+        .waitFor(async () => expect(await claims(folder)).toEqual(['owner.1']), { timeout: 20_000 })
+        .then(() => openDatabase({ ...options, ifMissing: 'fail' })),
+    ]);
+  });
+
+  afterAll(async () => {
+    await made.close();
+    await joined.close();
+    await removeDataDirectory(folder);
+  });
+
+  test('gets a complete database', async () => {
+    const { rows } = await made.pool.query(
+      `SELECT current_setting('server_version_num')::int / 10000 AS major`,
+    );
+    expect(rows).toEqual([{ major: 18 }]);
+    expect(await readdir(folder)).not.toContain('postgresql-18.new');
+  });
+
+  test('is unseeded if its maker says so, not if an earlier one that was killed did', () => {
+    expect(made.unseeded).toBe(false);
+  });
+
+  test('is opened where none may be made, while one is being made and afterwards', async () => {
+    expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
+    await made.close();
+    await joined.close();
+    await ownerGone(folder);
+    expect((await open({ dataDirectory: folder, ifMissing: 'fail' })).createdNow).toBe(false);
+  });
+});
+
+describe('the embedded database of a running service comes back', () => {
+  let folder: string;
+  let database: Database;
+
+  beforeAll(async () => {
+    folder = await newDataDirectory();
+    await copyTemplate(folder);
+    database = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0 });
     await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
-    const owner = await ownerOrThrow();
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await removeDataDirectory(folder);
+  });
+
+  test('when its process is killed: the next query works, and committed data is there', async () => {
+    const owner = await ownerOrThrow(folder);
     await killAtOnce(owner);
     expect(await count(database, 'note')).toBe(1n);
     expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
-    expect(await ownerOrThrow()).not.toBe(owner);
+    expect(await ownerOrThrow(folder)).not.toBe(owner);
   });
+
+  test('when its socket is removed: it is started again, and found by every process', async () => {
+    const owner = await ownerOrThrow(folder);
+    await rm(join(folder, 'run', '.s.PGSQL.5432'));
+    await ended(owner);
+    expect(await count(database, 'note')).toBe(1n);
+    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
+    expect(await (await startUser(folder)).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
+  });
+
+  test('when a statement breaks the engine', async () => {
+    await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
+    await expect.poll(() => count(database, 'note')).toBe(1n);
+  });
+});
+
+describe('the embedded database comes back', () => {
+  beforeEach(() => copyTemplate(dataDirectory));
 
   test('when it is killed repeatedly while several processes use it', async () => {
     const database = await open();
@@ -172,24 +275,6 @@ describe('the embedded database comes back', () => {
     expect(await claims()).not.toContain('owner.1');
   });
 
-  test('when its socket is removed: it is started again, and found by every process', async () => {
-    const database = await open();
-    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
-    const owner = await ownerOrThrow();
-    await rm(join(dataDirectory, 'run', '.s.PGSQL.5432'));
-    await ended(owner);
-    expect(await count(database, 'note')).toBe(1n);
-    expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
-    expect(await (await startUser()).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
-  });
-
-  test('when a statement breaks the engine', async () => {
-    const database = await open();
-    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
-    await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
-    await expect.poll(() => count(database, 'note')).toBe(1n);
-  });
-
   test('but not as an empty one if its folder was deleted under a running service', async () => {
     const database = await open();
     const owner = await ownerOrThrow();
@@ -204,14 +289,24 @@ describe('the embedded database comes back', () => {
 describe('the clients of the embedded database do not disturb each other', () => {
   let database: Database;
 
-  beforeEach(async () => {
-    await copyTemplate(dataDirectory);
-    database = await open({ poolSize: 16 });
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await newDataDirectory();
+    await copyTemplate(folder);
+    database = await openDatabase({ dataDirectory: folder, graceMilliseconds: 0, poolSize: 16 });
     await database.pool.query('CREATE TABLE note (client integer, number integer)');
   });
 
+  beforeEach(() => database.pool.query('TRUNCATE note'));
+
+  afterAll(async () => {
+    await database.close();
+    await removeDataDirectory(folder);
+  });
+
   test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
-    const ROUNDS = repeats(60, 20);
+    const ROUNDS = repeats(60, 11);
     const long = 'x'.repeat(200_000);
     const ask = (client: number, number: number) => {
       const text = number % 10 === 0 ? long : '';
@@ -241,7 +336,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
   });
 
   test('a client killed within a transaction leaves no lock and nothing of what it wrote', async () => {
-    const user = await startUser();
+    const user = await startUser(folder);
     await user.query('BEGIN');
     await user.query('INSERT INTO note VALUES (1, 1)');
     await user.query('LOCK TABLE note');
@@ -251,7 +346,7 @@ describe('the clients of the embedded database do not disturb each other', () =>
   });
 
   test('a client that disconnects in the middle of a query, within a failed transaction, blocks no other', async () => {
-    const sockets = await shortSocketDirectory(join(dataDirectory, 'run'));
+    const sockets = await shortSocketDirectory(join(folder, 'run'));
     const socket = createConnection(join(sockets.path, '.s.PGSQL.5432'));
     socket.write(startup());
     await new Promise((resolve) => socket.once('data', resolve));
@@ -273,16 +368,6 @@ describe('the clients of the embedded database do not disturb each other', () =>
 });
 
 describe('the data folder', () => {
-  test('and the folder of sockets in it are for their owner only', async () => {
-    const inner = join(dataDirectory, 'made', 'by', 'us');
-    const database = await open({ dataDirectory: inner });
-    for (const folder of [inner, join(inner, 'run'), join(inner, 'postgresql-18')]) {
-      expect((await stat(folder)).mode & 0o777, folder).toBe(0o700);
-    }
-    await database.close();
-    await removeDataDirectory(inner);
-  });
-
   test('may have a path of more than 108 characters', async () => {
     const deep = join(dataDirectory, 'long-name-'.repeat(12), 'another-long-name-'.repeat(8));
     await mkdir(deep, { recursive: true, mode: 0o700 });
@@ -345,19 +430,6 @@ describe('the data folder', () => {
     await expect(open()).rejects.toThrow(/is not a data folder of PostgreSQL/);
   });
 
-  test('gets a complete database if an earlier first start was interrupted', async () => {
-    const unfinished = join(dataDirectory, 'postgresql-18.new');
-    await mkdir(unfinished);
-    await writeFile(join(unfinished, 'PG_VERSION'), '18\n');
-    const database = await open();
-    expect(database.createdNow).toBe(true);
-    const { rows } = await database.pool.query(
-      `SELECT current_setting('server_version_num')::int / 10000 AS major`,
-    );
-    expect(rows).toEqual([{ major: 18 }]);
-    expect(await readdir(dataDirectory)).not.toContain('postgresql-18.new');
-  });
-
   test('without a database is an error if none may be made, and nothing is made', async () => {
     const missing = join(dataDirectory, 'missing');
     for (const folder of [dataDirectory, missing]) {
@@ -366,21 +438,6 @@ describe('the data folder', () => {
       );
     }
     expect(await readdir(dataDirectory)).toEqual([]);
-  });
-
-  test('with a database is opened if none may be made, and while one is being made', async () => {
-    const [made, joined] = await Promise.all([
-      open(),
-      expect
-        .poll(() => claims().catch(() => []))
-        .toEqual(['owner.1'])
-        .then(() => open({ ifMissing: 'fail' })),
-    ]);
-    expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
-    await made.close();
-    await joined.close();
-    await ownerGone();
-    expect((await open({ ifMissing: 'fail' })).createdNow).toBe(false);
   });
 
   test('that cannot be made is an error of one line that names it', async () => {
@@ -407,12 +464,6 @@ describe('a new database that is to be seeded', () => {
     await copyTemplate(dataDirectory);
     expect((await open()).unseeded).toBe(false);
     expect((await open({ ifMissing: 'create-unseeded' })).unseeded).toBe(false);
-  });
-
-  test('is marked by the process that makes it, not by one that was killed while making it', async () => {
-    await writeFile(join(dataDirectory, 'unfilled'), '');
-    await mkdir(join(dataDirectory, 'postgresql-18.new'));
-    expect((await open()).unseeded).toBe(false);
   });
 });
 

@@ -16,7 +16,7 @@ import { restoreEmbedded } from '../../src/database/restore.js';
 import { OperationError } from '../../src/model/errors.js';
 import { randomNumbers } from '../journeys/changing-domains.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
-import { repeats } from '../support/long-form.js';
+import { IS_LONG, repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
 let folder: string;
@@ -103,18 +103,12 @@ const FORMS: readonly [string, () => Buffer][] = [
 describe('a backup is rejected, with nothing left of it,', () => {
   test.each(FORMS)('when it is cut off anywhere: %s', async (_form, complete) => {
     const { length } = complete();
-    for (const end of [
-      0,
-      100,
-      512,
-      1536,
-      2048,
-      100_000,
-      length >> 1,
-      length - 2048,
+    const ends = [
+      ...[0, 100, 512, 1536, 2048, 100_000],
+      ...(IS_LONG ? [length >> 1, length - 2048, length - 1] : []),
       length - 1536,
-      length - 1,
-    ]) {
+    ];
+    for (const end of ends) {
       const reason = await rejectionOf(complete().subarray(0, end));
       expect([end, reason]).toEqual([
         end,
@@ -125,7 +119,7 @@ describe('a backup is rejected, with nothing left of it,', () => {
 
   test.each(FORMS)('when one bit of a header or of a file is wrong: %s', async (_form, complete) => {
     const random = randomNumbers(2);
-    for (let time = 0; time < repeats(12, 4); time += 1) {
+    for (let time = 0; time < repeats(12, 2); time += 1) {
       const corrupt = Buffer.from(complete());
       const place = placeInContent(corrupt, Math.floor(random() * corrupt.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));

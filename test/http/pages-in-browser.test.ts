@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
+import { IS_LONG } from '../support/long-form.js';
 import { startServiceWithSamples } from '../support/samples.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -22,8 +23,9 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
   });
 
   const places = [
-    ['at the root', () => service],
     ['under a base path', () => based],
+    // Seconds of processor time for each page.
+    ...(IS_LONG ? ([['at the root', () => service]] as const) : []),
   ] as const;
 
   test.each(places)('the documentation %s shows every operation, and asks it', async (_place, at) => {

@@ -14,7 +14,7 @@ import { bearer, startTestService, type TestService } from '../support/service.j
 import { runDms } from './dms-command.js';
 
 /** Of a hundred requests each. */
-const ROUNDS = repeats(10, 3);
+const ROUNDS = repeats(10, 2);
 
 const MOST_CONNECTIONS = 30;
 

@@ -19,7 +19,7 @@ import { signedTokens } from './fuzz-tokens.js';
 import { type Serving, serve } from './serving.js';
 
 /** bench/fuzz.js sets more. */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? repeats(4000, 1000));
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? repeats(4000, 400));
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000);
 const AT_ONCE = 8;
 

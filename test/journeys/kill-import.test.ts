@@ -18,7 +18,7 @@ import { answersOf, differences, serveLocally } from './serving.js';
 
 /** bench/kill-import.js sets more, and perhaps another file. */
 const KILLS = Number(process.env['KILLS'] ?? repeats(3, 2));
-const DOMAINS = repeats(200, 60);
+const DOMAINS = repeats(200, 40);
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 const GIVEN_FILE = process.env['KILL_FILE'];
 

@@ -10,12 +10,12 @@ import { repeats } from '../support/long-form.js';
 import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 
-const DOMAINS = Array.from({ length: repeats(2000, 600) }, (_, number) => `d${number}.example`);
+const DOMAINS = Array.from({ length: repeats(2000, 400) }, (_, number) => `d${number}.example`);
 const DAY = 86_400_000_000n;
 const LEASE_SECONDS = 8;
 /** How many domains each worker has in hand, and how many times the third one is killed. */
 const CONCURRENCY = 20;
-const KILLS = 4;
+const KILLS = repeats(4, 2);
 
 let home: TestHome;
 let database: Database;

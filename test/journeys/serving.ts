@@ -71,14 +71,20 @@ async function addressIn(
 
 /** How many requests are under way at once. */
 const CONCURRENCY = 8;
+const MOST_TRIES = 5;
 
-/** What Get domain answers for each domain. */
+/** What Get domain answers for each domain; what a busy machine answers 503 is asked for again. */
 export async function answersOf(url: string, domains: Iterable<string>): Promise<Map<string, string>> {
   const waiting = [...domains];
   const found = new Map(waiting.map((domain) => [domain, '']));
   const ask = async () => {
     for (let domain = waiting.pop(); domain !== undefined; domain = waiting.pop()) {
-      const response = await fetch(`${url}/api/v1/domain/${domain}`);
+      const path = `${url}/api/v1/domain/${domain}`;
+      let response = await fetch(path);
+      for (let time = 1; response.status === 503 && time < MOST_TRIES; time += 1) {
+        await response.text();
+        response = await fetch(path);
+      }
       found.set(domain, await response.text());
     }
   };

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { openDatabase } from '../../src/database/client.js';
 import { DATABASE_FOLDER } from '../../src/database/embedded/data-folder.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -23,7 +25,8 @@ export async function prepareTemplate(): Promise<void> {
 
 /** Gives a data folder a migrated, empty database: a copy, since making one takes seconds. */
 export async function copyTemplate(dataDirectory: string): Promise<void> {
-  await cp(await templatePath(), join(dataDirectory, DATABASE_FOLDER), { recursive: true });
+  // A thousand files: cp of Node.js takes three times as long.
+  await promisify(execFile)('cp', ['-R', await templatePath(), join(dataDirectory, DATABASE_FOLDER)]);
 }
 
 async function templatePath(): Promise<string> {

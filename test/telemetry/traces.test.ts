@@ -1,6 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { diag } from '@opentelemetry/api';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
-import { type Serving, serve } from '../journeys/serving.js';
+import { type LocalServing, serveLocally } from '../journeys/serving.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.js';
@@ -28,18 +39,23 @@ beforeEach(async () => {
 });
 afterEach(() => collector.close());
 
+/** Serves in the process of the test, where OpenTelemetry reads its variables itself. */
+function serveTraced(settings: Readonly<Record<string, string>>): Promise<LocalServing> {
+  const all = { ...environment, ROLE: 'api', ...settings };
+  for (const [name, value] of Object.entries(all)) if (name.startsWith('OTEL_')) vi.stubEnv(name, value);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    diag.disable();
+  });
+  return serveLocally(all);
+}
+
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
 describe('a serving process', () => {
-  let serving: Serving;
-
   test('sends a span for each request, under the client’s, and one for each statement under that', async () => {
-    serving = await serve({
-      ...environment,
-      ROLE: 'api',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-    });
+    const serving = await serveTraced({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
     const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'traced-1' };
     await (await fetch(`${serving.url}/api/v1/domain/example.com?a=whispered`, { headers })).text();
     await serving.close();
@@ -71,7 +87,7 @@ describe('a serving process', () => {
 
   test('sends no secret of the settings, wherever a client has written it', async () => {
     const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
-    serving = await serve({ ...environment, OTEL_EXPORTER_OTLP_HEADERS, ROLE: 'api' });
+    const serving = await serveTraced({ OTEL_EXPORTER_OTLP_HEADERS });
     const headers = {
       'x-request-id': 'my-open-sesame',
       traceparent: `00-${TRACE}-${PARENT}-01`,
@@ -90,7 +106,7 @@ describe('a serving process', () => {
 
   test('names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
     const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-    serving = await serve({ ...environment, ...sampler, ROLE: 'api' });
+    const serving = await serveTraced(sampler);
     await (await fetch(`${serving.url}/`)).text();
     await (await fetch(`${serving.url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
     await serving.close();
@@ -98,7 +114,7 @@ describe('a serving process', () => {
   });
 
   test('sends nothing where traces are turned off', async () => {
-    serving = await serve({ ...environment, OTEL_SDK_DISABLED: 'true', ROLE: 'api' });
+    const serving = await serveTraced({ OTEL_SDK_DISABLED: 'true' });
     await (await fetch(`${serving.url}/`)).text();
     await serving.close();
     expect(collector.text()).toBe('');
