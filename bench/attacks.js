@@ -254,5 +254,6 @@ async function record() {
     [options.program, 'import', file],
     environment,
   );
-  if (code !== 0 || /rejected\s+[1-9]/.test(stdout)) throw new Error(`dms import: ${code} ${stdout}${stderr}`);
+  if (code !== 0 || /rejected\s+[1-9]/.test(stdout))
+    throw new Error(`dms import: ${code} ${stdout}${stderr}`);
 }

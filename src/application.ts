@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { type AnsweringParts, startAnswering } from './answering.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort } from './config/parse-telemetry.js';
 import type { Settings } from './config/settings.js';
@@ -14,6 +13,7 @@ import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { DATA_STEPS } from './recorder/canonicalize-stored.js';
 import { createRecorder } from './recorder/recorder.js';
+import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
 
 /** The running service. */
@@ -95,25 +95,25 @@ export async function startApplication(
 /** What runs on an open database. */
 type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
 
-async function run(parts: Omit<AnsweringParts, 'operating'>): Promise<Running> {
+async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
   const { settings, database, log } = parts;
-  const operating = await startMonitoring(settings, database, 'answering', log);
+  const monitoring = await startMonitoring(settings, database, 'serving', log);
   try {
-    const server = await startAnswering({ ...parts, operating });
+    const server = await startServing({ ...parts, monitoring });
     const observes = settings.role === 'all';
-    const observing = observes ? startObserving(settings, database, log, now, operating) : null;
+    const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
     return {
       url: urlOf(settings.host, server.port) + settings.basePath,
       port: server.port,
-      metricsUrl: operating.metricsUrl,
+      metricsUrl: monitoring.metricsUrl,
       async stop() {
-        operating.stopping();
+        monitoring.stopping();
         await Promise.all([server.close(), observing?.stop()]);
-        await operating.stop();
+        await monitoring.stop();
       },
     };
   } catch (error) {
-    await operating.stop();
+    await monitoring.stop();
     throw error;
   }
 }

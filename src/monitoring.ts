@@ -46,10 +46,10 @@ const LAST_SCRAPE = 1000;
 export async function startMonitoring(
   settings: Settings,
   database: Database,
-  work: 'answering' | 'observing',
+  work: 'serving' | 'observing',
   log: Logger,
 ): Promise<Monitoring> {
-  const pool = work === 'answering' ? database.answeringPool : database.pool;
+  const pool = work === 'serving' ? database.answeringPool : database.pool;
   const check = await createReadinessCheck(pool);
   const health = createHealth(
     async () => REASONS[await check()],

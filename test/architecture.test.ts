@@ -25,12 +25,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['auth', 'model'],
   observing: ['config', 'observer', 'recorder', 'database', 'telemetry', 'model'],
   monitoring: ['config', 'http', 'recorder', 'database', 'telemetry', 'model'],
-  answering: [
+  serving: [
     ...['monitoring', 'http', 'rest', 'graphql', 'loaders', 'auth', 'rates', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
   application: [
-    ...['answering', 'observing', 'monitoring', 'observer', 'http', 'importers', 'recorder', 'config'],
+    ...['serving', 'observing', 'monitoring', 'observer', 'http', 'importers', 'recorder', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
   cli: [
@@ -155,7 +155,7 @@ describe('the layers of docs/architecture.md', () => {
     }
   });
 
-  const SQL = /\$(?:queryRaw|executeRaw)|\bPrisma\.(?:sql|raw)\b|\.query[<(]/;
+  const SQL = /\$(?:queryRaw|executeRaw)|\bPrisma\.(?:sql|raw)\b|(?<!\bdns)\.query[<(]/;
   const RECORD = new URL('../docs/decisions/0010-prisma-and-sql.md', import.meta.url);
 
   test('no statement is sent as text without its parameters beside it', () => {

@@ -154,9 +154,7 @@ test('there is no Sandbox and no GraphiQL where only the operations of a list ar
     // The start page says so.
     const page = await (await fetch(`${service.url}/`)).text();
     expect(page).not.toMatch(/Sandbox|href="\/graphi?ql"/);
-    expect(page).toContain(
-      '<code>/graphql</code>: answers the operations of <code>PERSISTED_ONLY</code> only',
-    );
+    expect(page).toContain('<code>/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only');
   } finally {
     await service.stop();
   }

@@ -181,7 +181,7 @@ describe('a Redis that is away at the start', () => {
           expect(service.logged).toContainEqual(
             expect.objectContaining({
               msg: AWAY,
-              reason: expect.stringMatching(/^Redis does not know the user /),
+              reason: expect.stringMatching(/^Redis rejects the user or the password in REDIS_URL/),
             }),
           );
           expect(redisLines(service)).toEqual([AWAY]);

@@ -12,18 +12,18 @@ export async function runWorker(context: CommandContext): Promise<void> {
   const database = await context.openDatabase();
   try {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    const operating = await startMonitoring(settings, database, 'observing', log);
+    const monitoring = await startMonitoring(settings, database, 'observing', log);
     try {
-      const observing = startObserving(settings, database, log, context.now, operating);
-      if (operating.metricsUrl !== null) context.stderr.write(`Metrics: ${operating.metricsUrl}/metrics\n`);
+      const observing = startObserving(settings, database, log, context.now, monitoring);
+      if (monitoring.metricsUrl !== null) context.stderr.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
       context.stderr.write('Stopping: observations under way are finished first.\n');
-      operating.stopping();
+      monitoring.stopping();
       await observing.stop();
     } finally {
-      await operating.stop();
+      await monitoring.stop();
     }
   } finally {
     await database.close();

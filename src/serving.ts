@@ -35,11 +35,11 @@ import {
 import type { Tracing } from './telemetry/tracing.js';
 
 /** What the parts that answer stand on. */
-export interface AnsweringParts {
+export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
   readonly log: Logger;
-  readonly operating: Monitoring;
+  readonly monitoring: Monitoring;
   /** The operations that alone are answered; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
   readonly timeLimits: TimeLimits | undefined;
@@ -52,12 +52,12 @@ export interface AnsweringParts {
  *
  * @throws OperationError where it cannot listen there.
  */
-export async function startAnswering(parts: AnsweringParts): Promise<HttpServer> {
-  const { settings, log, operating } = parts;
+export async function startServing(parts: ServingParts): Promise<HttpServer> {
+  const { settings, log, monitoring } = parts;
   const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
-  const refusals = createRejectionMetrics(operating.registry);
+  const refusals = createRejectionMetrics(monitoring.registry);
   const executor = executorOf(parts, limiters, refusals);
   const graphql = await graphqlOf(parts, executor, limiters, refusals).catch((error: unknown) => {
     redis?.close();
@@ -71,10 +71,10 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
     complaint: 'Too many invalid tokens came from this address.',
     onRejected: () => refusals.rateLimited('failures'),
   });
-  const metrics = createRequestMetrics(operating.registry);
+  const metrics = createRequestMetrics(monitoring.registry);
   const app = appOf(parts, executor, graphql, metrics, failures);
   const listener: RequestListener = (request, response) => {
-    if (!operating.endpoint(request, response)) app(request, response);
+    if (!monitoring.endpoint(request, response)) app(request, response);
   };
   const { timeLimits } = parts;
   const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
@@ -97,13 +97,13 @@ export async function startAnswering(parts: AnsweringParts): Promise<HttpServer>
 
 /** The stages of a request, joined. */
 function appOf(
-  parts: AnsweringParts,
+  parts: ServingParts,
   executor: GraphqlExecutor,
   graphql: GraphqlOverHttp,
   metrics: RequestMetrics,
   failures: Penalties,
 ): RequestListener {
-  const { settings, knownOperations, log, operating } = parts;
+  const { settings, knownOperations, log, monitoring } = parts;
   return createApp({
     basePath: settings.basePath,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
@@ -112,7 +112,7 @@ function appOf(
     corsOrigins: settings.http.corsOrigins,
     log,
     metrics,
-    tracing: operating.tracing,
+    tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
     failures,
@@ -122,7 +122,7 @@ function appOf(
 }
 
 function graphqlOf(
-  parts: AnsweringParts,
+  parts: ServingParts,
   executor: GraphqlExecutor,
   limiters: Limiters,
   refusals: RejectionMetrics,
@@ -160,7 +160,7 @@ function logFailures(log: Logger, refusals: RejectionMetrics): OnInternalError {
 }
 
 function executorOf(
-  { settings, database, operating: { registry, tracing }, timeLimits }: AnsweringParts,
+  { settings, database, monitoring: { registry, tracing }, timeLimits }: ServingParts,
   limiters: Limiters,
   refusals: RejectionMetrics,
 ): GraphqlExecutor {
@@ -176,7 +176,7 @@ function executorOf(
 }
 
 /** Who is let in: with the service's own tokens, and with those of an identity provider. */
-function authenticationOf({ settings, database, log, now }: AnsweringParts): AuthenticationOptions {
+function authenticationOf({ settings, database, log, now }: ServingParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
   const onUnusableKey = (keyId: string | undefined, reason: string) =>
     log.warn({ keyId, reason }, "a key of the identity provider's cannot be used");
