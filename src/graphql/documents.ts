@@ -45,7 +45,9 @@ export class KnownDocument {
   examined: Examination | RejectedRequest | undefined;
   /** The document's only operation, compiled. */
   compiled: StoredOperation | undefined;
-  /** How often it came, until it was compiled or found unfit for that. */
+  /** Whether it may be compiled; undefined: that is not known yet. */
+  fit: boolean | undefined;
+  /** How often it came. */
   occurrences = 0;
 
   constructor(source: string) {
@@ -142,17 +144,29 @@ export class Documents {
    *
    * @returns undefined for any other document.
    */
+  frequent(document: KnownDocument): StoredOperation | undefined {
+    document.occurrences += 1;
+    return document.occurrences < OCCURRENCES_BEFORE_COMPILING ? document.compiled : this.compiled(document);
+  }
+
+  /** The compiled operation of an examined document; undefined if it is not fit for that. */
   compiled(document: KnownDocument): StoredOperation | undefined {
     const { examined } = document;
-    if (document.compiled !== undefined || examined === undefined || examined instanceof RejectedRequest) {
-      return document.compiled;
-    }
-    document.occurrences += 1;
-    if (document.occurrences !== OCCURRENCES_BEFORE_COMPILING || !isFit(document, examined)) return undefined;
+    if (examined === undefined || examined instanceof RejectedRequest) return undefined;
+    if (document.compiled !== undefined || !this.isFit(document)) return document.compiled;
     document.compiled = compileIfPossible(this.#schema, examined.document);
+    document.fit = document.compiled !== undefined;
     // It is larger now.
     if (this.#cache.delete(document.hash)) this.#cache.set(document.hash, document);
     return document.compiled;
+  }
+
+  /** Whether the operation of an examined document may be compiled. */
+  isFit(document: KnownDocument): boolean {
+    const { examined } = document;
+    document.fit ??=
+      examined !== undefined && !(examined instanceof RejectedRequest) && isFit(document, examined);
+    return document.fit;
   }
 
   /** The valid document of a SHA-256. */

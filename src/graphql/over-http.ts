@@ -9,7 +9,7 @@ import type { RequestContext } from '../resolvers/context.js';
 import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
-import type { GraphqlExecutor, StoredOperation } from './execute.js';
+import { type GraphqlExecutor, rejectLarge, type StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
 import type { Variables } from './limits/cost.js';
 import {
@@ -151,8 +151,9 @@ async function execute(
   { estimatedCost, viewer, response }: Execution,
 ): Promise<GraphqlResponse> {
   const context = parts.executor.contextFor(viewer, response);
+  const frequent = parts.documents.frequent(document);
   const { status, ...result } =
-    (await executeCompiled(parts, document, parameters, context)) ??
+    (await executeCompiled(parts, frequent, parameters, context)) ??
     (await executeByApollo(parts, document, parameters, context));
   const { exceeded, units } = context.budget;
   // Which fields came first, and would have data, depends on the way of execution.
@@ -162,12 +163,11 @@ async function execute(
 }
 
 async function executeCompiled(
-  { documents, executor, onInternalError }: Parts,
-  document: KnownDocument,
+  { executor, onInternalError }: Parts,
+  operation: StoredOperation | undefined,
   { operationName, variables }: GraphqlParameters,
   context: RequestContext,
 ): Promise<GraphqlResponse | undefined> {
-  const operation = documents.compiled(document);
   if (operation === undefined || !isFor(operation, operationName, variables, executor.schema))
     return undefined;
   const { data, errors } = await executor.run(operation, variables, context);
@@ -193,7 +193,29 @@ function isFor(
   return getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced !== undefined;
 }
 
+/** A fit document that turns out to read a large history is executed again, compiled. */
 async function executeByApollo(
+  parts: Parts,
+  document: KnownDocument,
+  parameters: GraphqlParameters,
+  context: RequestContext,
+): Promise<GraphqlResponse> {
+  if (!parts.documents.isFit(document)) return executeOperation(parts, document, parameters, context);
+  let isLarge = false;
+  const onLarge: RequestContext['onLarge'] = (key, octets) => {
+    isLarge = true;
+    return rejectLarge(key, octets);
+  };
+  const result = await executeOperation(parts, document, parameters, { ...context, onLarge });
+  if (!isLarge) return result;
+  context.budget.restart();
+  return (
+    (await executeCompiled(parts, parts.documents.compiled(document), parameters, context)) ??
+    executeOperation(parts, document, parameters, context)
+  );
+}
+
+async function executeOperation(
   { apollo }: Parts,
   { source }: KnownDocument,
   { operationName, variables }: GraphqlParameters,

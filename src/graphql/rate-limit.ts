@@ -76,8 +76,8 @@ function limitKind(
         if (options.points === undefined) limiter = this;
       }
     },
-    pointsCalculator: (_directive, _source, _args, { viewer, counted }) =>
-      viewer.kind === kind && counted !== true ? 1 : 0,
+    pointsCalculator: (_directive, _source, _args, { viewer, counted, budget }, { path }) =>
+      viewer.kind === kind && counted !== true && !budget.hasGranted(path.key) ? 1 : 0,
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     setState: (
@@ -86,13 +86,14 @@ function limitKind(
       _source,
       _args,
       context,
+      { path },
     ) => {
       const viewer: CountedViewer = context.viewer;
       note(viewer, remainingPoints, msBeforeNext);
       // It is called for rejected ones, too.
       if (consumedPoints > limit) return;
       viewer.granted = true;
-      if (context.counted !== true) context.budget.granted();
+      if (context.counted !== true) context.budget.granted(path.key);
     },
     onLimit: ({ msBeforeNext }) => {
       throw rejected(msBeforeNext);

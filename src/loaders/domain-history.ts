@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { BusyError } from '../model/errors.js';
+import { BusyError, PublicError } from '../model/errors.js';
 import type { Pages } from './columns.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import {
@@ -64,13 +64,12 @@ export class LargeHistory {
 }
 
 /** A history is too large for one execution. No client sees it: another execution follows. */
-export class LargeHistoryError extends Error {
-  override readonly name = 'LargeHistoryError';
+export class LargeHistoryError extends PublicError {
   readonly key: DomainHistoryKey;
   readonly octets: number;
 
   constructor(key: DomainHistoryKey, octets: number) {
-    super('The history is too large to be loaded at once.');
+    super('UNAVAILABLE', 'The history is too large to be loaded at once.');
     this.key = key;
     this.octets = octets;
   }

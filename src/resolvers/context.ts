@@ -1,6 +1,6 @@
 import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
-import type { DomainHistory } from '../loaders/domain-history.js';
+import type { DomainHistory, DomainHistoryKey } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
 import type { RequestBudget } from './request-budget.js';
 
@@ -11,8 +11,8 @@ export interface RequestContext {
   /** Whether an earlier operation of the request was counted against the rate limit. */
   readonly counted?: boolean;
   readonly budget: RequestBudget;
-  /** Whether long lists are executed in slices; a large history is an error where they are not. */
-  readonly inSlices: boolean;
+  /** Called before a large history is read, with the approximate octets of a response with all of it; may reject. */
+  readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;
   /** The result of the field `domain`, in place of what is stored: a part of a large history. */
   readonly part?: DomainHistory;
   /** The response: nothing more is read for a client that has gone. */

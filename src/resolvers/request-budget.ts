@@ -47,6 +47,7 @@ export class RequestBudget {
   #octetsRead = 0;
   #reserved = 0;
   #units = 0;
+  readonly #granted = new Set<string | number>();
   #payment: Promise<void> | undefined;
   #exceeded: PublicError | undefined;
 
@@ -69,9 +70,19 @@ export class RequestBudget {
     return this.#exceeded;
   }
 
-  /** The rate limit has granted a domain. */
-  granted(): void {
-    this.#units += 1;
+  /**
+   * The rate limit has granted a domain, which is a unit, once.
+   *
+   * @param field The response name of its field.
+   */
+  granted(field: string | number): void {
+    if (!this.#granted.has(field)) this.#units += 1;
+    this.#granted.add(field);
+  }
+
+  /** Whether the domain of a field was granted, also before restart(). */
+  hasGranted(field: string | number): boolean {
+    return this.#granted.has(field);
   }
 
   /**
@@ -93,6 +104,12 @@ export class RequestBudget {
     if (unreserved <= SMALL_ANSWER) return payment;
     this.#reserved = this.#characters;
     return Promise.resolve(payment).then(() => this.#options.room(unreserved));
+  }
+
+  /** Makes the request's execution begin again. What it has paid for stays paid. */
+  restart(): void {
+    this.#values = 0;
+    this.#characters = 0;
   }
 
   /**

@@ -17,7 +17,7 @@ function send(documents: Documents, query: string) {
   } catch {
     return undefined;
   }
-  return documents.compiled(document);
+  return documents.frequent(document);
 }
 
 /** How many of 100 occurrences of a document run as a compiled operation. */

@@ -1,12 +1,20 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Application } from '../../application.js';
 import type { Settings } from '../../config/settings.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
+/**
+ * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four times as
+ * far. It takes a quarter of the memory off a busy server and costs about 5 % of processor time (bench/README.md).
+ */
+const HEAP_GROWTH = '--heap-growing-percent=90';
+
 /** `dms serve`: serves the API until it is asked to stop. */
 export async function runServe(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
+  setFlagsFromString(HEAP_GROWTH);
   // Only now: loading the server takes a second, which a bad setting need not wait for.
   const { startApplication } = await import('../../application.js');
   const { migrateShowing } = await import('../open-database.js');
