@@ -17,9 +17,9 @@ const COST_OF_DOCUMENT = 1_000;
  * Limits requests that are rejected or take nothing that is limited by itself, such as those for the schema: they
  * cost work, too. A request that is granted a single limited field counts there, and not here.
  *
- * A client whose limit is used up may still send a document by which it was granted such a field: those who share an
- * address with a sender of bad ones go on. Each such request spends one of the document's credits, and being granted
- * something earns it back and one more, so that what grants nothing was paid for by what did.
+ * A client whose limit is used up may still send a document that was granted such a field, so that clients who share
+ * an address with a sender of bad documents can continue. Each such request spends one of the document's credits; one
+ * that is granted a field earns it back, and one more.
  */
 export class DocumentLimit {
   readonly #penalties: Penalties;
@@ -67,6 +67,12 @@ export class DocumentLimit {
         viewer.rates ??= state;
       }
     }
+  }
+
+  /** Counts a body that was read in vain. Short ones cost next to nothing. */
+  async countBody(viewer: CountedViewer, octets: number): Promise<void> {
+    const units = Math.floor(octets / CHARACTERS_OF_DOCUMENT);
+    if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 
   /** Whether the limit is used up, where there are credits. */

@@ -31,7 +31,7 @@ const OVERHEAD = 100;
 const OF_COMPILED = 4_000;
 
 // Compilation takes as long as about 30 executions without it: a client that sends new documents only to have them
-// compiled has to send as many requests.
+// compiled has to send as many requests. One that reads a large history is compiled at once: it costs more than that.
 const OCCURRENCES_BEFORE_COMPILING = 32;
 const LONGEST_COMPILED = 8_000;
 const MOST_SELECTIONS_COMPILED = 150;
@@ -45,9 +45,9 @@ export class KnownDocument {
   examined: Examination | RejectedRequest | undefined;
   /** The document's only operation, compiled. */
   compiled: StoredOperation | undefined;
-  /** Whether it may be compiled; undefined: that is not known yet. */
-  fit: boolean | undefined;
-  /** How often it came. */
+  /** undefined: not known yet. */
+  compilable: boolean | undefined;
+  /** How often it was sent. */
   occurrences = 0;
 
   constructor(source: string) {
@@ -80,6 +80,8 @@ export class Documents {
     sizeCalculation: ({ source, compiled }) =>
       source.length + OVERHEAD + (compiled === undefined ? 0 : OF_COMPILED),
   });
+  /** Documents under way that the cache does not keep. */
+  readonly #unkept = new Map<string, KnownDocument>();
   /** Listed documents by id, and by SHA-256. */
   readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
   readonly #listedByHash: ReadonlyMap<string, KnownDocument> | undefined;
@@ -119,12 +121,12 @@ export class Documents {
   }
 
   /**
-   * The estimated cost of a request for an operation of a document, which is examined if it was not before.
+   * Examines a document, if it was not before, and a request for one of its operations.
    *
-   * @returns undefined where the document has no such operation.
+   * @returns the estimated cost of the request; undefined where the document has no such operation.
    * @throws RejectedRequest where the document or the request is not allowed.
    */
-  costOf(
+  examine(
     document: KnownDocument,
     { operationName, variables, posted }: Pick<GraphqlParameters, 'operationName' | 'variables' | 'posted'>,
   ): number | undefined {
@@ -139,7 +141,7 @@ export class Documents {
   }
 
   /**
-   * The compiled operation of an examined document that comes often: it takes a tenth of the time. This occurrence is
+   * The compiled operation of an examined document that is sent frequently: it takes a tenth of the time. This one is
    * counted.
    *
    * @returns undefined for any other document.
@@ -149,29 +151,40 @@ export class Documents {
     return document.occurrences < OCCURRENCES_BEFORE_COMPILING ? document.compiled : this.compiled(document);
   }
 
-  /** The compiled operation of an examined document; undefined if it is not fit for that. */
+  /** The compiled operation of an examined document; undefined if it is not compilable. */
   compiled(document: KnownDocument): StoredOperation | undefined {
     const { examined } = document;
     if (examined === undefined || examined instanceof RejectedRequest) return undefined;
-    if (document.compiled !== undefined || !this.isFit(document)) return document.compiled;
+    if (document.compiled !== undefined || !this.isCompilable(document)) return document.compiled;
     document.compiled = compileIfPossible(this.#schema, examined.document);
-    document.fit = document.compiled !== undefined;
+    document.compilable = document.compiled !== undefined;
     // It is larger now.
     if (this.#cache.delete(document.hash)) this.#cache.set(document.hash, document);
     return document.compiled;
   }
 
   /** Whether the operation of an examined document may be compiled. */
-  isFit(document: KnownDocument): boolean {
+  isCompilable(document: KnownDocument): boolean {
     const { examined } = document;
-    document.fit ??=
-      examined !== undefined && !(examined instanceof RejectedRequest) && isFit(document, examined);
-    return document.fit;
+    document.compilable ??=
+      examined !== undefined && !(examined instanceof RejectedRequest) && isCompilable(document, examined);
+    return document.compilable;
+  }
+
+  /** The tokens of an examined document that is executed for the first time; 0 for any other. */
+  newTokens({ examined, occurrences }: KnownDocument): number {
+    if (examined === undefined || examined instanceof RejectedRequest || occurrences > 0) return 0;
+    return examined.document.tokenCount ?? 0;
+  }
+
+  /** Forgets a document that is too long to be kept, once its request is executed. */
+  release({ hash }: KnownDocument): void {
+    this.#unkept.delete(hash);
   }
 
   /** The valid document of a SHA-256. */
   valid(hash: string): DocumentNode | undefined {
-    const known = this.#listedByHash?.get(hash) ?? this.#cache.get(hash);
+    const known = this.#listedByHash?.get(hash) ?? this.#cache.get(hash) ?? this.#unkept.get(hash);
     return known?.examined instanceof RejectedRequest ? undefined : known?.examined?.document;
   }
 
@@ -179,6 +192,9 @@ export class Documents {
     if (document.examined !== undefined) return document.examined;
     document.examined = this.#examine(document.source);
     if (this.#listed === undefined) this.#cache.set(document.hash, document);
+    // The cache does not keep long ones.
+    if (this.#listed === undefined && !this.#cache.has(document.hash))
+      this.#unkept.set(document.hash, document);
     return document.examined;
   }
 
@@ -186,7 +202,10 @@ export class Documents {
     try {
       const examination = examine(this.#schema, source);
       const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
-      const errors = validate(this.#schema, examination.document, rules, { hideSuggestions: true });
+      const errors = validate(this.#schema, examination.document, rules, {
+        hideSuggestions: true,
+        maxErrors: MOST_ERRORS,
+      });
       if (errors.length === 0) return examination;
       return invalid('GRAPHQL_VALIDATION_FAILED', errors);
     } catch (error) {
@@ -197,14 +216,14 @@ export class Documents {
   #listedDocument(id: string, source: string): KnownDocument {
     const document = new KnownDocument(source);
     const examination = this.#examination(document);
-    const reason = examination instanceof RejectedRequest ? examination : this.#tooDear(examination);
+    const reason = examination instanceof RejectedRequest ? examination : this.#tooExpensive(examination);
     if (reason === undefined) return document;
     const messages = reason.errors.map(({ message }) => message).join(' ');
     throw new OperationError(`PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${messages}`);
   }
 
   /** What an operation with variables costs is known only with their values. */
-  #tooDear({ costs }: Examination): RejectedRequest | undefined {
+  #tooExpensive({ costs }: Examination): RejectedRequest | undefined {
     for (const [name, cost] of costs) {
       if (typeof cost !== 'number') continue;
       try {
@@ -217,14 +236,20 @@ export class Documents {
   }
 }
 
+const TOO_DEEP = 'The document is too complex. Ask for less in one request.';
+
 /** @throws any other error, as it is. */
 function rejectionOf(error: unknown): RejectedRequest {
+  // Costs are functions of the variables, which call each other as deep as the document is complex.
+  if (error instanceof RangeError) return rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
   if (!(error instanceof QueryTooComplexError)) throw error;
   const { message, cost } = error;
   const details = cost === undefined ? {} : { extensions: { estimatedCost: cost } };
   return rejection(400, 'QUERY_TOO_COMPLEX', message, details);
 }
 
+/** Kept with the document. */
+const MOST_ERRORS = 20;
 /** In characters: a message repeats what the client has sent. */
 const LONGEST_MESSAGE = 1_000;
 
@@ -271,23 +296,23 @@ function requireQuery(document: DocumentNode, operationName: string | null, post
  * and none with what the compiler treats in another way than graphql-js: directives, introspection, defaults of
  * variables, and aliases and variables named `__proto__`.
  */
-function isFit({ source }: KnownDocument, { document, selections, costs }: Examination): boolean {
+function isCompilable({ source }: KnownDocument, { document, selections, costs }: Examination): boolean {
   if (source.length > LONGEST_COMPILED || selections > MOST_SELECTIONS_COMPILED || costs.size !== 1)
     return false;
-  let fit = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
+  let compilable = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
   visit(document, {
     Directive: () => {
-      fit = false;
+      compilable = false;
     },
     Field: ({ name, alias }) => {
-      if (name.value.startsWith('__') && name.value !== '__typename') fit = false;
-      if (alias?.value === '__proto__') fit = false;
+      if (name.value.startsWith('__') && name.value !== '__typename') compilable = false;
+      if (alias?.value === '__proto__') compilable = false;
     },
     [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {
-      if (defaultValue !== undefined || variable.name.value === '__proto__') fit = false;
+      if (defaultValue !== undefined || variable.name.value === '__proto__') compilable = false;
     },
   });
-  return fit;
+  return compilable;
 }
 
 function compileIfPossible(schema: GraphQLSchema, document: DocumentNode): StoredOperation | undefined {

@@ -105,7 +105,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
-        recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey),
+        recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey, true),
       limited,
     });
     return { viewer, loaders, recipient, budget, onLarge: (_key, octets) => budget.read(octets) };

@@ -77,7 +77,10 @@ export async function createGraphqlOverHttp(
 /** The stages of a request, in their order: read, identify, examine, execute, write. */
 function stagesOf(parts: Parts): RequestHandler {
   const { viewerOf, sandbox, apollo, documentLimit } = parts;
-  const parseBody = express.json({ limit: BODY_LIMIT });
+  /** The octets of each body, decompressed. */
+  const octets = new WeakMap<object, number>();
+  const verify = (request: object, _response: object, body: Buffer) => octets.set(request, body.length);
+  const parseBody = express.json({ limit: BODY_LIMIT, verify });
   const readBody = (request: Request, response: Response) =>
     new Promise<void>((resolve, reject) => {
       parseBody(request, response, (error?: unknown) => {
@@ -87,7 +90,7 @@ function stagesOf(parts: Parts): RequestHandler {
     });
   const run = async (request: Request, response: Response) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
-    if (sandbox && request.method !== 'POST' && prefersPage(request)) {
+    if (sandbox && isReading(request) && prefersPage(request)) {
       return sendPage(response, await sandboxPage(apollo));
     }
     checkHead(request);
@@ -95,8 +98,19 @@ function stagesOf(parts: Parts): RequestHandler {
     try {
       requireToken(viewer);
       documentLimit?.checkLength(viewer, lengthOf(request));
-      if (request.method === 'POST') await readBody(request, response);
-      const result = await respond(parts, readParameters(request, sandbox), viewer, response);
+      const read = async () => {
+        if (request.method === 'POST') await readBody(request, response);
+        const parameters = readParameters(request, sandbox);
+        return { parameters, document: parts.documents.identify(parameters) };
+      };
+      const { parameters, document } = await read().catch(async (error: unknown) => {
+        // A body that could not be decompressed has an unknown length.
+        const unknown = request.headers['content-encoding'] === undefined ? 0 : BODY_LIMIT;
+        await documentLimit?.countBody(viewer, octets.get(request) ?? unknown);
+        throw error;
+      });
+      const work = Math.floor((octets.get(request) ?? 0) / OCTETS_OF_UNIT);
+      const result = await respond(parts, { parameters, document, work, viewer, response });
       setRateFields(response, viewer.rates);
       await send(request, response, result);
     } catch (error) {
@@ -115,51 +129,54 @@ function stagesOf(parts: Parts): RequestHandler {
   };
 }
 
-async function respond(
-  parts: Parts,
-  parameters: GraphqlParameters,
-  viewer: Viewer,
-  response: Response,
-): Promise<GraphqlResponse> {
-  const { documents, documentLimit } = parts;
-  const document = documents.identify(parameters);
-  let estimatedCost: number | undefined;
-  const run = () => {
-    estimatedCost = documents.costOf(document, parameters);
-    return execute(parts, document, parameters, { estimatedCost, viewer, response });
-  };
-  if (documentLimit === undefined) return run();
-  return documentLimit.run(
-    viewer,
-    document,
-    async () => run(),
-    () => estimatedCost,
-  );
-}
+/** Reading and examining so much takes a millisecond or two, which are a unit of the rate limit. */
+const OCTETS_OF_UNIT = 16_384;
+const TOKENS_OF_UNIT = 1_000;
 
-interface Execution {
-  readonly estimatedCost: number | undefined;
+/** A request whose document is identified. */
+interface Exchange {
+  readonly parameters: GraphqlParameters;
+  readonly document: KnownDocument;
+  /** The units that its body costs. */
+  readonly work: number;
   readonly viewer: Viewer;
   readonly response: Response;
 }
 
-/** Executes a document that is valid and within the limits: compiled where it comes often, else by Apollo Server. */
+async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlResponse> {
+  const { documents, documentLimit } = parts;
+  const { document, viewer } = exchange;
+  let estimatedCost: number | undefined;
+  const examineAndExecute = async () => {
+    try {
+      estimatedCost = documents.examine(document, exchange.parameters);
+      return await execute(parts, exchange, estimatedCost);
+    } finally {
+      documents.release(document);
+    }
+  };
+  if (documentLimit === undefined) return examineAndExecute();
+  return documentLimit.run(viewer, document, examineAndExecute, () => estimatedCost);
+}
+
+/** Executes a document that is valid and within the limits: compiled if it is frequent, else by Apollo Server. */
 async function execute(
   parts: Parts,
-  document: KnownDocument,
-  parameters: GraphqlParameters,
-  { estimatedCost, viewer, response }: Execution,
+  { parameters, document, work, viewer, response }: Exchange,
+  estimatedCost: number | undefined,
 ): Promise<GraphqlResponse> {
   const context = parts.executor.contextFor(viewer, response);
+  const units = work + Math.floor(parts.documents.newTokens(document) / TOKENS_OF_UNIT);
+  if (units > 0) await context.budget.spend(units);
   const frequent = parts.documents.frequent(document);
   const { status, ...result } =
     (await executeCompiled(parts, frequent, parameters, context)) ??
     (await executeByApollo(parts, document, parameters, context));
-  const { exceeded, units } = context.budget;
+  const { exceeded } = context.budget;
   // Which fields came first, and would have data, depends on the way of execution.
   if (exceeded !== undefined) throw rejection(400, exceeded.code, exceeded.message);
   if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
-  return { ...result, status, extensions: { cost: units, estimatedCost } };
+  return { ...result, status, extensions: { cost: context.budget.units, estimatedCost } };
 }
 
 async function executeCompiled(
@@ -193,14 +210,14 @@ function isFor(
   return getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced !== undefined;
 }
 
-/** A fit document that turns out to read a large history is executed again, compiled. */
+/** A compilable document that turns out to read a large history is executed again, compiled. */
 async function executeByApollo(
   parts: Parts,
   document: KnownDocument,
   parameters: GraphqlParameters,
   context: RequestContext,
 ): Promise<GraphqlResponse> {
-  if (!parts.documents.isFit(document)) return executeOperation(parts, document, parameters, context);
+  if (!parts.documents.isCompilable(document)) return executeOperation(parts, document, parameters, context);
   let isLarge = false;
   const onLarge: RequestContext['onLarge'] = (key, octets) => {
     isLarge = true;
@@ -228,9 +245,14 @@ async function executeOperation(
   return { status: http.status ?? 200, data, errors };
 }
 
-/** The length of a request's body; undefined where it is sent in chunks. */
+function isReading({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** The length of a request's body; undefined where it is sent in chunks, or compressed. */
 function lengthOf({ headers }: Request): number | undefined {
-  if (headers['transfer-encoding'] !== undefined) return undefined;
+  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
+    return undefined;
   return Number(headers['content-length'] ?? 0);
 }
 

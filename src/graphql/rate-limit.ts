@@ -77,7 +77,7 @@ function limitKind(
       }
     },
     pointsCalculator: (_directive, _source, _args, { viewer, counted, budget }, { path }) =>
-      viewer.kind === kind && counted !== true && !budget.hasGranted(path.key) ? 1 : 0,
+      viewer.kind === kind && counted !== true ? budget.pointsOf(path.key) : 0,
     // The library's own key is the field alone: one budget for all clients together.
     keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
     setState: (
@@ -101,10 +101,11 @@ function limitKind(
   });
   return {
     schema: rateLimitDirectiveTransformer(schema),
-    async charge(viewer, units, paid) {
+    async charge(viewer: CountedViewer, units, paid) {
       const { consumedPoints, msBeforeNext } = await limiter.penalty(viewer.rateLimitKey, units);
       note(viewer, Math.max(0, policy.limit - consumedPoints), msBeforeNext);
       if (consumedPoints - units - paid >= policy.limit) throw rejected(msBeforeNext);
+      viewer.granted = true;
     },
   };
 }

@@ -138,8 +138,8 @@ function requirePreflight({ headers }: Request): void {
   );
 }
 
-/** The largest body that is read. */
-export const BODY_LIMIT = '512kb';
+/** The largest body that is read, in octets, decompressed. */
+export const BODY_LIMIT = 512 * 1024;
 
 /**
  * The error for a body that could not be read.

@@ -6,6 +6,7 @@ import {
   getNullableType,
   isListType,
 } from 'graphql';
+import { nextTurn } from '../loaders/turns.js';
 import type { RequestContext } from '../resolvers/context.js';
 
 /** What is executed of lists in one turn of the event loop, whichever requests it is for: entries. */
@@ -14,24 +15,6 @@ const EXECUTED_AT_ONCE = 2_000;
 const SLICE = 250;
 /** What is written at once of an answer, in objects and scalars. */
 const WRITTEN_AT_ONCE = 5_000;
-
-const waiting: (() => void)[] = [];
-
-/**
- * Waits for a turn of the event loop that no other slice has, whichever request it is of: between two slices the
- * process does what else there is to do.
- */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(runSlice);
-  });
-}
-
-function runSlice(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(runSlice);
-}
 
 /**
  * The schema whose long lists are executed in slices, for graphql-js: compiled operations do not know such lists,

@@ -52,15 +52,17 @@ export class AnswerMemory {
    * Waits until there is room for a history in a response.
    *
    * @param client Identifies the client that shares half of the budget; absent: the response has no such limit.
+   * @param estimated Whether the octets are an estimate, which may be more than what is left of the whole budget.
    * @throws BusyError when it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX when one response needs
    *   more than the whole budget; PublicError UNAVAILABLE, which no client sees, when the client has gone.
    */
-  take(historyOctets: number, recipient: Recipient, client?: string): Promise<void> {
+  take(historyOctets: number, recipient: Recipient, client?: string, estimated = false): Promise<void> {
     if (recipient.destroyed) return Promise.reject(abandoned());
     const { octets: all, mostWaiting } = this.#options;
     const account = this.#accountOf(recipient, client);
-    const octets = Math.min(historyOctets, all);
-    if (account.held + this.#waitingOctetsOf(account) + octets > all) return Promise.reject(tooMuch());
+    const left = all - account.held - this.#waitingOctetsOf(account);
+    const octets = Math.min(historyOctets, estimated ? Math.max(left, 0) : all);
+    if (octets > left) return Promise.reject(tooMuch());
     if (this.#queue.length >= mostWaiting) return Promise.reject(new BusyError(RETRY_AFTER));
     return new Promise((resolve, reject) => {
       this.#wait(account, octets, (error) => (error === undefined ? resolve() : reject(error)));

@@ -7,12 +7,13 @@ import {
   type DomainHistoryKey,
   type HistoryPages,
   LargeHistory,
+  LONG,
   loadDomainHistories,
   readHistoryPages,
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { Turns } from './turns.js';
+import { nextTurn, Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
@@ -109,10 +110,13 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
           const row = await rows.load(key);
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, characters: 0 };
         }
         const found = await histories.load(key);
-        if (!(found instanceof LargeHistory)) return found;
+        if (!(found instanceof LargeHistory)) {
+          if (found !== null && found.characters > LONG) await nextTurn();
+          return found;
+        }
         await key.onLarge?.(found.octets);
         const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
         return pages && wholeHistory(pages);

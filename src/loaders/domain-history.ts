@@ -41,7 +41,12 @@ export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
+  /** The characters that were read of records and headers; 0 for a part of a large history. */
+  readonly characters: number;
 }
+
+/** A history with more characters has a turn of the event loop of its own, to be parsed and to be executed. */
+export const LONG = 8_192;
 
 /** How much there is of a domain's history. */
 export interface HistoryCounts {
@@ -122,7 +127,11 @@ export async function loadDomainHistories(
       FROM domain
      WHERE name IN (${namesOfBatch(keys)})`;
   const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
-  const histories = new Map(rows.map((row) => [row.name, historyOf(row, wanted)]));
+  const histories = new Map<string, DomainHistory>();
+  for (const row of rows) {
+    if (charactersOf(row) > LONG) await setImmediate();
+    histories.set(row.name, historyOf(row, wanted));
+  }
   return keys.map(({ name, dnsRecords, httpHeaders }) => {
     const octets = large.get(name) ?? null;
     if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
@@ -203,6 +212,10 @@ export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> 
   };
 }
 
+function charactersOf({ dnsRecords, httpHeaders }: HistoryRow): number {
+  return (dnsRecords?.length ?? 0) + (httpHeaders?.length ?? 0);
+}
+
 function isAmong(names: ReadonlySet<string>): Prisma.Sql {
   return Prisma.sql`name = ANY (string_to_array(${[...names].join(',')}, ','))`;
 }
@@ -220,6 +233,7 @@ function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
     dnsRecords: isRead && wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
     httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
     counts: row.counts === null ? null : parseHistoryCounts(row.counts),
+    characters: charactersOf(row),
   };
 }
 

@@ -92,3 +92,21 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   const failure = error instanceof Error ? error : new Error(String(error));
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
+
+const waiting: (() => void)[] = [];
+
+/**
+ * Waits for a turn of the event loop that no other slice has, whichever request it is of: between two slices the
+ * process does what else there is to do.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(runSlice);
+  });
+}
+
+function runSlice(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(runSlice);
+}

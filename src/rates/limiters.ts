@@ -70,10 +70,11 @@ class MemoryLimiter extends RateLimiterMemory {
   /** By their ends: all windows have the same length. */
   readonly #windows = new Map<string, Window>();
 
+  /** No points are never rejected. */
   override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
     const result = await this.penalty(key, points);
     // The library's contract: exceeding the limit is a rejection with the result.
-    return result.consumedPoints > this.points ? Promise.reject(result) : result;
+    return points > 0 && result.consumedPoints > this.points ? Promise.reject(result) : result;
   }
 
   override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
@@ -128,7 +129,7 @@ class SharedLimiter extends MemoryLimiter {
       const consumed = consumedPoints - batch.points + upToHere;
       const remaining = Math.max(0, this.points - consumed);
       const result = new RateLimiterRes(remaining, msBeforeNext, consumed, consumed === points);
-      return consumed > this.points ? Promise.reject(result) : result;
+      return points > 0 && consumed > this.points ? Promise.reject(result) : result;
     });
   }
 

@@ -7,6 +7,8 @@ const OCTETS_OF_UNIT = 32_768;
 /** What one request may have in its answer. */
 const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
+/** What a value takes of the memory while it is executed, in characters. */
+const CHARACTERS_OF_VALUE = 128;
 /** In characters: what needs no room, as histories up to that size. */
 const SMALL_ANSWER = 65_536;
 
@@ -47,7 +49,9 @@ export class RequestBudget {
   #octetsRead = 0;
   #reserved = 0;
   #units = 0;
-  readonly #granted = new Set<string | number>();
+  /** Fields whose unit is among these. */
+  readonly #paidFields = new Set<string | number>();
+  #prepaid = 0;
   #payment: Promise<void> | undefined;
   #exceeded: PublicError | undefined;
 
@@ -76,13 +80,18 @@ export class RequestBudget {
    * @param field The response name of its field.
    */
   granted(field: string | number): void {
-    if (!this.#granted.has(field)) this.#units += 1;
-    this.#granted.add(field);
+    if (this.#paidFields.has(field)) return;
+    this.#paidFields.add(field);
+    this.#units += 1;
   }
 
-  /** Whether the domain of a field was granted, also before restart(). */
-  hasGranted(field: string | number): boolean {
-    return this.#granted.has(field);
+  /** The units that a field takes: none if it was granted, also before restart(), or is among those of spend(). */
+  pointsOf(field: string | number): 0 | 1 {
+    if (this.#paidFields.has(field)) return 0;
+    if (this.#prepaid === 0) return 1;
+    this.#prepaid -= 1;
+    this.#paidFields.add(field);
+    return 0;
   }
 
   /**
@@ -100,10 +109,22 @@ export class RequestBudget {
     else if (this.#characters > MOST_CHARACTERS) this.#exceeded = tooMuch(MOST_CHARACTERS, 'characters');
     this.#requireWithin();
     const payment = this.#paid()?.then(() => this.#requireWithin());
-    const unreserved = this.#characters - this.#reserved;
+    const needed = Math.max(this.#characters, this.#values * CHARACTERS_OF_VALUE);
+    const unreserved = needed - this.#reserved;
     if (unreserved <= SMALL_ANSWER) return payment;
-    this.#reserved = this.#characters;
+    this.#reserved = needed;
     return Promise.resolve(payment).then(() => this.#options.room(unreserved));
+  }
+
+  /**
+   * Takes units for the request itself, before it is executed. They include those of as many domains.
+   *
+   * @throws RateLimitedError
+   */
+  async spend(units: number): Promise<void> {
+    await this.#options.charge(units, this.#units);
+    this.#units += units;
+    this.#prepaid += units;
   }
 
   /** Makes the request's execution begin again. What it has paid for stays paid. */

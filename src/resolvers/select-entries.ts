@@ -7,7 +7,7 @@ export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,
 ): readonly DnsEntry[] {
-  const wanted = types == null ? null : new Set(types.map((type) => type.toUpperCase()));
+  const wanted = types == null ? null : canonical(types, LONGEST_TYPE, (type) => type.toUpperCase());
   if (wanted === null && present == null) return entries;
   return entries.filter(
     ({ type, removed }) =>
@@ -21,6 +21,25 @@ export function selectHeaders(
   { names }: Partial<DomainHttpHeadersArgs>,
 ): readonly HeaderEntry[] {
   if (names == null) return headers;
-  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  const wanted = canonical(names, LONGEST_FIELD_NAME, (name) => name.toLowerCase());
   return headers.filter(({ name }) => wanted.has(name));
+}
+
+/** In characters, such as `TYPE65535`. */
+const LONGEST_TYPE = 32;
+const LONGEST_FIELD_NAME = 1024;
+
+/** A list in a variable is one object, under however many aliases it is used. */
+const known = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function canonical(
+  list: readonly string[],
+  longest: number,
+  write: (text: string) => string,
+): ReadonlySet<string> {
+  const found = known.get(list);
+  if (found !== undefined) return found;
+  const set = new Set(list.filter(({ length }) => length <= longest).map(write));
+  known.set(list, set);
+  return set;
 }

@@ -13,9 +13,11 @@ function createDocuments(): Documents {
 function send(documents: Documents, query: string) {
   const document = documents.identify({ query, id: undefined });
   try {
-    documents.costOf(document, { operationName: null, variables: { name: 'a' }, posted: true });
+    documents.examine(document, { operationName: null, variables: { name: 'a' }, posted: true });
   } catch {
     return undefined;
+  } finally {
+    documents.release(document);
   }
   return documents.frequent(document);
 }

@@ -189,13 +189,13 @@ describe('what is wrong with a request is said with a code', () => {
   });
 
   test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'])(
-    '405 METHOD_NOT_ALLOWED with Allow for %s',
+    '405 METHOD_NOT_ALLOWED with Allow for %s, of a browser, too',
     async (method) => {
       const { app } = await serve();
       const server = app.listen(0, '127.0.0.1');
       const { status, head, body } = await sendRaw(
         server,
-        `${method} /graphql HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`,
+        `${method} /graphql HTTP/1.1\r\nhost: a\r\naccept: text/html, */*\r\nconnection: close\r\n\r\n`,
       );
       expect(status).toBe(405);
       expect(head).toMatch(/^allow: GET, HEAD, POST$/im);

@@ -69,7 +69,7 @@ describe('what is asked at once', () => {
     expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
       ...{ recordedAt: 0n, version: 1n },
-      ...{ dnsRecords: null, httpHeaders: null, counts: null },
+      ...{ dnsRecords: null, httpHeaders: null, counts: null, characters: 0 },
     });
     expect(nobody).toBeNull();
     expect(statements).toHaveLength(1);

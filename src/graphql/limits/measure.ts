@@ -94,7 +94,7 @@ function ofFragment(
   return { ...measure, cost, costByType: NOTHING.costByType };
 }
 
-/** The cost of a selection set for one object: that of the dearest type, where it may have several. */
+/** The cost of a selection set for one object: that of the most expensive type, where it may have several. */
 export function costOfObject({ cost, costByType }: Measure): Cost {
   return plus(cost, [...costByType.values()].reduce<Cost>(larger, 0));
 }

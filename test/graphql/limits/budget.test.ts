@@ -108,6 +108,21 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect([...costs]).toEqual([2]);
   });
 
+  test('a long document costs 1 for each 1,000 tokens when it is new, and 1 for each 16 kB each time', async () => {
+    const types = '"A" '.repeat(6_000);
+    const query = `{ domain(name: "ordinary.example") { dnsRecords(types: [${types}]) { __typename } } }`;
+    const body = Math.floor(JSON.stringify({ query }).length / 16_384);
+    const first = await ask(query);
+    expect(first.answer.extensions?.cost).toBe(body + 6);
+    expect((await ask(query)).answer.extensions?.cost).toBe(body);
+  });
+
+  test('and those units include as many domains', async () => {
+    const names = Array.from({ length: 20 }, (_, at) => `a${at}: domain(name: "ordinary.example") { name }`);
+    const query = `{ ${names.join(' ')} } # ${'x'.repeat(15 * 16_384)}`;
+    expect((await ask(query)).answer.extensions?.cost).toBe(20);
+  });
+
   test('REST alike: a large domain costs its size, in units of 32 kB', async () => {
     const { left } = await ask(domainAliases(1, 'name'));
     const response = await fetch(`${service.url}/api/v1/domain/heavy.example`);
@@ -124,6 +139,27 @@ describe('with a limit below the price of a large domain', () => {
     poor = await startTestService({ role: 'api', database: service.database, rateLimits });
   });
   afterAll(() => poor.stop());
+
+  test('a document that reads it gets no domain beyond the limit for free', async () => {
+    const names = ['heavy', ...Array(11).fill('ordinary')];
+    const query = `{ ${names.map((name, at) => `a${at}: domain(name: "${name}.example") { dnsRecords { __typename } }`).join(' ')} }`;
+    const client = await startTestService({
+      role: 'api',
+      database: service.database,
+      rateLimits: { anonymous: 10, token: 10 },
+    });
+    try {
+      const { answer } = await ask(query, client);
+      const granted = Object.values(answer.data ?? {}).filter((domain) => domain !== null);
+      expect(granted).toHaveLength(10);
+      expect(new Set(answer.errors?.map(({ extensions }) => extensions.code))).toEqual(
+        new Set(['RATE_LIMITED']),
+      );
+      expect(answer.errors).toHaveLength(2);
+    } finally {
+      await client.stop();
+    }
+  });
 
   test('it is answered to who has something left, and nothing is after that', async () => {
     const query = repeated('heavy.example', 50, 'dnsRecords { __typename }');
