@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { peakMemory, run, startServer } from './processes.js';
 import { processorTime } from './read/processor-time.js';
 import { printTable, whole } from './report.js';
@@ -88,6 +89,40 @@ const ATTACKS = [
     clients: 4,
     play: again(`{ __schema { ${repeated(200, () => 'types { name fields { name description } }')} } }`),
   },
+  {
+    title: 'a string of 250,000 characters in a list, under 490 aliases',
+    clients: 1,
+    play: again(
+      `query ($types: [String!]) { domain(name: "small.example") { ${repeated(490, () => 'dnsRecords(types: $types) { __typename }')} } }`,
+      { types: ['\u0390'.repeat(250_000)] },
+    ),
+  },
+  {
+    title: '11 domains with 21,600 TXT strings each, 3 at once',
+    clients: 12,
+    play: again(
+      `{ ${repeated(11, (index) => `domain(name: "edge${index}.example") { dnsRecords { ... on TxtRecord { entries } } }`)} }`,
+    ),
+  },
+  {
+    title: 'a new list of 29,000 strings in each document',
+    clients: 4,
+    play: again(
+      `{ domain(name: "small.example") { dnsRecords(types: [${'"" '.repeat(29_000)}]) { __typename } } } # `,
+      {},
+      true,
+    ),
+  },
+  {
+    title: '10,900 strings in a variable, under 9 aliases',
+    clients: 4,
+    play: again(
+      `query ($types: [String!]) { domain(name: "small.example") { ${repeated(9, () => 'dnsRecords(types: $types) { __typename }')} } }`,
+      { types: Array(10_900).fill('TYPE1') },
+    ),
+  },
+  { title: '300 REST requests of 60 kB each in one packet', clients: 4, play: pipelined() },
+  { title: '512 kB of brackets in 541 octets of gzip', clients: 4, play: packed() },
   { title: '200 GraphQL answers of 9.6 MB, read by 2 kB in 10 s', clients: 200, play: slowly('POST') },
   { title: '150 REST answers of 9.6 MB, read by 2 kB in 10 s', clients: 150, play: slowly('GET') },
 ];
@@ -175,26 +210,72 @@ async function timed(port, path) {
  *
  * @param {string} query
  * @param {object} [variables]
+ * @param {boolean} [isNew] whether each document is another.
  * @returns {Attack['play']}
  */
-function again(query, variables = {}) {
-  const body = JSON.stringify({ query, variables });
+function again(query, variables = {}, isNew = false) {
+  const same = JSON.stringify({ query, variables });
   return async (port, client, isOver) => {
     while (!isOver()) {
       sent += 1;
-      await /** @type {Promise<void>} */ (
-        new Promise((resolve) => {
-          const headers = { 'content-type': 'application/json' };
-          request({ port, path: '/graphql', method: 'POST', headers, localAddress: client }, (response) => {
-            response.resume().on('close', resolve);
-          })
-            .on('error', () => resolve())
-            .end(body);
-        })
-      );
+      await post(port, client, isNew ? JSON.stringify({ query: query + sent, variables }) : same);
     }
   };
 }
+
+/** @returns {Attack['play']} */
+function packed() {
+  const body = gzipSync('['.repeat(512 * 1024));
+  return async (port, client, isOver) => {
+    while (!isOver()) {
+      sent += 1;
+      await post(port, client, body, { 'content-encoding': 'gzip' });
+    }
+  };
+}
+
+/**
+ * @param {number} port
+ * @param {string} localAddress
+ * @param {string | Buffer} body
+ * @param {Record<string, string>} [fields]
+ * @returns {Promise<void>}
+ */
+function post(port, localAddress, body, fields = {}) {
+  return new Promise((resolve) => {
+    const headers = { 'content-type': 'application/json', ...fields };
+    request({ port, path: '/graphql', method: 'POST', headers, localAddress }, (response) => {
+      response.resume().on('close', resolve);
+    })
+      .on('error', () => resolve())
+      .end(body);
+  });
+}
+
+/**
+ * Asks for many domains at once that are just small enough not to wait for room.
+ *
+ * @returns {Attack['play']}
+ */
+function pipelined() {
+  const requests = Array.from(
+    { length: 300 },
+    (_, at) => `GET /api/v1/domain/edge${at % EDGES}.example HTTP/1.1\r\nhost: a\r\n\r\n`,
+  ).join('');
+  return async (port, client, isOver) => {
+    while (!isOver()) {
+      sent += 300;
+      const socket = connect({ port, host: '127.0.0.1', localAddress: client });
+      socket.on('error', () => undefined);
+      socket.end(requests);
+      socket.resume();
+      await /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
+    }
+  };
+}
+
+/** How many domains have a history just below the size of a large one. */
+const EDGES = 20;
 
 /**
  * Asks for a large history, and hardly reads the answer.
@@ -242,6 +323,13 @@ async function record() {
     { domain: 'small.example', observedAt: at(1), dnsRecords: records('small.example', 10) },
     { domain: 'large.example', observedAt: at(1), dnsRecords: records('large.example', 72_000) },
     { domain: 'texts.example', observedAt: at(1), dnsRecords: texts },
+    ...Array.from({ length: EDGES }, (_, index) => ({
+      domain: `edge${index}.example`,
+      observedAt: at(1),
+      dnsRecords: [
+        { host: `edge${index}.example`, class: 'IN', type: 'TXT', entries: Array(21_000).fill('') },
+      ],
+    })),
     { domain: 'heavy.example', observedAt: at(1), dnsRecords: records('heavy.example', 2_000) },
     ...Array.from({ length: 20 }, (_, day) => ({
       ...{ domain: 'heavy.example', observedAt: at(day + 2), httpHeaders: headers(day) },

@@ -131,7 +131,7 @@ function stagesOf(parts: Parts): RequestHandler {
 
 /** Reading and examining so much takes a millisecond or two, which are a unit of the rate limit. */
 const OCTETS_OF_UNIT = 16_384;
-const TOKENS_OF_UNIT = 1_000;
+const TOKENS_OF_UNIT = 2_000;
 
 /** A request whose document is identified. */
 interface Exchange {

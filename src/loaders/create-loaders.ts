@@ -13,7 +13,7 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { nextTurn, Turns } from './turns.js';
+import { ClientShares, nextTurn, Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
@@ -44,6 +44,8 @@ export interface LoadingOptions {
 const justLoad: AroundBatch = (_loader, _size, load) => load();
 
 const STATEMENTS_AT_ONCE = 10;
+/** Of one client, in two batches. */
+const HISTORIES_OF_CLIENT = 16;
 /** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
 /** In milliseconds. */
@@ -102,6 +104,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
+  const shares = new ClientShares(HISTORIES_OF_CLIENT);
   const histories = new DataLoader(loadHistories, batching);
   const rows = new DataLoader(loadRows, batching);
   return {
@@ -112,7 +115,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
           const row = await rows.load(key);
           return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, characters: 0 };
         }
-        const found = await histories.load(key);
+        const found = await shares.run(key.client, () => histories.load(key));
         if (!(found instanceof LargeHistory)) {
           if (found !== null && found.characters > LONG) await nextTurn();
           return found;

@@ -93,6 +93,35 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
 
+/** Limits how much of some work is done for one client at once, so that what others need is not behind all of it. */
+export class ClientShares {
+  readonly #atOnce: number;
+  /** What waits, by client; a client without an entry has nothing under way. */
+  readonly #clients = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** @param client Undefined: no client, and no limit. */
+  async run<Result>(client: string | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (client === undefined) return work();
+    const share = this.#clients.get(client) ?? { running: 0, waiting: [] };
+    this.#clients.set(client, share);
+    if (share.running < this.#atOnce) share.running += 1;
+    else await new Promise<void>((resolve) => share.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // The next takes over the place.
+      const next = share.waiting.shift();
+      if (next !== undefined) next();
+      else share.running -= 1;
+      if (share.running === 0) this.#clients.delete(client);
+    }
+  }
+}
+
 const waiting: (() => void)[] = [];
 
 /**

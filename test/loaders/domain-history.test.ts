@@ -42,6 +42,19 @@ describe('what is asked at once', () => {
     );
   });
 
+  test('of one client keeps no other client waiting for all of it', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `d${index}.example`);
+    let loaded = 0;
+    const many = names.map(async (name) => {
+      await loaders.domainHistory.load({ ...ALL, name, client: 'one' });
+      loaded += 1;
+    });
+    await loaders.domainHistory.load({ ...ALL, name: 'a.example', client: 'another' });
+    expect(loaded).toBeLessThanOrEqual(32);
+    await Promise.all(many);
+    expect(loaded).toBe(200);
+  });
+
   test('is answered in its place, with each part that any of the askers of a domain needs', async () => {
     for (const name of ['a.example', 'b.example']) {
       await insertDomain(database.pool, { name });

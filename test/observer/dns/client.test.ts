@@ -337,6 +337,8 @@ describe('stopping', () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     const stalled = await serverForTest({ zone: zoneWith('192.0.2.2') });
     stalled.behave('*', truncated(silence));
+    // The two servers' own, and what other tests have not closed yet.
+    const before = openSockets();
     const warnings: Error[] = [];
     const keep = (warning: Error) => warnings.push(warning);
     process.on('warning', keep);
@@ -349,8 +351,10 @@ describe('stopping', () => {
     expect(answers.map((answer) => outcomeOf(answer.get('A')))).toEqual(
       answers.map(() => found('192.0.2.1')),
     );
-    // The two servers' own.
-    await vi.waitFor(() => expect(openSockets()).toEqual({ UDPWrap: 2, TCPSocketWrap: 0 }));
+    await vi.waitFor(() => {
+      expect(openSockets().UDPWrap).toBeLessThanOrEqual(before.UDPWrap);
+      expect(openSockets().TCPSocketWrap).toBeLessThanOrEqual(before.TCPSocketWrap);
+    });
     expect(warnings).toEqual([]);
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
