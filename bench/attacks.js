@@ -28,6 +28,8 @@ const { values: options } = parseArgs({
   },
 });
 const SECONDS = Number(options.seconds);
+/** How many domains have a history just below the size of a large one. */
+const EDGES = 20;
 /** Requests of the attack that is measured. */
 let sent = 0;
 
@@ -273,9 +275,6 @@ function pipelined() {
     }
   };
 }
-
-/** How many domains have a history just below the size of a large one. */
-const EDGES = 20;
 
 /**
  * Asks for a large history, and hardly reads the answer.

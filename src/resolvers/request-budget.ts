@@ -8,7 +8,7 @@ const OCTETS_OF_UNIT = 32_768;
 const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
 /** What a value takes of the memory while it is executed, in characters. */
-const CHARACTERS_OF_VALUE = 128;
+const CHARACTERS_OF_VALUE = 256;
 /** In characters: what needs no room, as histories up to that size. */
 const SMALL_ANSWER = 65_536;
 
