@@ -91,7 +91,7 @@ export function mediaTypeFor(request: Request): string | undefined {
 /** Whether the client of a GET prefers a page to a response. */
 export function prefersPage(request: Request): boolean {
   const { accept } = request.headers;
-  return accept?.includes('text/') === true && request.accepts(WITH_PAGE) === 'text/html';
+  return accept !== undefined && /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html';
 }
 
 export const METHODS = 'GET, HEAD, POST';

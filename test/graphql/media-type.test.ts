@@ -26,6 +26,7 @@ test.each([
   ['multipart/mixed, text/html;q=0.9, application/json;q=0.1', JSON_UTF_8, false],
   ['multipart/mixed', undefined, false],
   ['text/html', undefined, true],
+  ['TEXT/HTML', undefined, true],
   ['text/html,application/xhtml+xml,*/*;q=0.8', JSON_UTF_8, true],
   ['image/png', undefined, false],
 ])('a client that accepts %s gets a response in %s; the page: %s', (accept, mediaType, page) => {
