@@ -15,6 +15,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { OperationError } from '../model/errors.js';
 import { compileOperation, type StoredOperation } from './execute.js';
+import { shortened } from './format-error.js';
 import { costOf, type Examination, examine } from './limits/examine.js';
 import { QueryTooComplexError } from './limits/limits.js';
 import { type GraphqlParameters, RejectedRequest, rejection } from './request.js';
@@ -250,18 +251,11 @@ function rejectionOf(error: unknown): RejectedRequest {
 
 /** Kept with the document. */
 const MOST_ERRORS = 20;
-/** In characters: a message repeats what the client has sent. */
-const LONGEST_MESSAGE = 1_000;
 
 function invalid(code: string, errors: readonly GraphQLError[]): RejectedRequest {
   const formatted = errors.map((error) => {
     const { message, ...rest } = error.toJSON();
-    const isLong = message.length > LONGEST_MESSAGE;
-    return {
-      message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message,
-      ...rest,
-      extensions: { ...rest.extensions, code },
-    };
+    return { message: shortened(message), ...rest, extensions: { ...rest.extensions, code } };
   });
   return new RejectedRequest(400, formatted);
 }

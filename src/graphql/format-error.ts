@@ -65,10 +65,12 @@ export function formatError(
   onInternalError: OnInternalError,
 ): GraphQLFormattedError {
   const result = formattedError(formatted, error, onInternalError);
-  const { message } = result;
-  return message.length > LONGEST_MESSAGE
-    ? { ...result, message: `${message.slice(0, LONGEST_MESSAGE)}…` }
-    : result;
+  return { ...result, message: shortened(result.message) };
+}
+
+/** A message that is not too long. */
+export function shortened(message: string): string {
+  return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
 }
 
 function formattedError(
