@@ -119,10 +119,12 @@ describe('a backup is rejected, with nothing left of it,', () => {
 
   test.each(FORMS)('when one bit of a header or of a file is wrong: %s', async (_form, complete) => {
     const random = randomNumbers(2);
-    for (let time = 0; time < repeats(12, 2); time += 1) {
+    for (let time = 0; time < repeats(12, 2); ) {
       const corrupt = Buffer.from(complete());
       const place = placeInContent(corrupt, Math.floor(random() * corrupt.length));
       corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
+      if (hasSameContent(corrupt, complete())) continue;
+      time += 1;
       expect([place, await rejectionOf(corrupt)]).toEqual([
         place,
         expect.stringMatching(/^x\.tar\.gz .+\.$/),
@@ -134,6 +136,16 @@ describe('a backup is rejected, with nothing left of it,', () => {
   function placeInContent(archive: Buffer, from: number): number {
     for (let place = from; place < archive.length; place += 1) if (archive[place] !== 0) return place;
     return 0;
+  }
+
+  /** In a run of zeros a copy from another distance is the same copy, and gzip's header has bits without a meaning. */
+  function hasSameContent(archive: Buffer, original: Buffer): boolean {
+    if (original === old) return false;
+    try {
+      return gunzipSync(archive).equals(gunzipSync(original));
+    } catch {
+      return false;
+    }
   }
 
   test('when something follows its end', async () => {
