@@ -41,31 +41,37 @@ export class DocumentLimit {
   }
 
   /**
-   * Runs a request, unless the viewer's limit is used up.
+   * Lets a request pass, unless the viewer's limit is used up.
    *
-   * @param run Sets the viewer's `granted` where the request is granted something that is limited.
-   * @param estimatedCost Of the request, once it has run; undefined: it is not known.
+   * @returns the credits that it spends, for leave().
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
-  async run<Result>(
-    viewer: CountedViewer,
-    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
-    run: () => Promise<Result>,
-    estimatedCost: () => number | undefined,
-  ): Promise<Result> {
+  enter(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): number {
     const key = `${hash} ${viewer.rateLimitKey}`;
     const credits = this.#credits.get(key) ?? 0;
-    const spent = this.#check(viewer, credits) ? 1 : 0;
-    if (spent > 0) this.#credits.set(key, credits - spent);
-    try {
-      return await run();
-    } finally {
-      if (viewer.granted === true) {
-        this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
-      } else {
-        const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost()));
-        viewer.rates ??= state;
-      }
+    if (!this.#check(viewer, credits)) return 0;
+    this.#credits.set(key, credits - 1);
+    return 1;
+  }
+
+  /**
+   * Counts a request that is executed or rejected, unless it was granted something that is limited by itself.
+   *
+   * @param spent What enter() has given.
+   * @param estimatedCost Undefined: it is not known.
+   */
+  async leave(
+    viewer: CountedViewer,
+    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
+    spent: number,
+    estimatedCost: number | undefined,
+  ): Promise<void> {
+    const key = `${hash} ${viewer.rateLimitKey}`;
+    if (viewer.granted === true) {
+      this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
+    } else {
+      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost));
+      viewer.rates ??= state;
     }
   }
 

@@ -13,6 +13,7 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { fairTurns } from '../loaders/turns.js';
 import { OperationError } from '../model/errors.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
@@ -36,6 +37,9 @@ const OF_COMPILED = 4_000;
 const OCCURRENCES_BEFORE_COMPILING = 32;
 const LONGEST_COMPILED = 8_000;
 const MOST_SELECTIONS_COMPILED = 150;
+
+/** What is parsed, checked and validated in a millisecond. */
+const CHARACTERS_OF_MILLISECOND = 2_000;
 
 /** A document that a client has sent, and all that is known of it. */
 export class KnownDocument {
@@ -119,6 +123,18 @@ export class Documents {
     if (named !== undefined && !(named.examined instanceof RejectedRequest)) return named;
     // Clients know this message, and then send the document once.
     throw rejection(200, 'PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+  }
+
+  /**
+   * Waits for the turn of the event loop in which a document may be examined, if it was not before.
+   *
+   * @param client That has sent it.
+   * @returns the document, which another request may have brought meanwhile.
+   */
+  async inTurn(document: KnownDocument, client: string): Promise<KnownDocument> {
+    if (document.examined !== undefined) return document;
+    await fairTurns.take(client, document.source.length / CHARACTERS_OF_MILLISECOND);
+    return this.#cache.get(document.hash) ?? document;
   }
 
   /**

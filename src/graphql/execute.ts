@@ -133,7 +133,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       await context.budget.read(octets);
       const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);
       if (pages === null) return;
-      for await (const part of partsOfHistory(pages)) {
+      for await (const part of partsOfHistory(pages, key.client)) {
         yield await execute(operation, variables, { ...context, part });
       }
     },
@@ -141,7 +141,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
 }
 
 /** For executions that a large history must not be part of. */
-export async function rejectLarge(key: DomainHistoryKey, octets: number): Promise<never> {
+async function rejectLarge(key: DomainHistoryKey, octets: number): Promise<never> {
   throw new LargeHistoryError(key, octets);
 }
 
