@@ -9,8 +9,9 @@ const MOST_CREDITS = 20;
 /** In octets; a smaller body may be a document that earned credits. */
 const LARGE_BODY = 16_384;
 
-/** Examining so many characters, or executing so much, takes a millisecond or two, and counts 1. */
-const CHARACTERS_OF_DOCUMENT = 16_384;
+/** Reading so many octets, examining so many characters, or executing so much takes some milliseconds, and counts 1. */
+const OCTETS_OF_BODY = 16_384;
+const CHARACTERS_OF_DOCUMENT = 4_096;
 const COST_OF_DOCUMENT = 1_000;
 
 /**
@@ -77,7 +78,7 @@ export class DocumentLimit {
 
   /** Counts a body that was read in vain. Short ones cost next to nothing. */
   async countBody(viewer: CountedViewer, octets: number): Promise<void> {
-    const units = Math.floor(octets / CHARACTERS_OF_DOCUMENT);
+    const units = Math.floor(octets / OCTETS_OF_BODY);
     if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 

@@ -5,7 +5,9 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  getVariableValues,
   Kind,
+  type OperationDefinitionNode,
   OperationTypeNode,
   specifiedRules,
   type ValidationContext,
@@ -28,15 +30,15 @@ import { type GraphqlParameters, RejectedRequest, rejection } from './request.js
 const MOST_CHARACTERS = 400_000;
 /** A longer document is examined each time, so that a few of them do not remove all others. */
 const LONGEST_KEPT = 100_000;
-/** What the smallest document takes besides its text, and what a compiled operation takes, likewise. */
+/** What the smallest document takes besides its text, and a compiled operation for each selection, likewise. */
 const OVERHEAD = 100;
-const OF_COMPILED = 4_000;
+const OF_COMPILED = 100;
 
 // Compilation takes as long as about 30 executions without it: a client that sends new documents only to have them
 // compiled has to send as many requests. One that reads a large history is compiled at once: it costs more than that.
 const OCCURRENCES_BEFORE_COMPILING = 32;
-const LONGEST_COMPILED = 8_000;
-const MOST_SELECTIONS_COMPILED = 150;
+const LONGEST_COMPILED = 12_000;
+const MOST_SELECTIONS_COMPILED = 400;
 
 /** What is parsed, checked and validated in a millisecond. */
 const CHARACTERS_OF_MILLISECOND = 2_000;
@@ -82,8 +84,11 @@ export class Documents {
   readonly #cache = new LRUCache<string, KnownDocument>({
     maxSize: MOST_CHARACTERS,
     maxEntrySize: LONGEST_KEPT,
-    sizeCalculation: ({ source, compiled }) =>
-      source.length + OVERHEAD + (compiled === undefined ? 0 : OF_COMPILED),
+    sizeCalculation: ({ source, compiled, examined }) => {
+      const selections =
+        compiled !== undefined && examined && 'selections' in examined ? examined.selections : 0;
+      return source.length + OVERHEAD + selections * OF_COMPILED;
+    },
   });
   /** Documents under way that the cache does not keep. */
   readonly #unkept = new Map<string, KnownDocument>();
@@ -149,12 +154,14 @@ export class Documents {
   ): number | undefined {
     const examination = this.#examination(document);
     if (examination instanceof RejectedRequest) throw examination;
-    requireQuery(examination.document, operationName, posted);
-    try {
-      return costOf(examination, operationName, variables, this.#maxCost);
-    } catch (error) {
-      throw rejectionOf(error);
-    }
+    const operation = getOperationAST(examination.document, operationName);
+    requireQuery(operation, posted);
+    const cost = costOfRequest(examination, operationName, variables, this.#maxCost);
+    const { errors } = getVariableValues(this.#schema, operation?.variableDefinitions ?? [], variables, {
+      maxErrors: MOST_ERRORS,
+    });
+    if (errors !== undefined) throw invalid('BAD_USER_INPUT', errors);
+    return cost;
   }
 
   /**
@@ -244,9 +251,10 @@ export class Documents {
     for (const [name, cost] of costs) {
       if (typeof cost !== 'number') continue;
       try {
-        costOf({ costs }, name, {}, this.#maxCost);
+        costOfRequest({ costs }, name, {}, this.#maxCost);
       } catch (error) {
-        return rejectionOf(error);
+        if (error instanceof RejectedRequest) return error;
+        throw error;
       }
     }
     return undefined;
@@ -254,6 +262,15 @@ export class Documents {
 }
 
 const TOO_DEEP = 'The document is too complex. Ask for less in one request.';
+
+/** @throws RejectedRequest */
+function costOfRequest(...request: Parameters<typeof costOf>): number | undefined {
+  try {
+    return costOf(...request);
+  } catch (error) {
+    throw rejectionOf(error);
+  }
+}
 
 /** @throws any other error, as it is. */
 function rejectionOf(error: unknown): RejectedRequest {
@@ -289,9 +306,9 @@ function noIntrospection(context: ValidationContext): ASTVisitor {
 }
 
 /** The schema has no mutations and subscriptions, which validation does not report. */
-function requireQuery(document: DocumentNode, operationName: string | null, posted: boolean): void {
-  const operation = getOperationAST(document, operationName)?.operation;
-  if (operation === undefined || operation === OperationTypeNode.QUERY) return;
+function requireQuery(definition: OperationDefinitionNode | null | undefined, posted: boolean): void {
+  const operation = definition?.operation ?? OperationTypeNode.QUERY;
+  if (operation === OperationTypeNode.QUERY) return;
   if (!posted) {
     throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed for a ${operation}: use POST.`, {
       fields: { allow: 'POST' },

@@ -1,8 +1,9 @@
 import type { ApolloServer } from '@apollo/server';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { type GraphQLFormattedError, type GraphQLSchema, getVariableValues, Kind } from 'graphql';
+import type { GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
+import { fairTurns } from '../loaders/turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
@@ -12,7 +13,6 @@ import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
 import type { GraphqlExecutor, StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
-import type { Variables } from './limits/cost.js';
 import {
   BODY_LIMIT,
   BodyMemory,
@@ -178,9 +178,11 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const { budget } = context;
   const units = unitsOfRequest(octets, documents.newTokens(document));
   if (units > 0) await budget.spend(units);
-  const { status, ...result } =
-    (await executeCompiled(parts, documents.frequent(document), parameters, context)) ??
-    (await executeByApollo(parts, document, parameters, context));
+  // Apollo Server reports that there is no operation of the name.
+  const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
+  const { status, ...result } = await (frequent === undefined
+    ? executeByApollo(parts, document, parameters, context)
+    : executeCompiled(parts, frequent, parameters, context));
   // Which fields came first, and would have data, depends on the way of execution.
   if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
   if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
@@ -189,33 +191,13 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
 
 async function executeCompiled(
   { executor, onInternalError }: Parts,
-  operation: StoredOperation | undefined,
-  { operationName, variables }: GraphqlParameters,
+  operation: StoredOperation,
+  { variables }: GraphqlParameters,
   context: RequestContext,
-): Promise<GraphqlResponse | undefined> {
-  if (operation === undefined || !isFor(operation, operationName, variables, executor.schema))
-    return undefined;
+): Promise<GraphqlResponse> {
   const { data, errors } = await executor.run(operation, variables, context);
-  if (data === undefined) return undefined;
   const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
   return { status: 200, data, errors: formatted };
-}
-
-/**
- * Whether a compiled operation has the name and takes the variables of a request. Apollo Server reports what is wrong
- * with them, in a bounded number of errors.
- */
-function isFor(
-  { document }: StoredOperation,
-  operationName: string | null,
-  variables: Variables,
-  schema: GraphQLSchema,
-): boolean {
-  const operation = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) return false;
-  if (operationName !== null && operationName !== operation.name?.value) return false;
-  const { variableDefinitions = [] } = operation;
-  return getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced !== undefined;
 }
 
 /** A compilable document that turns out to have a large result is executed again, compiled. */
@@ -226,16 +208,20 @@ async function executeByApollo(
   context: RequestContext,
 ): Promise<GraphqlResponse> {
   const { documents } = parts;
-  const { budget } = context;
+  const { budget, viewer } = context;
   if (documents.isCompilable(document)) budget.beginTentative();
   const result = await executeOperation(parts, document, parameters, context);
   if (!budget.isAbandoned) return result;
   budget.restart();
-  return (
-    (await executeCompiled(parts, documents.compiled(document), parameters, context)) ??
-    executeOperation(parts, document, parameters, context)
-  );
+  await fairTurns.take(viewer.rateLimitKey, MILLISECONDS_OF_COMPILATION);
+  const compiled = documents.compiled(document);
+  return compiled === undefined
+    ? executeOperation(parts, document, parameters, context)
+    : executeCompiled(parts, compiled, parameters, context);
 }
+
+/** Of the largest document that is compiled. */
+const MILLISECONDS_OF_COMPILATION = 30;
 
 async function executeOperation(
   { apollo }: Parts,

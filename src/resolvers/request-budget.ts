@@ -19,7 +19,7 @@ const MOST_VALUES_UNCOMPILED = 3_000;
 
 /** Reading and examining so much takes a millisecond or two. */
 const OCTETS_OF_BODY_UNIT = 16_384;
-const TOKENS_OF_UNIT = 2_000;
+const TOKENS_OF_UNIT = 500;
 
 /**
  * The units that a request costs before it is executed.
