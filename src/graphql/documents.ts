@@ -309,12 +309,9 @@ function noIntrospection(context: ValidationContext): ASTVisitor {
 function requireQuery(definition: OperationDefinitionNode | null | undefined, posted: boolean): void {
   const operation = definition?.operation ?? OperationTypeNode.QUERY;
   if (operation === OperationTypeNode.QUERY) return;
-  if (!posted) {
-    throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed for a ${operation}: use POST.`, {
-      fields: { allow: 'POST' },
-    });
-  }
   const message = `This service is read-only: it has queries, and no ${operation}s.`;
+  // A mutation is not allowed by GET in any case (GraphQL over HTTP, section 6.1).
+  if (!posted) throw rejection(405, 'METHOD_NOT_ALLOWED', message, { fields: { allow: 'POST' } });
   throw rejection(400, 'GRAPHQL_VALIDATION_FAILED', message);
 }
 

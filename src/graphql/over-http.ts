@@ -195,7 +195,7 @@ async function executeCompiled(
   { variables }: GraphqlParameters,
   context: RequestContext,
 ): Promise<GraphqlResponse> {
-  const { data, errors } = await executor.run(operation, variables, context);
+  const { data, errors } = await executor.executeCompiled(operation, variables, context);
   const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
   return { status: 200, data, errors: formatted };
 }
