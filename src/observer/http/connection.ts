@@ -10,8 +10,8 @@ export class ConnectionClosedError extends Error {
 }
 
 /**
- * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event; that this can no
- * longer come, for the first error, end or failure of ours, is found out here, once for all steps.
+ * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event, and for the first
+ * error, end or failure of ours, after which that event can no longer come.
  */
 export class Connection {
   readonly #sockets: Socket[] = [];
