@@ -16,8 +16,7 @@ const MAX_SHOWN = 200;
  * Why a JSON Web Token is not valid, for whoever runs the service: what was found in it, and what was expected.
  * Of the token it quotes only these values.
  *
- * @param header The token's header; undefined where it cannot be parsed.
- * @param error What the verification threw.
+ * @param header Undefined where it cannot be parsed.
  */
 export function rejectionReason(
   header: ProtectedHeaderParameters | undefined,
