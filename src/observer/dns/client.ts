@@ -5,6 +5,7 @@ import { type Failed, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
 import { type BareAnswer, type DnsAnswer, type FailedAnswer, moreTelling } from './answer.js';
 import { readAnswer } from './evidence.js';
+import { exchangeByTcp, exchangeByUdp } from './exchange.js';
 import {
   createQuestion,
   FORMERR,
@@ -16,8 +17,6 @@ import {
   type Response,
 } from './message.js';
 import { chooseServer, createNameServer, type DnsServer, type NameServer } from './name-server.js';
-import { exchangeByTcp } from './tcp.js';
-import { UdpChannel } from './udp.js';
 
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
@@ -87,31 +86,23 @@ interface Query {
   reported?: FailedAnswer;
 }
 
-/** The queries for one name: they share one UDP socket for each server. */
+/** The queries for one name. */
 class Lookup {
   readonly #options: LookupOptions;
-  readonly #channels = new Map<NameServer, UdpChannel>();
 
   constructor(options: LookupOptions) {
     this.#options = options;
   }
 
   async answers(types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
-    const { signal, tries } = this.#options;
-    const close = () => {
-      for (const channel of this.#channels.values()) channel.close();
-    };
-    signal.addEventListener('abort', close);
+    const { tries } = this.#options;
     const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
     const queries = [...distinct].map((type): Query => ({ type, triesLeft: tries, asked: new Map() }));
     const first = queries.length > 1 ? await this.#queryFirst(queries) : new Map<Query, DnsAnswer>();
     const entries = queries.map(async (query) => {
       return [query.type, first.get(query) ?? (await this.#query(query))] as const;
     });
-    const answers = new Map(await Promise.all(entries));
-    signal.removeEventListener('abort', close);
-    close();
-    return answers;
+    return new Map(await Promise.all(entries));
   }
 
   /**
@@ -201,21 +192,14 @@ class Lookup {
     let overTcp = false;
     for (;;) {
       const timeLeft = Math.max(Math.ceil(sent + timeout - performance.now()), 1);
-      const result = overTcp
-        ? await exchangeByTcp(server, question, withEdns, timeLeft, signal)
-        : await this.#channel(server).exchange(question, withEdns, timeLeft);
+      const exchange = { server, question, withEdns, timeout: timeLeft, signal };
+      const result = await (overTcp ? exchangeByTcp(exchange) : exchangeByUdp(exchange));
       recordResult(server, result, sent);
       if (result.kind === 'failed') return result;
       if (withEdns && isWithoutEdns(result.header)) withEdns = false;
       else if (!overTcp && isTruncated(result.header)) overTcp = true;
       else return readAnswer(server.text, question, result);
     }
-  }
-
-  #channel(server: NameServer): UdpChannel {
-    const channel = this.#channels.get(server) ?? new UdpChannel(server);
-    this.#channels.set(server, channel);
-    return channel;
   }
 }
 

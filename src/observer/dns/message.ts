@@ -108,7 +108,7 @@ function answersQuestion(question: Question, header: Header, message: Buffer): b
 }
 
 /** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
-export function hasQuestion({ section }: Question, message: Buffer): boolean {
+function hasQuestion({ section }: Question, message: Buffer): boolean {
   const end = HEADER_LENGTH + section.length;
   if (message.length < end) return false;
   if (section.compare(message, HEADER_LENGTH, end) === 0) return true;
