@@ -8,7 +8,6 @@ import {
 } from 'jose';
 import { ProviderUnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { rejectionReason, shown } from './jwt-rejection.js';
 import {
   cachedVerifier,
   keyOf,
@@ -46,6 +45,8 @@ const CLOCK_TOLERANCE = 5;
 const CACHED_FOR = 60_000;
 /** Clients name the keys: the log stays short. */
 const MOST_KEYS_REPORTED = 100;
+/** Characters of a client's value in the log. */
+const MAX_SHOWN = 200;
 
 /** Whether a text has the form of a signed JWT: three parts between dots (RFC 7515, section 3.1). */
 export function isJwt(text: string): boolean {
@@ -96,10 +97,13 @@ async function verifyJwt(
     const header = headerOf(token);
     // Where jose cannot use a key it throws errors of other classes.
     if (!(error instanceof errors.JOSEError)) reportKey(header, error);
-    const seconds = Math.floor(currentDate.getTime() / 1000);
-    return rejected(
-      rejectionReason(header, error, { issuer, audience, algorithms: ALGORITHMS, now: seconds }),
-    );
+    const time = `, and it is ${Math.floor(currentDate.getTime() / 1000)} now`;
+    const expected = {
+      iss: `, AUTH_ISSUER is ${JSON.stringify(issuer)}`,
+      aud: `, AUTH_AUDIENCE is ${JSON.stringify(audience)}`,
+      ...{ exp: time, nbf: time },
+    };
+    return rejected(reasonOf(header, error, expected));
   }
 }
 
@@ -119,6 +123,37 @@ function validToken({ typ }: ProtectedHeaderParameters, payload: JWTPayload): Va
 
 function rejected(reason: string): RejectedToken {
   return { kind: 'rejected', reason };
+}
+
+/**
+ * Why a token is not valid, for whoever runs the service: what was found in it, and what was expected. Of the token it
+ * quotes only these values.
+ *
+ * @param expected What the claims were compared with.
+ */
+function reasonOf(
+  header: ProtectedHeaderParameters | undefined,
+  error: unknown,
+  expected: Readonly<Record<string, string>>,
+): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    const expectation = expected[error.claim] ?? '';
+    return `${message}: the token has ${shown(error.payload[error.claim])}${expectation}`;
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return `${message}: the token has ${shown(header?.alg)}, expected ${ALGORITHMS.join(', ')}`;
+  }
+  const key = `the token names the key ${shown(header?.kid)} for ${shown(header?.alg)}`;
+  if (error instanceof errors.JWKSNoMatchingKey) return `${message}: ${key}; AUTH_JWKS_URL has no such key`;
+  if (error instanceof errors.JWSSignatureVerificationFailed) return `${message}: ${key}`;
+  return error instanceof errors.JOSEError ? message : `the key cannot be used (${message}): ${key}`;
+}
+
+/** A value of a token as JSON, truncated; `nothing` for undefined. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
 }
 
 /** Undefined where it is not a JSON object: such a token names no key. */

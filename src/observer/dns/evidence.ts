@@ -3,7 +3,7 @@ import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import { type DnsFailureCode, failed } from '../failure.js';
+import { type FailureCode, failed } from '../failure.js';
 import type { BareAnswer, DnsAnswer, FailedAnswer } from './answer.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
 import {
@@ -242,6 +242,6 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
 }
 
 /** @param chain An incomplete chain, whose aliases count all the same. */
-function noEvidence(code: DnsFailureCode, reason: string, chain?: Chain): FailedAnswer {
+function noEvidence(code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
   return { ...failed(code, reason), aliases: chain === undefined ? [] : aliasRecords(chain) };
 }
