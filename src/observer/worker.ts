@@ -83,14 +83,11 @@ export class Worker {
    */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
-    const timers = [setTimeout(() => this.#checks.abort(), grace)];
+    const abort = setTimeout(() => this.#checks.abort(), grace);
     // Leases of what is not written by then end by themselves.
-    const givenUp = new Promise<void>((resolve) => {
-      timers.push(setTimeout(resolve, grace + WITHOUT_DATABASE));
-    });
-    await Promise.race([this.#finish(), givenUp]);
+    await Promise.race([this.#finish(), pause(grace + WITHOUT_DATABASE, undefined, { ref: false })]);
     this.#isAbandoned = true;
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(abort);
   }
 
   async #finish(): Promise<void> {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type Attributes,
   type Context,
@@ -107,20 +108,15 @@ export class Tracing {
 
   /** Sends the last spans, for three seconds at most. */
   async stop(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.#log.warn('the last traces could not be sent in time');
-        resolve();
-      }, STOP_TIMEOUT);
-    });
+    const late = pause(STOP_TIMEOUT, 'late', { ref: false });
     const sent = this.#provider
       .shutdown()
       .catch((error: unknown) =>
         this.#log.warn({ reason: reasonOf(error) }, 'the last traces could not be sent'),
       );
-    await Promise.race([sent, limit]);
-    clearTimeout(timer);
+    if ((await Promise.race([sent, late])) === 'late') {
+      this.#log.warn('the last traces could not be sent in time');
+    }
   }
 }
 
