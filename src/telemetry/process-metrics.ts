@@ -50,18 +50,15 @@ export function createPoolMetrics(registry: Registry, pools: Readonly<Record<str
   registry.registerMetric(awaited);
 }
 
-/** Measures the batches of loaders. */
-export interface LoaderMetrics {
-  /** @param loader a name of the program's own. */
-  loaded(loader: string, size: number, seconds: number): void;
-}
+/** Measures the batches of loaders, by a name of the program's own. */
+export type LoaderMetrics = ReturnType<typeof createLoaderMetrics>;
 
 const LOADER_SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64];
 /** Upper bounds in seconds. */
 const LOADER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
 
 /** Creates the histograms of loaders in a registry, once for each registry. */
-export function createLoaderMetrics(registry: Registry): LoaderMetrics {
+export function createLoaderMetrics(registry: Registry) {
   const registers = [registry];
   const sizes = new Histogram({
     name: 'dms_loader_batch_size',
@@ -78,7 +75,7 @@ export function createLoaderMetrics(registry: Registry): LoaderMetrics {
     registers,
   });
   return {
-    loaded(loader, size, seconds) {
+    loaded(loader: string, size: number, seconds: number): void {
       sizes.observe({ loader }, size);
       durations.observe({ loader }, seconds);
     },

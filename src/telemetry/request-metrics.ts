@@ -8,20 +8,13 @@ export interface RequestKind {
 }
 
 /** Counts requests. */
-export interface RequestMetrics {
-  /** A request has begun: answered() must be called when it ends. */
-  began(): void;
-  /** @param status 0: the client disconnected before there was one. */
-  answered(kind: RequestKind, status: number, seconds: number): void;
-  /** Something was rejected before it became a request: its duration is unknown. */
-  rejected(kind: RequestKind, status: number): void;
-}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 /** Upper bounds in seconds: from a response out of memory to a timeout of the database. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Creates the metrics of requests in a registry, once for each registry. */
-export function createRequestMetrics(registry: Registry): RequestMetrics {
+export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const inFlight = new Gauge({
     name: 'dms_http_requests_in_flight',
@@ -42,13 +35,16 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     registers,
   });
   return {
+    /** A request has begun: answered() must be called when it ends. */
     began: () => inFlight.inc(),
-    answered({ door, operation }, status, seconds) {
+    /** @param status 0: the client disconnected before there was one. */
+    answered({ door, operation }: RequestKind, status: number, seconds: number): void {
       inFlight.dec();
       requests.inc({ door, operation, status });
       durations.observe({ door, operation }, seconds);
     },
-    rejected: ({ door, operation }, status) => requests.inc({ door, operation, status }),
+    /** Something was rejected before it became a request: its duration is unknown. */
+    rejected: ({ door, operation }: RequestKind, status: number) => requests.inc({ door, operation, status }),
   };
 }
 
@@ -58,15 +54,10 @@ const POLICIES = ['anonymous', 'token', 'failures', 'documents'] as const;
 export type RateLimitPolicy = (typeof POLICIES)[number];
 
 /** Counts rejections by rate limits, and failures. */
-export interface RejectionMetrics {
-  /** A request or a limited field was rejected, since the client has reached this limit. */
-  rateLimited(policy: RateLimitPolicy): void;
-  /** A GraphQL response has an error that is not the client's, whatever its status. */
-  graphqlFailed(code: 'INTERNAL' | 'UNAVAILABLE'): void;
-}
+export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;
 
 /** Creates the counters of rejections in a registry, once for each registry. */
-export function createRejectionMetrics(registry: Registry): RejectionMetrics {
+export function createRejectionMetrics(registry: Registry) {
   const rejections = new Counter({
     name: 'dms_rate_limit_refusals_total',
     help: 'Rejections by rate limits, by the name of the policy.',
@@ -83,7 +74,9 @@ export function createRejectionMetrics(registry: Registry): RejectionMetrics {
   for (const policy of POLICIES) rejections.inc({ policy }, 0);
   for (const code of ['INTERNAL', 'UNAVAILABLE']) failures.inc({ code }, 0);
   return {
-    rateLimited: (policy) => rejections.inc({ policy }),
-    graphqlFailed: (code) => failures.inc({ code }),
+    /** A request or a limited field was rejected, since the client has reached this limit. */
+    rateLimited: (policy: RateLimitPolicy) => rejections.inc({ policy }),
+    /** A GraphQL response has an error that is not the client's, whatever its status. */
+    graphqlFailed: (code: 'INTERNAL' | 'UNAVAILABLE') => failures.inc({ code }),
   };
 }

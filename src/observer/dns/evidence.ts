@@ -77,24 +77,16 @@ export function readAnswer(
   }
 }
 
-/** RFC 1035, section 4.1.1; RFC 2136, section 2.2; RFC 6891, section 9; RFC 7873, section 8. */
-const RCODE_NAMES: ReadonlyMap<number, string> = new Map([
-  [1, 'FORMERR'],
-  [SERVFAIL, 'SERVFAIL'],
-  [4, 'NOTIMP'],
-  [REFUSED, 'REFUSED'],
-  [6, 'YXDOMAIN'],
-  [7, 'YXRRSET'],
-  [8, 'NXRRSET'],
-  [9, 'NOTAUTH'],
-  [10, 'NOTZONE'],
-  [16, 'BADVERS'],
-  [23, 'BADCOOKIE'],
-]);
+/** In their order: RFC 1035, section 4.1.1; RFC 2136, section 2.2. */
+const RCODE_NAMES: readonly (string | undefined)[] =
+  'NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE'.split(' ');
+/** RFC 6891, section 9; RFC 7873, section 8. */
+const EXTENDED_RCODE_NAMES: Readonly<Record<number, string>> = { 16: 'BADVERS', 23: 'BADCOOKIE' };
 
 function rcodeFailure(server: string, rcode: number): FailedAnswer {
-  const code = rcode === SERVFAIL ? 'servfail' : rcode === REFUSED ? 'refused' : 'rcode';
-  return failed(code, `${RCODE_NAMES.get(rcode) ?? `RCODE ${rcode}`} from ${server}`);
+  const message = `${RCODE_NAMES[rcode] ?? EXTENDED_RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`;
+  if (rcode === SERVFAIL) return failed('servfail', message);
+  return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
 }
 
 /** What a whole message proves. The message of a failure completes a sentence that begins with the server. */

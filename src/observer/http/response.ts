@@ -42,12 +42,16 @@ async function finalHead(socket: Duplex): Promise<ResponseHead> {
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
     // The body is not read, so fields that contradict each other about its length do no harm.
-    if (!/^1\.\d$/.test(head.version)) throw malformed(`its version is HTTP/${head.version}`);
-    if (head.status === 101) throw malformed('it switches protocols');
+    if (!/^1\.\d$/.test(head.version))
+      throw new InvalidResponseError('malformed', `its version is HTTP/${head.version}`);
+    if (head.status === 101) throw new InvalidResponseError('malformed', 'it switches protocols');
     if (head.status >= 200) return head;
     interim += 1;
     if (interim > MOST_INTERIM_RESPONSES) {
-      throw tooLarge(`more than ${MOST_INTERIM_RESPONSES} interim responses came`);
+      throw new InvalidResponseError(
+        'too-large',
+        `more than ${MOST_INTERIM_RESPONSES} interim responses came`,
+      );
     }
   }
   throw new ConnectionClosedError('the connection was closed');
@@ -81,16 +85,9 @@ function endOfHead(text: string, searched: number): number {
 /** What cannot become a head is rejected at once, without waiting for its end. */
 function checkBeginning(text: string): void {
   const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
-  if (!START_OF_HEAD.startsWith(start)) throw malformed('it is not HTTP');
-  if (text.length > LARGEST_HEAD) throw tooLarge(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
-}
-
-function malformed(message: string): InvalidResponseError {
-  return new InvalidResponseError('malformed', message);
-}
-
-function tooLarge(message: string): InvalidResponseError {
-  return new InvalidResponseError('too-large', message);
+  if (!START_OF_HEAD.startsWith(start)) throw new InvalidResponseError('malformed', 'it is not HTTP');
+  if (text.length > LARGEST_HEAD)
+    throw new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
 }
 
 /**
