@@ -5,11 +5,11 @@ import type { Failed, Failure, FailureCode } from '../failure.js';
 export type DnsAnswer =
   | {
       readonly kind: 'answered';
-      /** False for NXDOMAIN: the name asked, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
+      /** False for NXDOMAIN: the queried name, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
       readonly nameExists: boolean;
-      /** The records of the type asked in canonical form, each once, in the order of compareDnsRecords. */
+      /** The records of the queried type in canonical form, each once, in the order of compareDnsRecords. */
       readonly records: readonly DnsRecord[];
-      /** The CNAME and DNAME records that lead from the name asked to the owner of the records. */
+      /** The CNAME and DNAME records that lead from the queried name to the owner of the records. */
       readonly aliases: readonly DnsRecord[];
     }
   | FailedAnswer;

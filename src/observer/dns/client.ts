@@ -81,7 +81,7 @@ interface Query {
   readonly type: string;
   triesLeft: number;
   /** How often each server has had it. */
-  asked: Map<NameServer, number>;
+  queried: Map<NameServer, number>;
   /** The failure to report if the tries left give no answer either. */
   reported?: FailedAnswer;
 }
@@ -97,7 +97,7 @@ class Lookup {
   async answers(types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
     const { tries } = this.#options;
     const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
-    const queries = [...distinct].map((type): Query => ({ type, triesLeft: tries, asked: new Map() }));
+    const queries = [...distinct].map((type): Query => ({ type, triesLeft: tries, queried: new Map() }));
     const first = queries.length > 1 ? await this.#queryFirst(queries) : new Map<Query, DnsAnswer>();
     const entries = queries.map(async (query) => {
       return [query.type, first.get(query) ?? (await this.#query(query))] as const;
@@ -111,13 +111,13 @@ class Lookup {
    * at a server for all its tries, and other names would wait for it.
    */
   async #queryFirst(queries: readonly Query[]): Promise<ReadonlyMap<Query, DnsAnswer>> {
-    const asked = new Map<NameServer, number>();
+    const queried = new Map<NameServer, number>();
     let reported: FailedAnswer | undefined;
     for (const query of firstQueries(queries, Math.max(this.#options.tries, LEAST_FIRST))) {
-      const answer = await this.#query({ type: query.type, triesLeft: 1, asked });
+      const answer = await this.#query({ type: query.type, triesLeft: 1, queried });
       if (answer.kind === 'answered' || isFinal(answer)) return new Map([[query, answer]]);
       query.triesLeft -= 1;
-      query.asked = new Map(asked);
+      query.queried = new Map(queried);
       query.reported = answer;
       if (!isUnresolved(answer)) return new Map();
       reported = moreTelling(reported, answer);
@@ -137,10 +137,10 @@ class Lookup {
   }
 
   /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
-  async #answer(question: Question, { triesLeft, asked, reported }: Query): Promise<DnsAnswer> {
+  async #answer(question: Question, { triesLeft, queried, reported }: Query): Promise<DnsAnswer> {
     let bare: BareAnswer | undefined;
     for (let left = triesLeft; left > 0; left -= 1) {
-      const answer = await this.#try(question, asked);
+      const answer = await this.#try(question, queried);
       if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
       reported = moreTelling(reported, answer);
       if (answer.kind === 'failed') continue;
@@ -156,10 +156,10 @@ class Lookup {
     return reported ?? STOPPED;
   }
 
-  async #try(question: Question, asked: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
-    const server = await this.#enterServer(asked);
+  async #try(question: Question, queried: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
+    const server = await this.#enterServer(queried);
     if (server === undefined) return STOPPED;
-    asked.set(server, (asked.get(server) ?? 0) + 1);
+    queried.set(server, (queried.get(server) ?? 0) + 1);
     try {
       return await this.#exchange(server, question);
     } finally {
@@ -168,9 +168,9 @@ class Lookup {
   }
 
   /** The server for the next try, its limiter entered; undefined if stopped. */
-  async #enterServer(asked: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
+  async #enterServer(queried: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
     const { servers, signal, priority } = this.#options;
-    const choose = () => chooseServer(servers, asked, performance.now());
+    const choose = () => chooseServer(servers, queried, performance.now());
     let server = choose();
     while (server !== undefined && !signal.aborted) {
       if (server.limiter.tryEnter(priority)) return server;

@@ -177,7 +177,7 @@ function readPositive(
   return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/** A message without records of the type asked: they do not exist, or the server does not know them. */
+/** A message without records of the queried type: they do not exist, or the server does not know them. */
 function readNegative(
   qtype: number,
   header: Header,
