@@ -37,7 +37,7 @@ export interface Completion {
   readonly next: Instant;
 }
 
-/** Of so many candidates for each domain wanted, some are drawn at random: workers seldom want the same. */
+/** Of so many candidates for each domain wanted, random ones are taken: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
 /** What was taken, and how many more are due or may be: the worker polls again when there is room for them. */
@@ -63,7 +63,7 @@ export async function leaseDue(
   const normal = await candidatesOf(prisma, 'normal', now, room.free);
   const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
   const share = sharePlaces(room, { normal: normal.length, low: low.length });
-  const names = [...drawn(normal, share.normal), ...drawn(low, share.low)];
+  const names = [...normal.slice(0, share.normal), ...low.slice(0, share.low)];
   const domains = names.length === 0 ? [] : await takeStillDue(prisma, now, until, names);
   const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
   // What was not queried may be due, and so may what other workers had before this one.
@@ -71,6 +71,7 @@ export async function leaseDue(
   return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
 }
 
+/** The domains that are due first, in random order. */
 async function candidatesOf(
   prisma: PrismaClient,
   priority: Priority,
@@ -78,9 +79,11 @@ async function candidatesOf(
   most: number,
 ): Promise<string[]> {
   const rows = await prisma.$queryRaw<{ name: string }[]>`
-    SELECT name FROM watched_domain
-     WHERE ${HAS_PRIORITY[priority]} AND due <= ${now}
-     ORDER BY due LIMIT ${most * CANDIDATES_PER_DOMAIN}`;
+    SELECT name
+      FROM (SELECT name FROM watched_domain
+             WHERE ${HAS_PRIORITY[priority]} AND due <= ${now}
+             ORDER BY due LIMIT ${most * CANDIDATES_PER_DOMAIN}) AS earliest
+     ORDER BY random()`;
   return rows.map(({ name }) => name);
 }
 
@@ -111,16 +114,6 @@ async function takeStillDue(
     if (isContention(error)) return [];
     throw error;
   }
-}
-
-/** Some elements of a list, each as likely as the others. */
-function drawn<Element>(list: readonly Element[], most: number): Element[] {
-  const rest = [...list];
-  const found: Element[] = [];
-  while (found.length < most && rest.length > 0) {
-    found.push(...rest.splice(Math.floor(Math.random() * rest.length), 1));
-  }
-  return found;
 }
 
 /** The names of the domains that are still in the lease that they were taken with. */
