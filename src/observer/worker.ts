@@ -167,6 +167,7 @@ export class Worker {
 
   /** A check that cannot be recorded does not keep the others of its batch from it. */
   async #writeOrPostpone(batch: readonly CheckedDomain[]): Promise<void> {
+    if (batch.length === 0) return;
     try {
       await this.#writeBatch(batch);
     } catch (err) {
