@@ -65,7 +65,10 @@ export async function startMonitoring(
     text: () => Registry.merge([ofProcess, registry]).metrics(),
   };
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
-  const tracing = settings.telemetry.traces ? await startTracing(log) : null;
+  // OpenTelemetry is loaded only where traces are sent.
+  const tracing = settings.telemetry.traces
+    ? new (await import('./telemetry/tracing.js')).Tracing(log)
+    : null;
   const local = metricsEndpoint(exposition, log, isFromThisMachine);
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
@@ -100,10 +103,4 @@ async function serveMetrics(
 
 function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request, response) => first(request, response) || second(request, response);
-}
-
-/** OpenTelemetry is loaded only where traces are sent. */
-async function startTracing(log: Logger): Promise<Tracing> {
-  const { Tracing } = await import('./telemetry/tracing.js');
-  return new Tracing(log);
 }

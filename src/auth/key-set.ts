@@ -9,7 +9,6 @@ import {
 import { ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
-/** Reports on the identity provider and its keys. */
 export interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;

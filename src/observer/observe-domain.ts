@@ -57,30 +57,22 @@ export interface DomainObserverOptions {
 export const CHECK_TIMEOUT = new Error('the check took too long');
 
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
-  return {
-    check: (domain, signal = new AbortController().signal, priority = 'normal') =>
-      check(options, domain, signal, priority),
-  };
-}
-
-async function check(
-  options: DomainObserverOptions,
-  domain: string,
-  signal: AbortSignal,
-  priority: Priority,
-): Promise<DomainCheck> {
   const { types, limits } = options;
-  const observedAt = options.now();
-  const began = performance.now();
-  const answers = await options.dns.query(domain, types, signal, priority);
-  const joined = joinAnswers(domain, answers);
-  const dns = new Map(
-    [...joined.dns].map(([type, answer]) => [type, limitRecords(type, withTimeout(answer, signal), limits)]),
-  );
-  const site = await observeSite(options.http, domain, dns, signal);
-  const http = limitHeaders(withTimeout(site, signal), limits);
-  const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
-  return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
+  return {
+    async check(domain, signal = new AbortController().signal, priority = 'normal') {
+      const observedAt = options.now();
+      const began = performance.now();
+      const joined = joinAnswers(domain, await options.dns.query(domain, types, signal, priority));
+      const dns = new Map<string, DnsAnswer>();
+      for (const [type, answer] of joined.dns) {
+        dns.set(type, limitRecords(type, withTimeout(answer, signal), limits));
+      }
+      const site = await observeSite(options.http, domain, dns, signal);
+      const http = limitHeaders(withTimeout(site, signal), limits);
+      const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
+      return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
+    },
+  };
 }
 
 /** In place of `stopped` where the time for the whole check was over. */

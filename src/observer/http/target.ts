@@ -40,7 +40,7 @@ export function selectAddresses(
   return failed('private-address', message);
 }
 
-/** A connection to an address that is not public was rejected before it was made. */
+/** A connection was rejected before it was made. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
   readonly code = 'ERR_PRIVATE_ADDRESS';

@@ -40,25 +40,21 @@ export interface Completion {
 /** Of so many candidates for each domain wanted, random ones are taken: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
-/** What was taken, and how many more are due or may be: the worker polls again when there is room for them. */
-export interface Taken {
-  readonly domains: readonly LeasedDomain[];
-  readonly left: Counts;
-}
-
 /**
  * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want the
  * same one, one gets it: the update holds only where it is still due.
  *
  * The candidates come from a statement of their own, so that this works on sharded tables too, where no
  * statement can lock rows over several shards.
+ *
+ * @returns `left`: how many more are due, or may be. The worker polls again when there is room for them.
  */
 export async function leaseDue(
   prisma: PrismaClient,
   now: Instant,
   until: Instant,
   room: Room,
-): Promise<Taken> {
+): Promise<{ domains: readonly LeasedDomain[]; left: Counts }> {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
   const normal = await candidatesOf(prisma, 'normal', now, room.free);
   const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
