@@ -2,11 +2,15 @@ import { Registry } from 'prom-client';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
-import { eventOf, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
+import {
+  createCheckReport,
+  type RecordObservations,
+  type ReportCheck,
+  recordChecks,
+} from '../../observer/record-checks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
-import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { parseDomains } from '../domain-arguments.js';
 import { checkAsJson, lookAsText } from './observe-output.js';
@@ -31,13 +35,13 @@ export async function runObserve(
   const ending = new AbortController();
   signal.addEventListener('abort', () => ending.abort());
   const history = await openHistory(context, dryRun);
-  const telemetry = dryRun ? null : createTelemetry(context);
+  const report = dryRun ? null : createReport(context);
   const shown = new ShownInOrder(names, (text) => context.stdout.write(text));
   const failed = new Set<string>();
   const take = async (looks: readonly DomainCheck[]): Promise<void> => {
     for (const recorded of await recordChecks(history.record, looks)) {
       const { domain } = recorded.check;
-      telemetry?.observed(eventOf(recorded));
+      report?.(recorded);
       shown.add(domain, json ? checkAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
     }
@@ -138,8 +142,8 @@ async function openHistory(context: CommandContext, dryRun: boolean): Promise<Op
 }
 
 /** On a terminal the log would stand among what a person reads. */
-function createTelemetry({ stderr, settings }: CommandContext): ObservationTelemetry {
+function createReport({ stderr, settings }: CommandContext): ReportCheck {
   const { logLevel, secrets } = settings();
   const level = stderr.isTTY ? 'silent' : logLevel;
-  return createObservationTelemetry(createLogger({ level, secrets, stream: stderr }), new Registry());
+  return createCheckReport(createLogger({ level, secrets, stream: stderr }), new Registry());
 }
