@@ -8,15 +8,11 @@ import type { DnsRecord } from '../model/dns-record.js';
  *   domain must not be able to make two sets with one digest. Empty for no records.
  */
 export function digestOfRecords(records: readonly DnsRecord[]): string {
-  if (records.length === 0) {
-    return '';
-  }
+  if (records.length === 0) return '';
   return remembered(records, () => {
     let text = '';
-    for (const record of records) {
-      text += `${record.host}\n${record.class}\n${record.rdata}\n`;
-    }
-    return shortened(text);
+    for (const record of records) text += `${record.host}\n${record.class}\n${record.rdata}\n`;
+    return text;
   });
 }
 
@@ -60,26 +56,17 @@ function digestOfAll(headers: ReadonlyMap<string, string>): string {
   if (headers.size === 0) return '';
   return remembered(headers, () => {
     const names = [...headers.keys()].sort();
-    return shortened(JSON.stringify(names.map((name) => [name, headers.get(name)])));
+    return JSON.stringify(names.map((name) => [name, headers.get(name)]));
   });
 }
 
-/**
- * The digests of sets that are still in use: an importer that meets the same line again, but for its
- * time, gives the same sets again.
- */
+/** By set, as long as the set is in use: an importer that reads a line again, but for its time, gives the same sets. */
 const digests = new WeakMap<object, string>();
 
 function remembered(set: object, compute: () => string): string {
   const known = digests.get(set);
-  if (known !== undefined) {
-    return known;
-  }
-  const digest = compute();
+  if (known !== undefined) return known;
+  const digest = hash('sha256', compute(), 'base64url').slice(0, 22);
   digests.set(set, digest);
   return digest;
-}
-
-function shortened(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 22);
 }

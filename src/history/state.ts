@@ -3,8 +3,7 @@ import type { Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
 
 /**
- * What is known of a domain without its records and headers: the times of its parts, and a digest of
- * what each part held at its latest observation. It is enough to see that an observation changes
+ * What is known of a domain without its records and headers: enough to see that an observation changes
  * nothing.
  */
 export interface DomainState {
@@ -27,7 +26,7 @@ export interface DomainState {
 export interface HttpsState {
   /** Time of the latest observation over HTTPS. */
   readonly latest: Instant;
-  /** The looks since then at which HTTPS was declined; null: there was none. */
+  /** The observations since then at which HTTPS was declined; null: there was none. */
   readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
@@ -101,16 +100,15 @@ export interface Holdings {
 /** What a domain holds of which nothing was recorded. */
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
 
-/**
- * The time of the latest observation of a DNS type: by name, or among all types.
- *
- * @returns null when the type was never observed.
- */
+/** The times at which a stay shows that its type was observed. */
+export function timesOfStay({ firstSeen, removal }: RecordStay): Instant[] {
+  return removal === null ? [firstSeen] : [firstSeen, removal.lastSeen, removal.removed];
+}
+
+/** The time of the latest observation of a DNS type, by name or among all types; null when there was none. */
 export function latestOfType(state: DomainState | null, type: string): Instant | null {
   const named = state?.types.get(type)?.named?.latest ?? null;
   const every = state?.everyType?.latest ?? null;
-  if (named === null || every === null) {
-    return named ?? every;
-  }
+  if (named === null || every === null) return named ?? every;
   return named > every ? named : every;
 }

@@ -3,18 +3,13 @@ import { parseDomainName } from '../model/domain-name.js';
 import { canonicalFieldName, canonicalFieldValue } from '../model/header-fields.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { canonicalIp } from '../model/ip-address.js';
-import { parseSourceName } from '../model/text.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import { type HeaderState, latestOfType, type PartTimes, type RecordStay } from './state.js';
 import { findStayViolations } from './stay-violations.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';
-import { canonicalOrNull, isWritable, timeText } from './violation-text.js';
+import { canonicalOrNull, isSourceOrNull, isWithin, isWritable, timeText } from './violation-text.js';
 
-/**
- * Finds what breaks the rules in a domain's stored history.
- *
- * @returns one line for each breach; none when the history is sound.
- */
+/** Finds what breaks the rules in a domain's stored history: one line for each violation. */
 export function findViolations(history: StoredHistory): string[] {
   return [
     ...nameAndVersion(history),
@@ -28,9 +23,7 @@ export function findViolations(history: StoredHistory): string[] {
 }
 
 function* nameAndVersion({ name, version, recordedAt }: StoredHistory): Generator<string> {
-  if (canonicalOrNull(() => parseDomainName(name)) !== name) {
-    yield 'the name is not in canonical form';
-  }
+  if (canonicalOrNull(() => parseDomainName(name)) !== name) yield 'the name is not in canonical form';
   if (version < 1n || recordedAt < 0n || !isWritable(recordedAt)) {
     yield `version ${version} or time of recording ${recordedAt} is not positive, or too large`;
   }
@@ -44,18 +37,15 @@ function* timesOfDomain({ state, stays, headers }: StoredHistory): Generator<str
     yield 'no part has the time of an observation';
     return;
   }
-  if (parts.some(({ first, latest }) => first > latest)) {
+  if (parts.some(({ first, latest }) => first > latest))
     yield "a part's first observation is later than its latest";
-  }
   for (const time of parts.flatMap(({ first, latest }) => [first, latest])) {
-    if (!isWritable(time)) {
-      yield `the time of a part's observation is ${timeText(time)}`;
-    }
+    if (!isWritable(time)) yield `the time of a part's observation is ${timeText(time)}`;
   }
   const changes = [...stays.flatMap(changeTimes), ...headers.map(({ observedAt }) => observedAt)];
-  yield* expectTime('created', state.created, least(parts.map(({ first }) => first)));
-  yield* expectTime('lastUpdate', state.lastUpdate, greatest(parts.map(({ latest }) => latest)));
-  yield* expectTime('lastChange', state.lastChange, greatest(changes));
+  yield* expectTime('created', state.created, earliest(parts.map(({ first }) => first)));
+  yield* expectTime('lastUpdate', state.lastUpdate, latest(parts.map(({ latest }) => latest)));
+  yield* expectTime('lastChange', state.lastChange, latest(changes));
 }
 
 function changeTimes({ firstSeen, removal }: RecordStay): Instant[] {
@@ -70,9 +60,7 @@ function* expectTime(what: string, stored: Instant | null, derived: Instant | nu
 
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
-    if (canonicalType(type) !== type) {
-      yield `the type ${JSON.stringify(type)} is not in canonical form`;
-    }
+    if (canonicalType(type) !== type) yield `the type ${JSON.stringify(type)} is not in canonical form`;
     if (latestOfType(state, type) === null) {
       yield `the type ${JSON.stringify(type)} is there, but was never observed`;
     }
@@ -88,11 +76,10 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   const held = new Map<string, HeaderState>();
   for (const change of headers) {
     const before = held.get(change.name);
-    for (const breach of [...breachesOfForm(change), ...breachesOfOrder(change, before)]) {
-      yield `header ${JSON.stringify(change.name)} at ${timeText(change.observedAt)}: ${breach}`;
+    for (const violation of [...violationsOfForm(change), ...violationsOfOrder(change, before)]) {
+      yield `header ${JSON.stringify(change.name)} at ${timeText(change.observedAt)}: ${violation}`;
     }
-    const { http } = state;
-    if (http === null || change.observedAt < http.first || change.observedAt > http.latest) {
+    if (!isWithin(state.http, change.observedAt)) {
       yield `header ${JSON.stringify(change.name)} changed outside the observations of HTTP`;
     }
     held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.present });
@@ -100,27 +87,19 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   const present = [...held].filter(([, header]) => header.present);
   const known = state.http?.digest ?? '';
   const values = new Map(present.map(([name, { value }]) => [name, value]));
-  if (digestOfHeaders(values, new Set(unseenOf(known))) !== known) {
+  if (digestOfHeaders(values, new Set(unseenOf(known))) !== known)
     yield 'the digest of the headers is not that of the present ones';
-  }
 }
 
-function* breachesOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
-  if (canonicalOrNull(() => canonicalFieldName(name)) !== name) {
-    yield 'its name is not in canonical form';
-  }
-  if (value !== null && canonicalOrNull(() => canonicalFieldValue(value)) !== value) {
+function* violationsOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
+  if (canonicalOrNull(() => canonicalFieldName(name)) !== name) yield 'its name is not in canonical form';
+  if (value !== null && canonicalOrNull(() => canonicalFieldValue(value)) !== value)
     yield 'its value is not in canonical form';
-  }
-  if (value !== null && !present) {
-    yield 'it went, and has a value all the same';
-  }
-  if (source !== null && canonicalOrNull(() => parseSourceName(source)) !== source) {
-    yield 'its source is not 1 to 64 printable characters';
-  }
+  if (value !== null && !present) yield 'it went, and has a value all the same';
+  if (!isSourceOrNull(source)) yield 'its source is not 1 to 64 printable characters';
 }
 
-function* breachesOfOrder(
+function* violationsOfOrder(
   { value, present }: StoredHeaderChange,
   before: HeaderState | undefined,
 ): Generator<string> {
@@ -128,9 +107,7 @@ function* breachesOfOrder(
     if (value === null) yield 'its history does not begin with a value';
   } else if (value !== null) {
     if (value === before.value) yield 'the new value is the old one';
-  } else if (present === before.present) {
-    yield 'it went or came back twice in a row';
-  }
+  } else if (present === before.present) yield 'it went or came back twice in a row';
 }
 
 function* https({ state: { http, https } }: StoredHistory): Generator<string> {
@@ -159,14 +136,10 @@ function* responses({ state, stays, headers, responses }: StoredHistory): Genera
   }
 }
 
-function isWithin(times: PartTimes | null, time: Instant): boolean {
-  return times !== null && times.first <= time && time <= times.latest;
-}
-
-function least(times: readonly Instant[]): Instant | null {
+function earliest(times: readonly Instant[]): Instant | null {
   return [...times].sort(compareInstants)[0] ?? null;
 }
 
-function greatest(times: readonly Instant[]): Instant | null {
+function latest(times: readonly Instant[]): Instant | null {
   return [...times].sort(compareInstants).at(-1) ?? null;
 }
