@@ -1,71 +1,42 @@
-import { once } from 'node:events';
-import { type BigIntStats, constants, createWriteStream, fstatSync, type WriteStream } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { type BigIntStats, constants, fstatSync } from 'node:fs';
+import { access, type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { OperationError, UsageError } from '../model/errors.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
 
 /**
- * A file that takes the lines that are rejected, as they came, so that they can be mended and imported. It
- * is opened, and made, by the first of them; what is in it stays.
+ * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
+ * of them creates it; what is in it stays.
  */
 export class RejectsFile {
   readonly #path: string;
-  #opened: Promise<OpenFile> | undefined;
+  #file: FileHandle | undefined;
+  #failure: OperationError | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /**
-   * Waits only when the disk is behind.
-   *
-   * @throws OperationError when the file cannot be written.
-   */
+  /** @throws OperationError when the file cannot be written. */
   async write({ bytes }: Line): Promise<void> {
-    this.#opened ??= openFile(this.#path);
-    const { stream, closed } = await this.#opened;
-    // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
-    if (!stream.write(Buffer.concat([bytes, LINE_FEED]))) {
-      // A stream that has failed never drains.
-      await Promise.race([once(stream, 'drain'), closed]);
+    try {
+      this.#file ??= await open(this.#path, 'a');
+      await this.#file.appendFile(Buffer.concat([bytes, LINE_FEED]));
+    } catch (error) {
+      this.#failure = unwritableRejects(this.#path, error);
+      throw this.#failure;
     }
   }
 
-  /**
-   * Waits until all is on the disk.
-   *
-   * @throws OperationError when the file could not be written.
-   */
+  /** @throws OperationError when the file could not be written. */
   async close(): Promise<void> {
-    if (this.#opened !== undefined) {
-      const { stream, closed } = await this.#opened;
-      stream.end();
-      await closed;
-    }
+    await this.#file?.close();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 }
 
-interface OpenFile {
-  readonly stream: WriteStream;
-  /** Settles when all is on the disk, or the file has failed. */
-  readonly closed: Promise<void>;
-}
-
-async function openFile(path: string): Promise<OpenFile> {
-  const stream = createWriteStream(path, { flags: 'a' });
-  const closed = finished(stream).catch((error: unknown) => {
-    throw unwritableRejects(path, error);
-  });
-  closed.catch(() => undefined);
-  await Promise.race([once(stream, 'open'), closed]);
-  return { stream, closed };
-}
-
-/** The error for a file of rejected lines that cannot be written. */
 function unwritableRejects(path: string, error: unknown): OperationError {
   const reason = error instanceof Error ? error.message : String(error);
   return new OperationError(`The file for rejected lines, ${path}, cannot be written: ${reason}`, {
