@@ -124,8 +124,8 @@ export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonl
     if (group === undefined) byType.set(record.type, [record]);
     else group.push(record);
   }
-  for (const group of byType.values()) {
-    if (!isOrderedSet(group)) putInOrder(group);
+  for (const [type, group] of byType) {
+    if (!isOrderedSet(group)) byType.set(type, orderedSet(group));
   }
   return byType;
 }
@@ -138,14 +138,9 @@ function isOrderedSet(records: readonly DnsRecord[]): boolean {
   });
 }
 
-function putInOrder(records: DnsRecord[]): void {
-  records.sort(compareDnsRecords);
-  let kept = 0;
-  for (const record of records) {
-    const latest = records[kept - 1];
-    if (latest !== undefined && compareDnsRecords(latest, record) === 0) continue;
-    records[kept] = record;
-    kept += 1;
-  }
-  records.length = kept;
+function orderedSet(records: DnsRecord[]): DnsRecord[] {
+  return records.sort(compareDnsRecords).filter((record, at, all) => {
+    const before = all[at - 1];
+    return before === undefined || compareDnsRecords(before, record) !== 0;
+  });
 }

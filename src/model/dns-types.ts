@@ -23,45 +23,23 @@ export function canonicalClass(text: string): string {
   return NUMBERED_CLASSES[name] ?? name;
 }
 
-/** The types that hold data and have a mnemonic: the registry "Resource Record (RR) TYPEs" of the IANA. */
+/** Mnemonics of the registry "Resource Record (RR) TYPEs" of the IANA: each row is numbered from its first number on. */
+const ROWS: readonly (readonly [first: number, mnemonics: string])[] = [
+  [1, 'A NS MD MF CNAME SOA MB MG MR NULL WKS PTR HINFO MINFO MX TXT RP AFSDB X25 ISDN RT NSAP NSAP-PTR'],
+  [24, 'SIG KEY PX GPOS AAAA LOC NXT EID NIMLOC SRV ATMA NAPTR KX CERT A6 DNAME SINK OPT APL DS SSHFP'],
+  [45, 'IPSECKEY RRSIG NSEC DNSKEY DHCID NSEC3 NSEC3PARAM TLSA SMIMEA'],
+  [55, 'HIP NINFO RKEY TALINK CDS CDNSKEY OPENPGPKEY CSYNC ZONEMD SVCB HTTPS DSYNC HHIT BRID'],
+  [99, 'SPF UINFO UID GID UNSPEC NID L32 L64 LP EUI48 EUI64'],
+  [128, 'NXNAME'],
+  [249, 'TKEY TSIG IXFR AXFR MAILB MAILA ANY URI CAA AVC DOA AMTRELAY RESINFO WALLET CLA IPN'],
+  [32_768, 'TA DLV'],
+];
+
 const NUMBERS: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    ...{ A: 1, NS: 2, MD: 3, MF: 4, CNAME: 5, SOA: 6, MB: 7, MG: 8, MR: 9, NULL: 10, WKS: 11, PTR: 12 },
-    ...{ HINFO: 13, MINFO: 14, MX: 15, TXT: 16, RP: 17, AFSDB: 18, X25: 19, ISDN: 20, RT: 21, NSAP: 22 },
-    ...{ 'NSAP-PTR': 23, SIG: 24, KEY: 25, PX: 26, GPOS: 27, AAAA: 28, LOC: 29, NXT: 30, EID: 31 },
-    ...{ NIMLOC: 32, SRV: 33, ATMA: 34, NAPTR: 35, KX: 36, CERT: 37, A6: 38, DNAME: 39, SINK: 40 },
-    ...{ APL: 42, DS: 43, SSHFP: 44, IPSECKEY: 45, RRSIG: 46, NSEC: 47, DNSKEY: 48, DHCID: 49, NSEC3: 50 },
-    ...{ NSEC3PARAM: 51, TLSA: 52, SMIMEA: 53, HIP: 55, NINFO: 56, RKEY: 57, TALINK: 58, CDS: 59 },
-    ...{ CDNSKEY: 60, OPENPGPKEY: 61, CSYNC: 62, ZONEMD: 63, SVCB: 64, HTTPS: 65, DSYNC: 66, HHIT: 67 },
-    ...{
-      BRID: 68,
-      SPF: 99,
-      UINFO: 100,
-      UID: 101,
-      GID: 102,
-      UNSPEC: 103,
-      NID: 104,
-      L32: 105,
-      L64: 106,
-      LP: 107,
-      EUI48: 108,
-      EUI64: 109,
-      URI: 256,
-    },
-    ...{ CAA: 257, AVC: 258, DOA: 259, AMTRELAY: 260, RESINFO: 261, WALLET: 262, CLA: 263, IPN: 264 },
-    ...{ TA: 32768, DLV: 32769 },
-  }),
+  ROWS.flatMap(([first, mnemonics]) => mnemonics.split(' ').map((name, at) => [name, first + at] as const)),
 );
-
-/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
-const META: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    ...{ OPT: 41, NXNAME: 128, TKEY: 249, TSIG: 250, IXFR: 251, AXFR: 252, MAILB: 253, MAILA: 254, ANY: 255 },
-  }),
-);
-
 const MNEMONICS: ReadonlyMap<number, string> = new Map(
-  Array.from([...NUMBERS, ...META], ([name, number]) => [number, name]),
+  Array.from(NUMBERS, ([name, number]) => [number, name]),
 );
 
 /** RFC 3597, section 5. */
@@ -83,25 +61,21 @@ export function typeNumber(type: string): number | undefined {
 function anyNumber(type: string): number | undefined {
   const upper = type.toUpperCase();
   const digits = NUMBERED.exec(upper)?.[1];
-  return digits === undefined ? (NUMBERS.get(upper) ?? META.get(upper)) : Number(digits);
+  return digits === undefined ? NUMBERS.get(upper) : Number(digits);
 }
 
+/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
 function holdsNoData(number: number): boolean {
   return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
 
 /**
  * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`),
- * and otherwise the form of RFC 3597. Undefined where isKnownType is false.
+ * and otherwise the form of RFC 3597. Undefined where typeNumber() is.
  */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);
   return number === undefined ? undefined : typeName(number);
-}
-
-/** Whether a type can be asked for: a mnemonic that we know, or `TYPE` and the number of a type of data. */
-export function isKnownType(type: string): boolean {
-  return typeNumber(type) !== undefined;
 }
 
 /**

@@ -40,8 +40,6 @@ export function canonicalFieldValue(value: string): string {
   return trimmed(value);
 }
 
-const LINE_BREAK = /[\r\n]/;
-
 /** The text without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
 export function trimmed(value: string): string {
   let start = 0;
@@ -56,8 +54,8 @@ function isWhiteSpace(unit: number): boolean {
 }
 
 /**
- * Adds a field to those of one response: canonical names to the values of that name, in whatever case it
- * was written, in the order in which they are added.
+ * Adds a field to those of one response: canonical names to the values of that name, in the order in which they
+ * are added.
  *
  * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
  *   value (RFC 9110, section 5.5). Values stored before this check remain readable.
@@ -65,7 +63,7 @@ function isWhiteSpace(unit: number): boolean {
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);
   const fieldValue = canonicalFieldValue(value);
-  if (LINE_BREAK.test(value)) {
+  if (/[\r\n]/.test(value)) {
     throw new InvalidObservationError(
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
@@ -85,8 +83,6 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
   return joined;
 }
 
-const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
-
 /**
  * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
  * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
@@ -95,7 +91,7 @@ const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
  * @param octets A character is one octet.
  */
 export function textOfOctets(octets: string): string {
-  if (!OUTSIDE_ASCII.test(octets)) return octets;
+  if (!/[\u0080-\u00ff]/.test(octets)) return octets;
   const bytes = Buffer.from(octets, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : octets;
 }

@@ -1,12 +1,6 @@
 import { InvalidObservationError } from './errors.js';
 import { quoted } from './text.js';
 
-/** One field of a record's data as a master file has it, its escapes and inner quotes still in it. */
-export interface MasterField {
-  readonly text: string;
-  readonly isQuoted: boolean;
-}
-
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
  * appendix A); a comment; blanks and parentheses, which join lines; what is none of these.
@@ -16,7 +10,10 @@ const TOKEN =
 
 /** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
 export class MasterText {
-  readonly #fields: readonly MasterField[];
+  /** Whether it begins with `\#`: the octets follow in hexadecimal (RFC 3597, section 5). */
+  readonly isGeneric: boolean;
+  /** Their escapes and inner quotes are still in them. */
+  readonly #fields: readonly string[];
   #next = 0;
 
   /**
@@ -24,16 +21,18 @@ export class MasterText {
    *   parentheses that do not match.
    */
   constructor(text: string) {
-    const fields: MasterField[] = [];
+    const fields: string[] = [];
     let depth = 0;
+    let firstWord: string | undefined;
     for (const [, string, word, space, other] of text.matchAll(TOKEN)) {
       if (other !== undefined) {
         throw new InvalidObservationError(`at ${quoted(other)} a quote or an escape has no end.`);
       }
-      if (space === undefined) fields.push({ text: string ?? word ?? '', isQuoted: string !== undefined });
-      else depth = depthAfter(depth, space);
+      if (space !== undefined) depth = depthAfter(depth, space);
+      else if (fields.push(string ?? word ?? '') === 1) firstWord = word;
     }
     if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
+    this.isGeneric = firstWord === '\\#';
     this.#fields = fields;
   }
 
@@ -41,14 +40,8 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** Whether the next field is this text, not in quotes. */
-  isNext(text: string): boolean {
-    const field = this.#fields[this.#next];
-    return field !== undefined && !field.isQuoted && field.text === text;
-  }
-
   /**
-   * The text of the next field.
+   * The next field.
    *
    * @param what it is, for the message.
    * @throws InvalidObservationError where there is none.
@@ -57,12 +50,12 @@ export class MasterText {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
     this.#next += 1;
-    return field.text;
+    return field;
   }
 
-  /** The texts of all fields that are left. */
+  /** All fields that are left. */
   rest(): string[] {
-    const rest = this.#fields.slice(this.#next).map(({ text }) => text);
+    const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
     return rest;
   }

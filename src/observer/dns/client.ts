@@ -24,7 +24,7 @@ export interface DnsClient {
    * Never rejects.
    *
    * @param name Any name that DNS allows, as canonicalHostName takes it.
-   * @param types Types for which isKnownType is true; another is answered as malformed.
+   * @param types Types that have a number (typeNumber); another is answered as malformed.
    * @param signal Settles what is not answered as stopped.
    * @param priority Which queries go first where they wait for a server; normal if absent.
    * @returns The answer for each type, by the type's canonical name (canonicalType). A failed query
