@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
-import { isWellFormed, quoted } from './text.js';
+import { isWellFormed, octetEscape, quoted } from './text.js';
 
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
 const BACKSLASH = 0x5c;
@@ -63,8 +63,4 @@ function characterLength(octets: Buffer, at: number): number {
 function beginsEscape(octets: Buffer, at: number): boolean {
   const digits = octets.toString('latin1', at + 1, at + 4);
   return /^\d{3}$/.test(digits) && Number(digits) <= 255;
-}
-
-function octetEscape(octet: number): string {
-  return `\\${String(octet).padStart(3, '0')}`;
 }

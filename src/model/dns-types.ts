@@ -4,12 +4,8 @@ import { quoted } from './text.js';
 
 const MNEMONIC = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
 
-/**
- * A DNS type or class in upper case (`MX`, `TYPE65534`, `IN`): RFC 1035, section 3.2, and RFC 3597.
- *
- * @throws InvalidObservationError for anything but a letter and up to 31 letters, digits and `-`.
- */
-export const canonicalMnemonic: (text: string) => string = memoized((text) => {
+/** A DNS type or class in upper case: RFC 1035, section 3.2, and RFC 3597. @throws InvalidObservationError */
+const canonicalMnemonic: (text: string) => string = memoized((text) => {
   if (MNEMONIC.test(text)) return text.toUpperCase();
   throw new InvalidObservationError(`${quoted(text)} is not a mnemonic of DNS, such as MX or IN.`);
 }, 1024);
@@ -17,7 +13,7 @@ export const canonicalMnemonic: (text: string) => string = memoized((text) => {
 /** RFC 3597, section 5: the classes that have names, by their numbers (RFC 6895, section 3.2). */
 const NUMBERED_CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
 
-/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws as canonicalMnemonic does. */
+/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws InvalidObservationError */
 export function canonicalClass(text: string): string {
   const name = canonicalMnemonic(text);
   return NUMBERED_CLASSES[name] ?? name;
@@ -78,11 +74,7 @@ export function canonicalType(type: string): string | undefined {
   return number === undefined ? undefined : typeName(number);
 }
 
-/**
- * The canonical name of a type that records may have.
- *
- * @throws InvalidObservationError for any other text; the message says what to write.
- */
+/** The canonical name of a type that records may have. @throws InvalidObservationError */
 export function requireType(text: string): string {
   const type = canonicalType(canonicalMnemonic(text));
   if (type !== undefined) return type;
@@ -98,11 +90,7 @@ export function typeName(number: number): string {
   return MNEMONICS.get(number) ?? `TYPE${number}`;
 }
 
-/**
- * The number of any type, those of questions too.
- *
- * @throws InvalidObservationError for a text that names none.
- */
+/** The number of any type, those of questions too. @throws InvalidObservationError */
 export function typeNumberOf(text: string): number {
   const number = anyNumber(text);
   if (number !== undefined && number <= RESERVED) return number;

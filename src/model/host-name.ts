@@ -1,7 +1,7 @@
 import { needsConversion, toALabel } from './a-label.js';
 import { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
-import { quoted } from './text.js';
+import { octetEscape, quoted } from './text.js';
 
 const LONGEST_LABEL = 63;
 /** RFC 1035, section 3.1: a length octet before each label, the root's too. */
@@ -68,7 +68,7 @@ function labelOctets(label: string, text: string): number[] {
 }
 
 function presentOctet(octet: number): string {
-  if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+  if (octet < 0x21 || octet > 0x7e) return octetEscape(octet);
   const character = String.fromCharCode(octet);
   return ESCAPED_IN_LABELS.includes(character) ? `\\${character}` : character;
 }

@@ -1,5 +1,5 @@
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './text.js';
+import { octetEscape, quoted } from './text.js';
 
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
@@ -40,12 +40,7 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /**
-   * The next field.
-   *
-   * @param what it is, for the message.
-   * @throws InvalidObservationError where there is none.
-   */
+  /** The next field. @param what it is, for the InvalidObservationError where there is none. */
   next(what: string): string {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
@@ -104,9 +99,9 @@ export function quotedOctets(octets: Buffer): string {
 
 /** Octets as the inside of a character string in double quotes. */
 export function escapedOctets(octets: Buffer): string {
-  return octets.toString('latin1').replace(ESCAPED, escaped);
-}
-
-function escaped(octet: string): string {
-  return octet === '"' || octet === '\\' ? `\\${octet}` : `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`;
+  return octets
+    .toString('latin1')
+    .replace(ESCAPED, (octet) =>
+      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+    );
 }

@@ -1,5 +1,6 @@
 import { MalformedMessageError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
+import { octetEscape } from './text.js';
 
 /** RFC 1035, section 4.1.1. */
 export const HEADER_LENGTH = 12;
@@ -152,5 +153,5 @@ export class MessageReader {
 function labelText(octets: Buffer): string {
   const text = octets.toString('latin1');
   if (PLAIN_LABEL.test(text)) return text;
-  return text.replace(UNUSUAL_OCTET, (octet) => `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`);
+  return text.replace(UNUSUAL_OCTET, (octet) => octetEscape(octet.charCodeAt(0)));
 }

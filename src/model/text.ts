@@ -16,6 +16,11 @@ function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
+/** An octet as `\DDD` (RFC 1035, section 5.1). */
+export function octetEscape(octet: number): string {
+  return `\\${String(octet).padStart(3, '0')}`;
+}
+
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Whether the text is well-formed Unicode: UTF-16 surrogates are only in pairs. */
