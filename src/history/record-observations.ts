@@ -8,7 +8,7 @@ import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 
 /**
  * What became of an observation: it changed something; it was recorded without a change; every part
- * that it speaks of was observed at this very time already; or newer observations are recorded.
+ * that it covers was observed at this very time already; or newer observations are recorded.
  */
 export type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
 

@@ -13,7 +13,7 @@ export interface DomainState {
   readonly lastUpdate: Instant;
   /** Time of the latest change; null while there was none. */
   readonly lastChange: Instant | null;
-  /** The observations of every DNS type at once: a time for each type, those not yet seen too. */
+  /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
   /** By DNS type. */
   readonly types: ReadonlyMap<string, TypeState>;
@@ -30,13 +30,12 @@ export interface HttpsState {
   readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
-/** The times of a part's first and latest observation. */
+/** A part's first and latest observation. */
 export interface PartTimes {
   readonly first: Instant;
   readonly latest: Instant;
 }
 
-/** One DNS type of a domain. */
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
@@ -51,16 +50,13 @@ export interface RecordStay {
   readonly position: number;
   readonly record: DnsRecord;
   readonly source: string | null;
-  readonly removal: Removal | null;
-}
-
-/** The end of a record's stay. */
-export interface Removal {
-  /** Time of the observation that no longer held the record. */
-  readonly removed: Instant;
-  /** Time of the type's observation before that: the last that held the record. */
-  readonly lastSeen: Instant;
-  readonly source: string | null;
+  readonly removal: {
+    /** Time of the observation that no longer held the record. */
+    readonly removed: Instant;
+    /** Time of the type's observation before that: the last that held the record. */
+    readonly lastSeen: Instant;
+    readonly source: string | null;
+  } | null;
 }
 
 /** What is known of one header: its newest value, and whether the latest observation held it. */
@@ -69,7 +65,7 @@ export interface HeaderState {
   readonly present: boolean;
 }
 
-/** What a change of a header is: a first value, another value, an absence, the value of before again. */
+/** A first value, another value, an absence, the value of before again. */
 export type HeaderChangeKind = 'created' | 'updated' | 'gone' | 'returned';
 
 export interface HeaderChange {
@@ -97,7 +93,6 @@ export interface Holdings {
   readonly headers: ReadonlyMap<string, HeaderState>;
 }
 
-/** What a domain holds of which nothing was recorded. */
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
 
 /** The times at which a stay shows that its type was observed. */

@@ -14,7 +14,7 @@ export function isWithin(times: PartTimes | null, time: Instant): boolean {
 
 /** Whether a source is the name of an observer, or absent. */
 export function isSourceOrNull(source: string | null): boolean {
-  return source === null || canonicalOrNull(() => parseSourceName(source)) === source;
+  return source === null || isCanonical(source, parseSourceName);
 }
 
 /** A time as a violation names it. */
@@ -26,6 +26,11 @@ export function timeText(time: Instant | null): string {
 /** A record and its first sight, as a violation names them. */
 export function stayText({ record, firstSeen }: RecordStay): string {
   return `${record.host} ${record.class} ${record.type} ${record.rdata} of ${timeText(firstSeen)}`;
+}
+
+/** Whether a text is the canonical form of what it stands for. */
+export function isCanonical(text: string, parse: (text: string) => string): boolean {
+  return canonicalOrNull(() => parse(text)) === text;
 }
 
 /** The result of `parse`; null when it throws. */

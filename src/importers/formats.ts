@@ -8,9 +8,7 @@ import type { ParseLine } from './import-lines.js';
 import { parseJsonLine } from './json-line.js';
 
 /** The formats that are read. */
-export const IMPORT_FORMATS = ['dms', 'httpx'] as const;
-
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+export type ImportFormat = 'dms' | 'httpx';
 
 export interface FormatOptions {
   /** The input as a message names it. */

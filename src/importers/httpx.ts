@@ -83,7 +83,7 @@ function targetOf(input: unknown): string {
     .replace(/^[*.]+/, '');
 }
 
-/** One host may have been asked for the page of another: `-vhost-input`, say. */
+/** One host may have been requested for the page of another: `-vhost-input`, say. */
 function requireSameHost(domain: string, target: string): void {
   if (parseDomainName(hostOf(target)) === domain) return;
   throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);

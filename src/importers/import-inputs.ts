@@ -13,7 +13,7 @@ export interface InputOptions {
   readonly createParser: (input: Input) => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is rejected, of which input it is, and why. */
+  /** Told of each line that is rejected, and why. */
   readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
   /** In bytes: a longer line is rejected. */
@@ -26,7 +26,7 @@ export interface InputOptions {
   readonly signal: AbortSignal;
 }
 
-/** How an import came to its end: all is read, or a line was rejected and `strict`, or it was stopped. */
+/** All is read, or a line was rejected and `strict`, or the import was stopped. */
 export type ImportEnd = 'complete' | 'rejected' | 'stopped';
 
 /**

@@ -18,15 +18,15 @@ export interface ImportOptions {
 }
 
 /**
- * Large enough to see several observations of a domain at once; the bytes, of lines that do not repeat what an
- * earlier one says, are what it takes in memory: some ten times as much, and as much again to record it.
+ * Large enough to see several observations of a domain at once. The bytes are those of lines that do not repeat what
+ * an earlier one says; in memory, a batch takes some ten times as much, and as much again to record it.
  */
 const BATCH_OBSERVATIONS = 5_000;
 const BATCH_BYTES = 1024 * 1024;
 
 /**
- * A line waits no longer for its batch to fill, unless the batch before it is still being recorded. Half of the second
- * within which it is to be recorded, so that a running tool's lines can be seen, and few are lost with a process.
+ * A line waits no longer for its batch to fill, unless the batch before is still being recorded: the lines of a running
+ * tool are to be recorded within a second, and few are to be lost with a process.
  */
 const LONGEST_WAIT_MILLISECONDS = 500;
 

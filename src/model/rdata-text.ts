@@ -69,11 +69,7 @@ function parse(type: string, text: string): Readonly<Record<string, unknown>> {
   return layout === undefined ? readRdata(type, rdata) : { data: layoutText(type, layout, rdata) };
 }
 
-/**
- * The octets of rdata, which may still break a rule of its type.
- *
- * @throws InvalidObservationError, or MalformedMessageError, for fields that have no octets.
- */
+/** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError, MalformedMessageError */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []) ?? [];
