@@ -12,10 +12,9 @@ export interface DnsChanges {
 }
 
 /**
- * Compares the records of one type that an observation holds with those known as present. One that is
- * not known begins a new stay; one that is no longer held ends its stay.
+ * Compares the records of one type that an observation holds with those present. One that is not present begins a
+ * new stay; one that is no longer held ends its stay.
  *
- * @param present the type's open stays.
  * @param latest time of the type's observation before this one; null when there was none.
  */
 export function diffRecords(
@@ -46,13 +45,7 @@ export function identityOf(record: DnsRecord): string {
   return `${record.host}\n${record.class}\n${record.rdata}`;
 }
 
-/**
- * Compares the headers that an observation holds with those that are known: new values, absences, and
- * returns with the value of before.
- *
- * @param headers field names in lower case to field values.
- * @param known every header ever seen of the domain.
- */
+/** Compares the headers that an observation holds with every header ever seen of the domain. */
 export function diffHeaders(
   headers: ReadonlyMap<string, string>,
   known: ReadonlyMap<string, HeaderState>,

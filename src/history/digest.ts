@@ -2,10 +2,8 @@ import { hash } from 'node:crypto';
 import type { DnsRecord } from '../model/dns-record.js';
 
 /**
- * A digest of the records of one DNS type, which stand in the order of compareDnsRecords.
- *
- * @returns 22 characters (132 bits of SHA-256 in base64url): the owner of a
- *   domain must not be able to make two sets with one digest. Empty for no records.
+ * A digest of the records of one DNS type, in the order of compareDnsRecords: 22 characters (132 bits of SHA-256 in
+ * base64url), since the owner of a domain must not be able to make two sets with one digest. Empty for no records.
  */
 export function digestOfRecords(records: readonly DnsRecord[]): string {
   if (records.length === 0) return '';
@@ -17,13 +15,11 @@ export function digestOfRecords(records: readonly DnsRecord[]): string {
 }
 
 /**
- * A digest of response headers, in any order.
+ * A digest of response headers, in any order: 22 characters, empty for no headers.
  *
- * @param headers field names in lower case to field values.
  * @param ignored the names that the observation leaves out. Those of them that `headers` has, since they
  *   were known before, follow the digest of all: the digest of the others, and their names. By these the next
  *   such observation is known to be equal, without the headers themselves.
- * @returns 22 characters; empty for no headers.
  */
 export function digestOfHeaders(
   headers: ReadonlyMap<string, string>,

@@ -23,10 +23,8 @@ const HTTP = 'HTTP headers';
 type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 
 /**
- * Gives the observations that lead to a history: one for each time at which something changed, was
+ * The observations that lead to a history, in the order of time: one for each time at which something changed, was
  * last seen, or a part was observed first or last. Those in between left no trace.
- *
- * @returns in the order of time, so that recording them gives the same history.
  */
 export function* momentsOf(history: StoredHistory): Generator<Moment> {
   const moments = collectParts(history);

@@ -34,8 +34,8 @@ const LONGEST_WAIT_MILLISECONDS = 500;
  * Records the observations of lines, in the order of the lines: while one batch is being recorded the
  * next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a rejected line; what came before it is recorded.
- * @throws what the input, or the database, throws; what came before is recorded.
+ * @returns false if it stopped at a rejected line. Here, and when the input or the database throws, what came before
+ *   is recorded.
  */
 export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,

@@ -88,19 +88,20 @@ function keysOf(value: object): number {
 
 /** The first key that its object has had already. */
 function repeatedKey(text: string): string | undefined {
-  /** The keys so far of each object or array that is open, from the outermost to the innermost. */
-  const open: Set<string>[] = [];
+  /** The keys so far, if any, of each object or array that is open; sets for all of a deep line would fill the memory. */
+  const open: (Set<string> | undefined)[] = [];
   const structure = /["{[\]}]/g;
   for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {
     const [character] = found;
-    if (character === '{' || character === '[') open.push(new Set());
+    if (character === '{' || character === '[') open.push(undefined);
     else if (character !== '"') open.pop();
     else {
       structure.lastIndex = endOfString(text, found.index);
       const key = keyAt(text, found.index, structure.lastIndex);
       if (key === undefined) continue;
-      if (open.at(-1)?.has(key)) return key;
-      open.at(-1)?.add(key);
+      const keys = open.pop() ?? new Set();
+      if (keys.has(key)) return key;
+      open.push(keys.add(key));
     }
   }
   return undefined;

@@ -67,11 +67,7 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
   return bytes.subarray(start, end);
 }
 
-/**
- * The text of a line.
- *
- * @throws InvalidObservationError when the line is too long or is not UTF-8.
- */
+/** The text of a line. @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes, exceeded }: Line): string {
   if (exceeded !== null) {
     throw new InvalidObservationError(

@@ -23,8 +23,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
  * @param path `-` for standard input.
  * @param onBytes told how many bytes of it have been read, packed as they are.
  * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
- * @throws OperationError when there is no such file, or it cannot be read; reading from it throws one
- *   when it is cut or broken.
+ * @throws OperationError when it cannot be read; reading from it throws one when it is truncated or damaged.
  */
 export async function openInput(
   path: string,

@@ -44,9 +44,6 @@ function unwritableRejects(path: string, error: unknown): OperationError {
   });
 }
 
-/** File descriptor of standard input. */
-const STANDARD_INPUT = 0;
-
 /**
  * Checks, before anything is read or written, that a file may take rejected lines.
  *
@@ -90,7 +87,8 @@ async function statsOf(path: string): Promise<BigIntStats | null> {
 /** Null for an input that does not exist or cannot be examined: reading it throws the error. */
 async function inputStats(input: string): Promise<BigIntStats | null> {
   try {
-    return input === '-' ? fstatSync(STANDARD_INPUT, { bigint: true }) : await stat(input, { bigint: true });
+    // 0 is the file descriptor of standard input.
+    return input === '-' ? fstatSync(0, { bigint: true }) : await stat(input, { bigint: true });
   } catch {
     return null;
   }

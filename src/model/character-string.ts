@@ -7,9 +7,7 @@ const BACKSLASH = 0x5c;
 
 /**
  * The octets of a text of TXT data: `\DDD` up to 255 is an octet, as in a master file (RFC 1035, section
- * 5.1); everything else, a backslash without such digits too, is its own UTF-8.
- *
- * @throws InvalidObservationError for a lone surrogate, which has no UTF-8.
+ * 5.1); everything else, a backslash without such digits too, is its own UTF-8. @throws InvalidObservationError
  */
 export function characterStringOctets(text: string): Buffer {
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);

@@ -12,12 +12,7 @@ export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
 
-/**
- * The name of a header field with its ASCII letters in lower case.
- *
- * @throws InvalidObservationError for a name that is empty, is longer than 1,024 characters, contains a
- * lone surrogate, or an ASCII character that is not allowed in a token (RFC 9110, section 5.1).
- */
+/** The name of a header field with its ASCII letters in lower case. @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) {
     throw new InvalidObservationError(`${quoted(name)} is not the name of a header field (RFC 9110, 5.1).`);
@@ -30,11 +25,7 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
-/**
- * The value of a header field without the white space around it (RFC 9110, section 5.5).
- *
- * @throws InvalidObservationError for a value with U+0000 or a lone surrogate.
- */
+/** The value of a header field without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
   requireStorable(value);
   return trimmed(value);
@@ -54,11 +45,10 @@ function isWhiteSpace(unit: number): boolean {
 }
 
 /**
- * Adds a field to those of one response: canonical names to the values of that name, in the order in which they
- * are added.
+ * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
  *
- * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
- *   value (RFC 9110, section 5.5). Values stored before this check remain readable.
+ * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). Values stored before this
+ *   check remain readable.
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);

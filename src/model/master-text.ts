@@ -16,10 +16,7 @@ export class MasterText {
   readonly #fields: readonly string[];
   #next = 0;
 
-  /**
-   * @throws InvalidObservationError for a string without its closing quote, a backslash at the end, and
-   *   parentheses that do not match.
-   */
+  /** @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end. */
   constructor(text: string) {
     const fields: string[] = [];
     let depth = 0;

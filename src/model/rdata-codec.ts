@@ -12,17 +12,9 @@ import { quoted } from './text.js';
  * the result of `write`.
  */
 export interface RdataCodec {
-  /**
-   * The octets of the fields that come next in a master file.
-   *
-   * @throws InvalidObservationError for a text that stands for none.
-   */
+  /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
-  /**
-   * The canonical text of the octets that come next; empty for a list without members.
-   *
-   * @throws MalformedMessageError for octets that break the format.
-   */
+  /** The canonical text of the octets that come next; empty for a list without members. @throws MalformedMessageError */
   read(rdata: MessageReader): string;
 }
 
@@ -146,11 +138,7 @@ export function optional(codec: RdataCodec): RdataCodec {
 
 type Encoding = 'hex' | 'base64';
 
-/**
- * All octets that are left, in hexadecimal or base64: in one piece, and in texts also in several.
- *
- * @param least How many octets there are at least.
- */
+/** All octets that are left, `least` at least, in hexadecimal or base64: in texts also in several pieces. */
 export function remaining(encoding: Encoding, least = 1): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),

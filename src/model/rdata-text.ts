@@ -16,8 +16,6 @@ import { quoted, requireStorable } from './text.js';
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
  *
- * @param type The type's canonical name (dns-types.ts).
- * @param rdata A reader for the record's rdata, whose names may be compressed.
  * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other
  * types have `data`, which can show anything.
  */
