@@ -6,6 +6,9 @@ import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
 
+/** Gathered while the disk is behind. */
+const MOST_PENDING_BYTES = 64 * 1024;
+
 /**
  * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
  * of them creates it; what is in it stays.
@@ -13,27 +16,45 @@ const LINE_FEED = Buffer.from('\n');
 export class RejectsFile {
   readonly #path: string;
   #file: FileHandle | undefined;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #writing: Promise<void> | undefined;
   #failure: OperationError | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** @throws OperationError when the file cannot be written. */
+  /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
   async write({ bytes }: Line): Promise<void> {
-    try {
-      this.#file ??= await open(this.#path, 'a');
-      await this.#file.appendFile(Buffer.concat([bytes, LINE_FEED]));
-    } catch (error) {
-      this.#failure = unwritableRejects(this.#path, error);
-      throw this.#failure;
-    }
+    if (this.#failure !== undefined) throw this.#failure;
+    // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
+    this.#pending.push(Buffer.concat([bytes, LINE_FEED]));
+    this.#pendingBytes += bytes.length;
+    this.#writing ??= this.#writePending();
+    if (this.#pendingBytes > MOST_PENDING_BYTES) await this.#writing;
   }
 
-  /** @throws OperationError when the file could not be written. */
+  /** Waits until all is written. @throws OperationError when the file could not be written. */
   async close(): Promise<void> {
+    await this.#writing;
     await this.#file?.close();
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #writePending(): Promise<void> {
+    try {
+      this.#file ??= await open(this.#path, 'a');
+      while (this.#pending.length > 0) {
+        const bytes = Buffer.concat(this.#pending);
+        this.#pending = [];
+        this.#pendingBytes = 0;
+        await this.#file.appendFile(bytes);
+      }
+    } catch (error) {
+      this.#failure = unwritableRejects(this.#path, error);
+    }
+    this.#writing = undefined;
   }
 }
 
