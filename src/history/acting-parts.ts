@@ -1,21 +1,20 @@
 import type { DnsRecord } from '../model/dns-record.js';
-import type { Instant } from '../model/instant.js';
-import type { Observation } from '../model/observation.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
 import { type DomainState, latestOfType } from './state.js';
 
-/** What an observation does to the parts of a domain that it speaks of. */
+/** What an observation does to the parts of a domain that it covers. */
 export interface ActingParts {
-  /** It speaks of every DNS type, and is newer than the latest observation that did. */
-  readonly everyType: boolean;
+  /** It covers every DNS type, and is newer than the latest observation that did. */
+  everyType: boolean;
   /** The DNS types that it acts on. */
-  readonly types: readonly ActingType[];
+  readonly types: ActingType[];
   /** The headers that it acts on; null when HTTP was not observed, or not later than before. */
-  readonly http: ActingHeaders | null;
+  http: ActingHeaders | null;
   /** A newer observation of a part is recorded already. */
-  readonly stale: boolean;
+  stale: boolean;
   /** An observation of a part at this very time is recorded already, and it held something else. */
-  readonly contradicts: boolean;
+  contradicts: boolean;
 }
 
 /** A DNS type on which an observation acts. */
@@ -27,15 +26,11 @@ export interface ActingType {
   readonly differs: boolean;
 }
 
-/** The headers on which an observation acts. */
-export interface ActingHeaders {
+interface ActingHeaders {
   readonly headers: ReadonlyMap<string, string>;
   readonly digest: string;
   readonly differs: boolean;
 }
-
-/** How an observation's time stands to the latest of a part. */
-type Standing = 'newer' | 'same' | 'older';
 
 /**
  * Finds the parts of a domain on which an observation acts: those whose latest observation is older.
@@ -45,74 +40,66 @@ type Standing = 'newer' | 'same' | 'older';
  *
  * @param state null when nothing is recorded of the domain.
  */
-export function findActingParts(state: DomainState | null, observation: Observation): ActingParts {
-  const parts = { everyType: false, types: [] as ActingType[], stale: false, contradicts: false };
-  for (const type of typesSpokenOf(state, observation)) {
-    weighType(state, observation, type, parts);
+export function findActingParts(state: DomainState | null, observation: Observation): Readonly<ActingParts> {
+  const parts: ActingParts = { everyType: false, types: [], http: null, stale: false, contradicts: false };
+  if (observation.dns !== undefined) compareTypes(state, observation, observation.dns, parts);
+  if (observation.httpHeaders !== undefined) {
+    compareHeaders(state, observation, observation.httpHeaders, parts);
   }
-  if (observation.dns !== undefined && observation.dns.types === undefined) {
-    const standing = standingOf(observation.observedAt, state?.everyType?.latest ?? null);
-    parts.everyType = standing === 'newer';
-    parts.stale ||= standing === 'older';
-  }
-  return { ...parts, ...weighHeaders(state, observation, parts) };
+  return parts;
 }
 
-function typesSpokenOf(state: DomainState | null, { dns }: Observation): Iterable<string> {
-  if (dns === undefined) {
-    return [];
-  }
-  if (dns.types !== undefined) {
-    const seen = [...(dns.observedOwners?.keys() ?? [])].filter((type) => state?.types.has(type) === true);
-    return seen.length === 0 ? dns.types : new Set([...dns.types, ...seen]);
-  }
-  return state === null ? dns.records.keys() : new Set([...state.types.keys(), ...dns.records.keys()]);
-}
-
-function weighType(
+function compareTypes(
   state: DomainState | null,
-  observation: Observation,
-  type: string,
-  parts: { types: ActingType[]; stale: boolean; contradicts: boolean },
+  { observedAt }: Observation,
+  dns: DnsObservation,
+  parts: ActingParts,
 ): void {
-  const standing = standingOf(observation.observedAt, latestOfType(state, type));
-  if (standing === 'older') {
+  for (const type of typesCovered(state, dns)) {
+    const latest = latestOfType(state, type);
+    if (latest !== null && latest > observedAt) {
+      parts.stale = true;
+      continue;
+    }
+    const records = dns.records.get(type) ?? [];
+    const digest = digestOfRecords(records);
+    const differs = digest !== (state?.types.get(type)?.digest ?? '');
+    if (latest === observedAt) parts.contradicts ||= differs;
+    else parts.types.push({ type, records, digest, differs });
+  }
+  if (dns.types === undefined) {
+    const latest = state?.everyType?.latest ?? null;
+    parts.everyType = latest === null || latest < observedAt;
+    parts.stale ||= latest !== null && latest > observedAt;
+  }
+}
+
+function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
+  if (dns.types === undefined) {
+    return state === null ? dns.records.keys() : new Set([...state.types.keys(), ...dns.records.keys()]);
+  }
+  const seen = [...(dns.observedOwners?.keys() ?? [])].filter((type) => state?.types.has(type) === true);
+  return seen.length === 0 ? dns.types : new Set([...dns.types, ...seen]);
+}
+
+function compareHeaders(
+  state: DomainState | null,
+  { observedAt, ignoredHeaders }: Observation,
+  headers: ReadonlyMap<string, string>,
+  parts: ActingParts,
+): void {
+  const latest = state?.http?.latest ?? null;
+  if (latest !== null && latest > observedAt) {
     parts.stale = true;
     return;
   }
-  const records = observation.dns?.records.get(type) ?? [];
-  const digest = digestOfRecords(records);
-  const differs = digest !== (state?.types.get(type)?.digest ?? '');
-  if (standing === 'newer') {
-    parts.types.push({ type, records, digest, differs });
-  } else {
-    parts.contradicts ||= differs;
-  }
-}
-
-function weighHeaders(
-  state: DomainState | null,
-  { httpHeaders: headers, ignoredHeaders, observedAt }: Observation,
-  dns: { readonly stale: boolean; readonly contradicts: boolean },
-): Pick<ActingParts, 'http' | 'stale' | 'contradicts'> {
-  if (headers === undefined) {
-    return { http: null, stale: dns.stale, contradicts: dns.contradicts };
-  }
-  const standing = standingOf(observedAt, state?.http?.latest ?? null);
   const known = state?.http?.digest ?? '';
   const differs = !isDigestOf(known, headers, ignoredHeaders);
-  const own = digestOfHeaders(headers, ignoredHeaders);
-  const digest = differs || unseenOf(own).length > 0 ? own : known;
-  return {
-    http: standing === 'newer' ? { headers, digest, differs } : null,
-    stale: dns.stale || standing === 'older',
-    contradicts: dns.contradicts || (standing === 'same' && differs),
-  };
-}
-
-function standingOf(observedAt: Instant, latest: Instant | null): Standing {
-  if (latest === null || latest < observedAt) {
-    return 'newer';
+  if (latest === observedAt) {
+    parts.contradicts ||= differs;
+    return;
   }
-  return latest === observedAt ? 'same' : 'older';
+  const own = digestOfHeaders(headers, ignoredHeaders);
+  // Where no ignored name is present, the known digest stays: it may list such names.
+  parts.http = { headers, digest: differs || unseenOf(own).length > 0 ? own : known, differs };
 }

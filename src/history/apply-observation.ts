@@ -19,28 +19,22 @@ export interface Changes extends DnsChanges {
   readonly responses: readonly RecordedResponse[];
 }
 
-/** The state after an observation, and what it changed. */
-export interface Applied {
-  readonly state: DomainState;
-  readonly changes: Changes;
-}
-
 /**
  * Applies an observation to what is known of a domain. A pure rule: no clock, no database.
  *
  * @param state null when nothing is recorded of the domain.
- * @param holdings what the domain holds according to `state`; only looked at where a part differs.
+ * @param holdings what the domain holds according to `state`; only needed where a part differs.
  * @param judged the observation, and what is known of HTTPS after it.
- * @param acting what findActingParts says of this state and this observation; it acts on at least one
- *   part.
+ * @param acting the result of findActingParts for this state and this observation: at least one part.
  */
 export function applyObservation(
   state: DomainState | null,
   holdings: Holdings,
-  judged: Judged,
+  { observation, https }: Judged,
   acting: ActingParts,
-): Applied {
-  const { observation } = judged;
+): { readonly state: DomainState; readonly changes: Changes } {
+  const { observedAt, response } = observation;
+  const { http } = acting;
   const dns = acting.types
     .filter((part) => part.differs)
     .map((part) =>
@@ -48,43 +42,25 @@ export function applyObservation(
     );
   const added = dns.flatMap((change) => change.added);
   const removed = dns.flatMap((change) => change.removed);
-  const headers =
-    acting.http?.differs === true ? diffHeaders(acting.http.headers, holdings.headers, observation) : [];
+  const headers = http?.differs === true ? diffHeaders(http.headers, holdings.headers, observation) : [];
   const changed = added.length + removed.length + headers.length > 0;
-  const responses = changed ? responsesOf(observation, acting) : [];
-  return {
-    state: nextState(state, judged, acting, changed),
-    changes: { added, removed, headers, responses },
-  };
-}
-
-function responsesOf({ observedAt, response }: Observation, { http }: ActingParts): RecordedResponse[] {
-  return http === null || response === undefined ? [] : [{ observedAt, ...response }];
-}
-
-/** Whether nothing changed. */
-export function isEmpty(changes: Changes): boolean {
-  return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
-}
-
-function nextState(
-  state: DomainState | null,
-  { observation, https }: Judged,
-  acting: ActingParts,
-  changed: boolean,
-): DomainState {
-  const { observedAt } = observation;
-  const http = acting.http;
-  return {
-    created: state === null ? observedAt : earlier(state.created, observedAt),
-    lastUpdate: state === null ? observedAt : later(state.lastUpdate, observedAt),
-    lastChange: changed ? later(state?.lastChange ?? observedAt, observedAt) : (state?.lastChange ?? null),
+  const responses = changed && http !== null && response !== undefined ? [{ observedAt, ...response }] : [];
+  const next: DomainState = {
+    created: state === null || observedAt < state.created ? observedAt : state.created,
+    lastUpdate: later(state?.lastUpdate, observedAt),
+    lastChange: changed ? later(state?.lastChange, observedAt) : (state?.lastChange ?? null),
     everyType: acting.everyType ? extended(state?.everyType, observedAt) : (state?.everyType ?? null),
     types: nextTypes(state, observation, acting.types),
     http:
       http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
     https,
   };
+  return { state: next, changes: { added, removed, headers, responses } };
+}
+
+/** Whether nothing changed. */
+export function isEmpty(changes: Changes): boolean {
+  return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
 }
 
 function nextTypes(
@@ -94,9 +70,7 @@ function nextTypes(
 ): DomainState['types'] {
   const byName = dns?.types !== undefined;
   const known: DomainState['types'] = state?.types ?? new Map();
-  if (!byName && acting.every((part) => !part.differs)) {
-    return known;
-  }
+  if (!byName && acting.every((part) => !part.differs)) return known;
   const types = new Map(known);
   for (const { type, digest } of acting) {
     const named = types.get(type)?.named ?? null;
@@ -109,10 +83,6 @@ function extended(times: PartTimes | null | undefined, observedAt: Instant): Par
   return { first: times?.first ?? observedAt, latest: observedAt };
 }
 
-function earlier(left: Instant, right: Instant): Instant {
-  return left < right ? left : right;
-}
-
-function later(left: Instant, right: Instant): Instant {
-  return left > right ? left : right;
+function later(known: Instant | null | undefined, observedAt: Instant): Instant {
+  return known == null || known < observedAt ? observedAt : known;
 }

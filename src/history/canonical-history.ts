@@ -10,7 +10,7 @@ import { compareInstants, type Instant } from '../model/instant.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
 import { identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
-import type { DomainState, PartTimes, RecordStay, TypeState } from './state.js';
+import { type DomainState, type PartTimes, type RecordStay, timesOfStay } from './state.js';
 import type { StoredHistory } from './stored-history.js';
 import { canonicalOrNull } from './violation-text.js';
 
@@ -35,9 +35,10 @@ interface TypeGroup {
 }
 
 /**
- * Brings the records of types without fields of their own, of types that had none when they were stored, and of
- * types by their number to the canonical form. Stays of a record that now are of one text, and that overlap or follow each other at once, become
- * one: what removed the first was another spelling of the same record. Nothing of it is a change.
+ * Brings to canonical form the records of types without fields of their own, of types that had none when the records
+ * were stored, and of types by their number. Stays of a record that now are of one text, and that overlap or follow
+ * each other at once, become one: what removed the first was another spelling of the same record. None of it is a
+ * change.
  *
  * @returns with no types where everything is canonical.
  */
@@ -47,7 +48,11 @@ export function canonicalHistory(history: StoredHistory): CanonicalHistory {
   const types = new Set(changed.flatMap(({ type, names }) => [type, ...names]));
   const stays = changed.flatMap((group) => group.stays);
   const others = history.stays.filter(({ record }) => !types.has(record.type));
-  const lastChange = latestChange([...others, ...stays], history.headers);
+  const changes = [
+    ...[...others, ...stays].map(({ firstSeen, removal }) => removal?.removed ?? firstSeen),
+    ...history.headers.map(({ observedAt }) => observedAt),
+  ];
+  const lastChange = changes.sort(compareInstants).at(-1) ?? null;
   return {
     types,
     stays,
@@ -63,10 +68,11 @@ function groupsOf({ state, stays }: StoredHistory): TypeGroup[] {
     namesByType.set(type, [...(namesByType.get(type) ?? []), name]);
   }
   const asText = new Set(stays.flatMap(({ record }) => (hasRdataText(record) ? [record.type] : [])));
-  return Array.from(namesByType)
-    .filter(
-      ([type, names]) => !RDATA_FIELDS.has(type) || asText.has(type) || names.some((name) => name !== type),
-    )
+  return [...namesByType]
+    .filter(([type, names]) => {
+      const isRenamed = names.some((name) => name !== type);
+      return isRenamed || asText.has(type) || !RDATA_FIELDS.has(type);
+    })
     .map(([type, names]) => groupOf(state, type, names, stays));
 }
 
@@ -77,23 +83,22 @@ function groupOf(
   stays: readonly RecordStay[],
 ): TypeGroup {
   const before = stays.filter(({ record }) => names.includes(record.type));
-  const read = before.map((stay) => ({ stay, record: readRecord(stay.record) }));
-  const canonical = read.map(({ stay, record }) => ({ ...stay, record: record ?? stay.record }));
+  const records = before.map(({ record }) => parsedRecord(record));
+  const canonical = before.map((stay, at) => ({ ...stay, record: records[at] ?? stay.record }));
   const merged = mergeStays(canonical);
+  const isRespelled = canonical.some((stay, at) => textOf(stay) !== textOf(before[at] ?? stay));
+  const named = names.flatMap((name) => Object.values(state.types.get(name)?.named ?? {}));
+  const times = [...named, ...before.flatMap(timesOfStay)].sort(compareInstants);
   return {
     ...{ type, names },
-    differs: names.some((name) => name !== type) || read.some(({ stay }, at) => differ(stay, canonical[at])),
-    stays: inOrder(names.length === 1 ? merged : withLastSeen(merged, timesOf(state, names, before))),
-    unreadable: read.filter(({ record }) => record === null).length,
+    differs: isRespelled || names.some((name) => name !== type),
+    stays: inOrder(names.length === 1 ? merged : withLastSeen(merged, times)),
+    unreadable: records.filter((record) => record === null).length,
   };
 }
 
-function readRecord(record: DnsRecord): DnsRecord | null {
+function parsedRecord(record: DnsRecord): DnsRecord | null {
   return canonicalOrNull(() => parseDnsRecord(dnsRecordData(record)));
-}
-
-function differ(a: RecordStay, b: RecordStay | undefined): boolean {
-  return b === undefined || textOf(a) !== textOf(b);
 }
 
 function textOf({ record }: RecordStay): string {
@@ -104,11 +109,15 @@ function mergeStays(stays: readonly RecordStay[]): RecordStay[] {
   const latest = new Map<string, RecordStay>();
   const ended: RecordStay[] = [];
   for (const stay of [...stays].sort((a, b) => compareInstants(a.firstSeen, b.firstSeen))) {
-    const before = latest.get(textOf(stay));
-    const goesOn =
-      before !== undefined && (before.removal === null || before.removal.removed >= stay.firstSeen);
-    if (before !== undefined && !goesOn) ended.push(before);
-    latest.set(textOf(stay), goesOn ? { ...before, removal: laterRemoval(before, stay) } : stay);
+    const text = textOf(stay);
+    const before = latest.get(text);
+    if (before === undefined) latest.set(text, stay);
+    else if (before.removal === null || before.removal.removed >= stay.firstSeen) {
+      latest.set(text, { ...before, removal: laterRemoval(before, stay) });
+    } else {
+      ended.push(before);
+      latest.set(text, stay);
+    }
   }
   return [...ended, ...latest.values()];
 }
@@ -118,16 +127,11 @@ function laterRemoval({ removal: a }: RecordStay, { removal: b }: RecordStay): R
   return a.removed > b.removed ? a : b;
 }
 
-/** The times at which a part, by any of its names, is known to have been observed. */
-function timesOf(state: DomainState, names: readonly string[], stays: readonly RecordStay[]): Instant[] {
-  const named = names.flatMap((name) => Object.values(state.types.get(name)?.named ?? {}));
-  const seen = stays.flatMap(({ firstSeen, removal }) =>
-    removal === null ? [firstSeen] : [firstSeen, removal.lastSeen, removal.removed],
-  );
-  return [...named, ...seen].sort(compareInstants);
-}
-
-/** A record was last seen by the observation before its removal, which may be one of another name. */
+/**
+ * A record was last seen by the observation before its removal, which may be one of another name.
+ *
+ * @param times those at which the type, by any of its names, is known to have been observed.
+ */
 function withLastSeen(stays: readonly RecordStay[], times: readonly Instant[]): RecordStay[] {
   return stays.map((stay) => {
     const { removal } = stay;
@@ -137,7 +141,7 @@ function withLastSeen(stays: readonly RecordStay[], times: readonly Instant[]): 
   });
 }
 
-/** The stays in the order of the answer, with their places among those that began together. */
+/** The stays in the order of responses, with their places among those that began together. */
 function inOrder(stays: readonly RecordStay[]): RecordStay[] {
   const ordered = [...stays].sort(
     (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),
@@ -157,40 +161,17 @@ function typesAfter(state: DomainState, changed: readonly TypeGroup[]): DomainSt
     const named = joinedTimes(names.map((name) => state.types.get(name)?.named ?? null));
     for (const name of names) types.delete(name);
     for (const name of new Set([type, ...stays.map(({ record }) => record.type)])) {
-      types.set(
-        name,
-        typeState(
-          stays.filter(({ record }) => record.type === name),
-          named,
-        ),
-      );
+      const present = stays.filter(({ record, removal }) => record.type === name && removal === null);
+      const records = present.map(({ record }) => record).sort(compareDnsRecords);
+      types.set(name, { digest: digestOfRecords(records), named });
     }
   }
   return types;
 }
 
-function typeState(stays: readonly RecordStay[], named: PartTimes | null): TypeState {
-  const present = stays.filter(({ removal }) => removal === null).map(({ record }) => record);
-  return { digest: digestOfRecords(present.sort(compareDnsRecords)), named };
-}
-
-function joinedTimes(times: readonly (PartTimes | null)[]): PartTimes | null {
-  const known = times.filter((part) => part !== null);
-  const first = known.map((part) => part.first).sort(compareInstants)[0];
-  const latest = known
-    .map((part) => part.latest)
-    .sort(compareInstants)
-    .at(-1);
+function joinedTimes(parts: readonly (PartTimes | null)[]): PartTimes | null {
+  const times = parts.flatMap((part) => Object.values(part ?? {})).sort(compareInstants);
+  const [first] = times;
+  const latest = times.at(-1);
   return first === undefined || latest === undefined ? null : { first, latest };
-}
-
-function latestChange(stays: readonly RecordStay[], headers: StoredHistory['headers']): Instant | null {
-  let latest: Instant | null = null;
-  for (const time of [
-    ...stays.map(({ firstSeen, removal }) => removal?.removed ?? firstSeen),
-    ...headers.map(({ observedAt }) => observedAt),
-  ]) {
-    if (latest === null || time > latest) latest = time;
-  }
-  return latest;
 }

@@ -12,10 +12,9 @@ export interface DnsChanges {
 }
 
 /**
- * Compares the records of one type that an observation holds with those known as present. One that is
- * not known begins a new stay; one that is no longer held ends its stay.
+ * Compares the records of one type that an observation holds with those present. One that is not present begins a
+ * new stay; one that is no longer held ends its stay.
  *
- * @param present the type's open stays.
  * @param latest time of the type's observation before this one; null when there was none.
  */
 export function diffRecords(
@@ -46,13 +45,7 @@ export function identityOf(record: DnsRecord): string {
   return `${record.host}\n${record.class}\n${record.rdata}`;
 }
 
-/**
- * Compares the headers that an observation holds with those that are known: new values, absences, and
- * returns with the value of before.
- *
- * @param headers field names in lower case to field values.
- * @param known every header ever seen of the domain.
- */
+/** Compares the headers that an observation holds with every header ever seen of the domain. */
 export function diffHeaders(
   headers: ReadonlyMap<string, string>,
   known: ReadonlyMap<string, HeaderState>,
@@ -79,48 +72,37 @@ export function diffHeaders(
   return changes;
 }
 
-interface PartChanges extends DnsChanges {
-  readonly headers: readonly HeaderChange[];
-}
-
 /** What a domain holds after the changes of an observation. */
-export function holdingsAfter(holdings: Holdings, changes: PartChanges): Holdings {
+export function holdingsAfter(
+  { records, headers }: Holdings,
+  changes: DnsChanges & { readonly headers: readonly HeaderChange[] },
+): Holdings {
   return {
-    records: recordsAfter(holdings.records, changes),
-    headers: headersAfter(holdings.headers, changes),
+    records: recordsAfter(records, changes),
+    headers: changes.headers.length === 0 ? headers : headersAfter(headers, changes.headers),
   };
 }
 
 function recordsAfter(records: Holdings['records'], { added, removed }: DnsChanges): Holdings['records'] {
-  if (added.length === 0 && removed.length === 0) {
-    return records;
-  }
+  if (added.length === 0 && removed.length === 0) return records;
   const gone = new Set(removed.map(({ record }) => `${record.type}\n${identityOf(record)}`));
   const after = new Map<string, RecordStay[]>();
   for (const [type, stays] of records) {
-    after.set(
-      type,
-      stays.filter(({ record }) => !gone.has(`${type}\n${identityOf(record)}`)),
-    );
+    const kept = stays.filter(({ record }) => !gone.has(`${type}\n${identityOf(record)}`));
+    after.set(type, kept);
   }
   for (const stay of added) {
     const stays = after.get(stay.record.type);
-    if (stays === undefined) {
-      after.set(stay.record.type, [stay]);
-    } else {
-      stays.push(stay);
-    }
+    if (stays === undefined) after.set(stay.record.type, [stay]);
+    else stays.push(stay);
   }
   return after;
 }
 
-function headersAfter(headers: Holdings['headers'], changes: PartChanges): Holdings['headers'] {
-  if (changes.headers.length === 0) {
-    return headers;
-  }
+function headersAfter(headers: Holdings['headers'], changes: readonly HeaderChange[]): Holdings['headers'] {
   const after = new Map<string, HeaderState>(headers);
-  for (const { name, kind, value } of changes.headers) {
-    after.set(name, { value: value ?? headers.get(name)?.value ?? '', present: kind !== 'gone' });
+  for (const { name, kind, value, old } of changes) {
+    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone' });
   }
   return after;
 }

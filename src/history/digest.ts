@@ -2,32 +2,24 @@ import { hash } from 'node:crypto';
 import type { DnsRecord } from '../model/dns-record.js';
 
 /**
- * A digest of the records of one DNS type, which stand in the order of compareDnsRecords.
- *
- * @returns 22 characters (132 bits of SHA-256 in base64url): the owner of a
- *   domain must not be able to make two sets with one digest. Empty for no records.
+ * A digest of the records of one DNS type, in the order of compareDnsRecords: 22 characters (132 bits of SHA-256 in
+ * base64url), since the owner of a domain must not be able to make two sets with one digest. Empty for no records.
  */
 export function digestOfRecords(records: readonly DnsRecord[]): string {
-  if (records.length === 0) {
-    return '';
-  }
+  if (records.length === 0) return '';
   return remembered(records, () => {
     let text = '';
-    for (const record of records) {
-      text += `${record.host}\n${record.class}\n${record.rdata}\n`;
-    }
-    return shortened(text);
+    for (const record of records) text += `${record.host}\n${record.class}\n${record.rdata}\n`;
+    return text;
   });
 }
 
 /**
- * A digest of response headers, in any order.
+ * A digest of response headers, in any order: 22 characters, empty for no headers.
  *
- * @param headers field names in lower case to field values.
  * @param ignored the names that the observation leaves out. Those of them that `headers` has, since they
  *   were known before, follow the digest of all: the digest of the others, and their names. By these the next
  *   such observation is known to be equal, without the headers themselves.
- * @returns 22 characters; empty for no headers.
  */
 export function digestOfHeaders(
   headers: ReadonlyMap<string, string>,
@@ -60,26 +52,17 @@ function digestOfAll(headers: ReadonlyMap<string, string>): string {
   if (headers.size === 0) return '';
   return remembered(headers, () => {
     const names = [...headers.keys()].sort();
-    return shortened(JSON.stringify(names.map((name) => [name, headers.get(name)])));
+    return JSON.stringify(names.map((name) => [name, headers.get(name)]));
   });
 }
 
-/**
- * The digests of sets that are still in use: an importer that meets the same line again, but for its
- * time, gives the same sets again.
- */
+/** By set, as long as the set is in use: an importer that reads a line again, but for its time, gives the same sets. */
 const digests = new WeakMap<object, string>();
 
 function remembered(set: object, compute: () => string): string {
   const known = digests.get(set);
-  if (known !== undefined) {
-    return known;
-  }
-  const digest = compute();
+  if (known !== undefined) return known;
+  const digest = hash('sha256', compute(), 'base64url').slice(0, 22);
   digests.set(set, digest);
   return digest;
-}
-
-function shortened(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 22);
 }

@@ -2,17 +2,17 @@ import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { DomainState, HttpsState } from './state.js';
 
-/** For how long HTTPS must be declined by default: a day, in microseconds. */
+/** A day, in microseconds. */
 export const DEFAULT_HTTPS_GRACE = 86_400_000_000n;
-/** How many looks in a row must find HTTPS declined before a response over HTTP counts. */
+/** How many observations in a row must find HTTPS declined before a response over HTTP counts. */
 export const LEAST_DECLINED = 3;
 
 /** Why a response over HTTP was not recorded. */
 export interface HeldBack {
-  /** Since when HTTPS has been declined, and in how many looks. */
+  /** Since when HTTPS has been declined, and in how many observations. */
   readonly since: Instant;
   readonly looks: number;
-  /** From this time on, and after three looks, a response over HTTP counts. */
+  /** From this time on, and after three observations, a response over HTTP counts. */
   readonly until: Instant;
 }
 
@@ -26,11 +26,11 @@ export interface Judged {
 
 /**
  * Decides whether a response over HTTP counts. One rejected connection is no redesign: where a site has
- * answered over HTTPS, its response over HTTP is no observation until HTTPS has been declined in three looks
+ * answered over HTTPS, its response over HTTP does not count until HTTPS has been declined by three observations
  * in a row, over some time.
  *
- * A look that is not newer than the latest observation of HTTP changes nothing here: it is stale, or
- * repeated. One that is not newer than the latest declined look is not counted again.
+ * An observation that is not newer than the latest of HTTP changes nothing here: it is stale, or repeated. One that
+ * is not newer than the latest that found HTTPS declined is not counted again.
  *
  * @param grace for how long HTTPS must have been declined, in microseconds; 0: every response counts.
  */
@@ -53,7 +53,7 @@ export function judgeHttps(state: DomainState | null, observation: Observation, 
   return { observation: withoutHttp(observation), https: after, heldBack };
 }
 
-/** Of the declined looks that are newer than an answer, none is known but the latest. */
+/** Of the observations that found HTTPS declined, and are newer than an answer, none is known but the latest. */
 function answeredAt(https: HttpsState | null, observedAt: Instant): HttpsState {
   const declined = https?.declined ?? null;
   if (declined === null || observedAt >= declined.latest) return { latest: observedAt, declined: null };

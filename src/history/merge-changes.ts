@@ -1,42 +1,28 @@
 import type { Changes } from './apply-observation.js';
-import type { HeaderChange, RecordedResponse, RecordStay } from './state.js';
+import type { RecordStay } from './state.js';
 
-/** What several observations of a domain changed together. */
-export interface MergedChanges {
-  /** Stays that began; those that ended as well carry their removal. */
-  readonly added: readonly RecordStay[];
-  /** Stays known from before, with their removal. */
-  readonly removed: readonly RecordStay[];
-  readonly headers: readonly HeaderChange[];
-  readonly responses: readonly RecordedResponse[];
-}
+/** What several observations of a domain changed together: stays in `added` that ended as well have their removal. */
+export type MergedChanges = Changes;
 
 /** Joins the changes of a domain's observations, so that each stay is written once. */
 export function mergeChanges(changes: readonly Changes[]): MergedChanges {
   const [only] = changes;
-  if (only !== undefined && changes.length === 1) {
-    return only;
-  }
+  if (only !== undefined && changes.length === 1) return only;
   const added = new Map<string, RecordStay>();
   const removed: RecordStay[] = [];
   for (const change of changes) {
     for (const stay of change.removed) {
       const key = keyOf(stay);
-      if (added.has(key)) {
-        added.set(key, stay);
-      } else {
-        removed.push(stay);
-      }
+      if (added.has(key)) added.set(key, stay);
+      else removed.push(stay);
     }
-    for (const stay of change.added) {
-      added.set(keyOf(stay), stay);
-    }
+    for (const stay of change.added) added.set(keyOf(stay), stay);
   }
   return {
     added: [...added.values()],
     removed,
-    headers: changes.flatMap((change) => change.headers),
-    responses: changes.flatMap((change) => change.responses),
+    headers: changes.flatMap(({ headers }) => headers),
+    responses: changes.flatMap(({ responses }) => responses),
   };
 }
 

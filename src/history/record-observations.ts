@@ -1,14 +1,14 @@
 import type { Observation } from '../model/observation.js';
-import { type ActingParts, findActingParts } from './acting-parts.js';
+import { findActingParts } from './acting-parts.js';
 import { applyObservation, type Changes, isEmpty } from './apply-observation.js';
 import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './diff.js';
 import { DEFAULT_HTTPS_GRACE, type HeldBack, judgeHttps } from './judge-https.js';
-import { type DomainState, type Holdings, type HttpsState, NOTHING_HELD } from './state.js';
+import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 
 /**
  * What became of an observation: it changed something; it was recorded without a change; every part
- * that it speaks of was observed at this very time already; or newer observations are recorded.
+ * that it covers was observed at this very time already; or newer observations are recorded.
  */
 export type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
 
@@ -53,14 +53,10 @@ export function recordObservations(progress: Progress): Progress {
   let next = 0;
   for (const observation of progress.waiting) {
     const step = recordOne(known, observation, progress.httpsGrace);
-    if (step === null) {
-      break;
-    }
+    if (step === null) break;
     known = step;
     outcomes.push(step.outcome);
-    if (step.changes !== NO_CHANGES) {
-      changes.push(step.changes);
-    }
+    if (step.changes !== null) changes.push(step.changes);
     next += 1;
   }
   const { state, holdings } = known;
@@ -75,55 +71,39 @@ export function continueRecording(progress: Progress, holdings: Holdings): Progr
 type Known = Pick<Progress, 'state' | 'holdings'>;
 
 interface Step extends Known {
-  readonly changes: Changes;
+  readonly changes: Changes | null;
   readonly outcome: Outcome;
 }
-
-const NO_CHANGES: Changes = { added: [], removed: [], headers: [], responses: [] };
 
 /** @returns null when the holdings are needed and not known. */
 function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace: bigint): Step | null {
   const judged = judgeHttps(state, observed, httpsGrace);
-  const { https, heldBack } = judged;
   // Where the holdings are not known yet, a digest that is equal says that it left out none that is present.
   const observation =
     holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
   const acting = findActingParts(state, observation);
   const { contradicts } = acting;
   // What it left out may be all that differs from the same observation as it is recorded.
-  if (holdings === null && contradicts && isPartial(observed)) {
-    return null;
-  }
-  if (!actsOnAny(acting)) {
-    const after = withHttps(state, https);
+  if (holdings === null && contradicts && isPartial(observed)) return null;
+  const { heldBack } = judged;
+  if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
+    const after = withHttps(state, judged.https);
     const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    return { state: after, holdings, changes: NO_CHANGES, outcome: { kind, contradicts, heldBack } };
+    return { state: after, holdings, changes: null, outcome: { kind, contradicts, heldBack } };
   }
-  if (holdings === null && differsInAny(acting)) {
-    return null;
-  }
-  const applied = applyObservation(state, holdings ?? NOTHING_HELD, { observation, https, heldBack }, acting);
+  const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
+  if (holdings === null && differs) return null;
+  const held = holdings ?? NOTHING_HELD;
+  const applied = applyObservation(state, held, { ...judged, observation }, acting);
   if (isEmpty(applied.changes)) {
     const outcome: Outcome = { kind: 'unchanged', contradicts, heldBack };
-    return { state: applied.state, holdings, changes: NO_CHANGES, outcome };
+    return { state: applied.state, holdings, changes: null, outcome };
   }
-  return {
-    state: applied.state,
-    holdings: holdings === null ? null : holdingsAfter(holdings, applied.changes),
-    changes: applied.changes,
-    outcome: { kind: 'changed', contradicts, heldBack },
-  };
+  const outcome: Outcome = { kind: 'changed', contradicts, heldBack };
+  return { ...applied, holdings: holdingsAfter(held, applied.changes), outcome };
 }
 
-/** A look at which HTTPS was declined is kept, even where the observation acts on no part. */
-function withHttps(state: DomainState | null, https: HttpsState | null): DomainState | null {
+/** An observation at which HTTPS was declined is kept, even where it acts on no part. */
+function withHttps(state: DomainState | null, https: DomainState['https']): DomainState | null {
   return state === null || https === state.https ? state : { ...state, https };
-}
-
-function actsOnAny(acting: ActingParts): boolean {
-  return acting.everyType || acting.types.length > 0 || acting.http !== null;
-}
-
-function differsInAny(acting: ActingParts): boolean {
-  return acting.http?.differs === true || acting.types.some((part) => part.differs);
 }

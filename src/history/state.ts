@@ -3,8 +3,7 @@ import type { Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
 
 /**
- * What is known of a domain without its records and headers: the times of its parts, and a digest of
- * what each part held at its latest observation. It is enough to see that an observation changes
+ * What is known of a domain without its records and headers: enough to see that an observation changes
  * nothing.
  */
 export interface DomainState {
@@ -14,7 +13,7 @@ export interface DomainState {
   readonly lastUpdate: Instant;
   /** Time of the latest change; null while there was none. */
   readonly lastChange: Instant | null;
-  /** The observations of every DNS type at once: a time for each type, those not yet seen too. */
+  /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
   /** By DNS type. */
   readonly types: ReadonlyMap<string, TypeState>;
@@ -27,17 +26,16 @@ export interface DomainState {
 export interface HttpsState {
   /** Time of the latest observation over HTTPS. */
   readonly latest: Instant;
-  /** The looks since then at which HTTPS was declined; null: there was none. */
+  /** The observations since then at which HTTPS was declined; null: there was none. */
   readonly declined: (PartTimes & { readonly count: number }) | null;
 }
 
-/** The times of a part's first and latest observation. */
+/** A part's first and latest observation. */
 export interface PartTimes {
   readonly first: Instant;
   readonly latest: Instant;
 }
 
-/** One DNS type of a domain. */
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
@@ -52,16 +50,13 @@ export interface RecordStay {
   readonly position: number;
   readonly record: DnsRecord;
   readonly source: string | null;
-  readonly removal: Removal | null;
-}
-
-/** The end of a record's stay. */
-export interface Removal {
-  /** Time of the observation that no longer held the record. */
-  readonly removed: Instant;
-  /** Time of the type's observation before that: the last that held the record. */
-  readonly lastSeen: Instant;
-  readonly source: string | null;
+  readonly removal: {
+    /** Time of the observation that no longer held the record. */
+    readonly removed: Instant;
+    /** Time of the type's observation before that: the last that held the record. */
+    readonly lastSeen: Instant;
+    readonly source: string | null;
+  } | null;
 }
 
 /** What is known of one header: its newest value, and whether the latest observation held it. */
@@ -70,7 +65,7 @@ export interface HeaderState {
   readonly present: boolean;
 }
 
-/** What a change of a header is: a first value, another value, an absence, the value of before again. */
+/** A first value, another value, an absence, the value of before again. */
 export type HeaderChangeKind = 'created' | 'updated' | 'gone' | 'returned';
 
 export interface HeaderChange {
@@ -98,19 +93,17 @@ export interface Holdings {
   readonly headers: ReadonlyMap<string, HeaderState>;
 }
 
-/** What a domain holds of which nothing was recorded. */
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
 
-/**
- * The time of the latest observation of a DNS type: by name, or among all types.
- *
- * @returns null when the type was never observed.
- */
+/** The times at which a stay shows that its type was observed. */
+export function timesOfStay({ firstSeen, removal }: RecordStay): Instant[] {
+  return removal === null ? [firstSeen] : [firstSeen, removal.lastSeen, removal.removed];
+}
+
+/** The time of the latest observation of a DNS type, by name or among all types; null when there was none. */
 export function latestOfType(state: DomainState | null, type: string): Instant | null {
   const named = state?.types.get(type)?.named?.latest ?? null;
   const every = state?.everyType?.latest ?? null;
-  if (named === null || every === null) {
-    return named ?? every;
-  }
+  if (named === null || every === null) return named ?? every;
   return named > every ? named : every;
 }

@@ -3,18 +3,13 @@ import { parseDomainName } from '../model/domain-name.js';
 import { canonicalFieldName, canonicalFieldValue } from '../model/header-fields.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { canonicalIp } from '../model/ip-address.js';
-import { parseSourceName } from '../model/text.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
-import { type HeaderState, latestOfType, type PartTimes, type RecordStay } from './state.js';
+import { type HeaderState, latestOfType, type RecordStay } from './state.js';
 import { findStayViolations } from './stay-violations.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';
-import { canonicalOrNull, isWritable, timeText } from './violation-text.js';
+import { isCanonical, isSourceOrNull, isWithin, isWritable, timeText } from './violation-text.js';
 
-/**
- * Finds what breaks the rules in a domain's stored history.
- *
- * @returns one line for each breach; none when the history is sound.
- */
+/** Finds what breaks the rules in a domain's stored history: one line for each violation. */
 export function findViolations(history: StoredHistory): string[] {
   return [
     ...nameAndVersion(history),
@@ -28,18 +23,15 @@ export function findViolations(history: StoredHistory): string[] {
 }
 
 function* nameAndVersion({ name, version, recordedAt }: StoredHistory): Generator<string> {
-  if (canonicalOrNull(() => parseDomainName(name)) !== name) {
-    yield 'the name is not in canonical form';
-  }
+  if (!isCanonical(name, parseDomainName)) yield 'the name is not in canonical form';
   if (version < 1n || recordedAt < 0n || !isWritable(recordedAt)) {
     yield `version ${version} or time of recording ${recordedAt} is not positive, or too large`;
   }
 }
 
 function* timesOfDomain({ state, stays, headers }: StoredHistory): Generator<string> {
-  const parts = [state.everyType, state.http, ...[...state.types.values()].map(({ named }) => named)].filter(
-    (times): times is PartTimes => times !== null,
-  );
+  const named = Array.from(state.types.values(), (type) => type.named);
+  const parts = [state.everyType, state.http, ...named].filter((times) => times !== null);
   if (parts.length === 0) {
     yield 'no part has the time of an observation';
     return;
@@ -48,31 +40,29 @@ function* timesOfDomain({ state, stays, headers }: StoredHistory): Generator<str
     yield "a part's first observation is later than its latest";
   }
   for (const time of parts.flatMap(({ first, latest }) => [first, latest])) {
-    if (!isWritable(time)) {
-      yield `the time of a part's observation is ${timeText(time)}`;
-    }
+    if (!isWritable(time)) yield `the time of a part's observation is ${timeText(time)}`;
   }
   const changes = [...stays.flatMap(changeTimes), ...headers.map(({ observedAt }) => observedAt)];
-  yield* expectTime('created', state.created, least(parts.map(({ first }) => first)));
-  yield* expectTime('lastUpdate', state.lastUpdate, greatest(parts.map(({ latest }) => latest)));
-  yield* expectTime('lastChange', state.lastChange, greatest(changes));
+  for (const [what, stored, derived] of [
+    ['created', state.created, inOrder(parts.map(({ first }) => first))[0] ?? null],
+    ['lastUpdate', state.lastUpdate, inOrder(parts.map(({ latest }) => latest)).at(-1) ?? null],
+    ['lastChange', state.lastChange, inOrder(changes).at(-1) ?? null],
+  ] as const) {
+    if (stored !== derived) yield `${what} is ${timeText(stored)}; the history says ${timeText(derived)}`;
+  }
+}
+
+function inOrder(times: readonly Instant[]): Instant[] {
+  return [...times].sort(compareInstants);
 }
 
 function changeTimes({ firstSeen, removal }: RecordStay): Instant[] {
   return removal === null ? [firstSeen] : [firstSeen, removal.removed];
 }
 
-function* expectTime(what: string, stored: Instant | null, derived: Instant | null): Generator<string> {
-  if (stored !== derived) {
-    yield `${what} is ${timeText(stored)}; the history says ${timeText(derived)}`;
-  }
-}
-
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
-    if (canonicalType(type) !== type) {
-      yield `the type ${JSON.stringify(type)} is not in canonical form`;
-    }
+    if (canonicalType(type) !== type) yield `the type ${JSON.stringify(type)} is not in canonical form`;
     if (latestOfType(state, type) === null) {
       yield `the type ${JSON.stringify(type)} is there, but was never observed`;
     }
@@ -88,13 +78,11 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   const held = new Map<string, HeaderState>();
   for (const change of headers) {
     const before = held.get(change.name);
-    for (const breach of [...breachesOfForm(change), ...breachesOfOrder(change, before)]) {
-      yield `header ${JSON.stringify(change.name)} at ${timeText(change.observedAt)}: ${breach}`;
+    const header = `header ${JSON.stringify(change.name)}`;
+    for (const violation of [...violationsOfForm(change), ...violationsOfOrder(change, before)]) {
+      yield `${header} at ${timeText(change.observedAt)}: ${violation}`;
     }
-    const { http } = state;
-    if (http === null || change.observedAt < http.first || change.observedAt > http.latest) {
-      yield `header ${JSON.stringify(change.name)} changed outside the observations of HTTP`;
-    }
+    if (!isWithin(state.http, change.observedAt)) yield `${header} changed outside the observations of HTTP`;
     held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.present });
   }
   const present = [...held].filter(([, header]) => header.present);
@@ -105,22 +93,14 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   }
 }
 
-function* breachesOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
-  if (canonicalOrNull(() => canonicalFieldName(name)) !== name) {
-    yield 'its name is not in canonical form';
-  }
-  if (value !== null && canonicalOrNull(() => canonicalFieldValue(value)) !== value) {
-    yield 'its value is not in canonical form';
-  }
-  if (value !== null && !present) {
-    yield 'it went, and has a value all the same';
-  }
-  if (source !== null && canonicalOrNull(() => parseSourceName(source)) !== source) {
-    yield 'its source is not 1 to 64 printable characters';
-  }
+function* violationsOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
+  if (!isCanonical(name, canonicalFieldName)) yield 'its name is not in canonical form';
+  if (value !== null && !isCanonical(value, canonicalFieldValue)) yield 'its value is not in canonical form';
+  if (value !== null && !present) yield 'it went, and has a value all the same';
+  if (!isSourceOrNull(source)) yield 'its source is not 1 to 64 printable characters';
 }
 
-function* breachesOfOrder(
+function* violationsOfOrder(
   { value, present }: StoredHeaderChange,
   before: HeaderState | undefined,
 ): Generator<string> {
@@ -143,7 +123,7 @@ function* https({ state: { http, https } }: StoredHistory): Generator<string> {
     yield `HTTPS was declined from ${timeText(first)} to ${timeText(latest)}, answered at ${timeText(https.latest)}`;
   }
   if (count < 1 || (count === 1) !== (first === latest) || first > latest) {
-    yield `HTTPS was declined in ${count} looks from ${timeText(first)} to ${timeText(latest)}`;
+    yield `HTTPS was declined in ${count} observations from ${timeText(first)} to ${timeText(latest)}`;
   }
 }
 
@@ -153,20 +133,8 @@ function* responses({ state, stays, headers, responses }: StoredHistory): Genera
     const response = `the response at ${timeText(observedAt)}`;
     if (!isWithin(state.http, observedAt)) yield `${response} is outside the observations of HTTP`;
     if (!changes.has(observedAt)) yield `${response} is of an observation that changed nothing`;
-    if (canonicalOrNull(() => canonicalIp(address)) !== address) {
+    if (!isCanonical(address, canonicalIp)) {
       yield `${response} is of ${JSON.stringify(address)}, which is no IP address in canonical form`;
     }
   }
-}
-
-function isWithin(times: PartTimes | null, time: Instant): boolean {
-  return times !== null && times.first <= time && time <= times.latest;
-}
-
-function least(times: readonly Instant[]): Instant | null {
-  return [...times].sort(compareInstants)[0] ?? null;
-}
-
-function greatest(times: readonly Instant[]): Instant | null {
-  return [...times].sort(compareInstants).at(-1) ?? null;
 }

@@ -17,14 +17,7 @@ import { parseSourceName, quoted } from '../model/text.js';
 import { parseJsonLine, parseObservedAt } from './json-line.js';
 import { LatestLines } from './latest-lines.js';
 
-const KEYS: ReadonlySet<string> = new Set([
-  'domain',
-  'observedAt',
-  'dnsRecords',
-  'dnsTypes',
-  'httpHeaders',
-  'source',
-]);
+const KEYS = new Set(['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'source']);
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
@@ -41,7 +34,7 @@ const latestLines = new LatestLines<{ readonly domain: string; readonly body: Bo
  * times may give the same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
- * @throws InvalidObservationError for every line that cannot be accepted as a whole. The message, one line,
+ * @throws InvalidObservationError for a line that cannot be accepted as a whole. The message, one line,
  * names the key and the reason.
  */
 export function parseDmsLine(line: string, now: Instant): Observation {
@@ -75,17 +68,16 @@ function parseBody(object: Readonly<Record<string, unknown>>): Body {
 }
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
-  const types = dnsTypes === undefined ? undefined : readAt('dnsTypes', () => parseTypes(dnsTypes));
+  const types =
+    dnsTypes === undefined
+      ? undefined
+      : readAt('dnsTypes', () => new Set(requireTexts(dnsTypes).map(requireType)));
   if (dnsRecords !== undefined) {
     const records = recordsByType(parseRecords(dnsRecords, types));
     return types === undefined ? { records } : { types, records };
   }
   if (types === undefined) return undefined;
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
-}
-
-function parseTypes(value: unknown): ReadonlySet<string> {
-  return new Set(requireTexts(value).map(requireType));
 }
 
 function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {
@@ -110,18 +102,16 @@ function recordOfTypes(data: unknown, types: ReadonlySet<string> | undefined): D
 function parseHeaders(value: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(value)) throw new InvalidObservationError('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
-  for (const [name, values] of Object.entries(value)) {
-    readAt(`httpHeaders[${quoted(name)}]`, () => addHeaderValues(headers, name, values));
+  for (const [name, given] of Object.entries(value)) {
+    readAt(`httpHeaders[${quoted(name)}]`, () => {
+      for (const text of valuesOf(given)) addHeaderField(headers, name, text);
+    });
   }
   return joinHeaderFields(headers);
 }
 
-function addHeaderValues(headers: Map<string, string[]>, name: string, values: unknown): void {
-  if (typeof values === 'string') {
-    addHeaderField(headers, name, values);
-  } else if (Array.isArray(values)) {
-    for (const value of requireTexts(values)) addHeaderField(headers, name, value);
-  } else {
-    throw new InvalidObservationError('it is neither a string nor an array of strings.');
-  }
+function valuesOf(given: unknown): readonly string[] {
+  if (typeof given === 'string') return [given];
+  if (Array.isArray(given)) return requireTexts(given);
+  throw new InvalidObservationError('it is neither a string nor an array of strings.');
 }

@@ -8,9 +8,7 @@ import type { ParseLine } from './import-lines.js';
 import { parseJsonLine } from './json-line.js';
 
 /** The formats that are read. */
-export const IMPORT_FORMATS = ['dms', 'httpx'] as const;
-
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+export type ImportFormat = 'dms' | 'httpx';
 
 export interface FormatOptions {
   /** The input as a message names it. */
@@ -39,29 +37,25 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
     try {
       const observation = parse(text, now());
       requireWithinLimits(observation, limits);
-      return [observation];
+      return observation;
     } catch (error) {
-      throw isOtherFormat(text, format) ? otherFormat(format) : error;
+      const other = format === 'dms' ? 'httpx' : 'dms';
+      if (detectedFormat(text) !== other) throw error;
+      throw new InvalidObservationError(
+        `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
+          'from a file of their own.',
+      );
     }
   };
 }
 
-/** Whether the keys of an invalid line are those of the other format. */
-function isOtherFormat(text: string, format: ImportFormat): boolean {
+/** Null for a line that is invalid, or whose keys tell no format. */
+function detectedFormat(text: string): ImportFormat | null {
   try {
-    const detected = formatOf(parseJsonLine(text));
-    return detected !== null && detected !== format;
+    return formatOf(parseJsonLine(text));
   } catch {
-    return false;
+    return null;
   }
-}
-
-function otherFormat(format: ImportFormat): InvalidObservationError {
-  const other = format === 'dms' ? 'httpx' : 'dms';
-  return new InvalidObservationError(
-    `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
-      'from a file of their own.',
-  );
 }
 
 function createDetectingParser(options: FormatOptions): ParseLine {

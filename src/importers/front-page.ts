@@ -2,9 +2,8 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { quoted } from '../model/text.js';
 
-/** Scheme, authority, path, and what follows it: RFC 3986, appendix B. A scheme may be missing. */
+/** Scheme, host, port, path, and what follows it: RFC 3986, section 3 and appendix B. A scheme may be missing. */
 const ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([^?#]*)(.*)$/is;
-/** RFC 3986, section 3.2. */
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 
 /** Ports that need not be written, by scheme (RFC 9110, section 4.2). */
@@ -24,11 +23,14 @@ const DEFAULT_PORTS: ReadonlyMap<string | undefined, readonly (string | undefine
 export function frontPageDomain(address: string): string {
   const { scheme, host, port, path, rest } = partsOf(address);
   const ports = DEFAULT_PORTS.get(scheme);
-  if (ports === undefined) throw notFrontPage(address, 'its scheme is neither https nor http');
+  const invalid = (reason: string) =>
+    new InvalidObservationError(`${quoted(address)} is not the front page of a domain: ${reason}.`);
+  if (ports === undefined) throw invalid('its scheme is neither https nor http');
   if (!ports.includes(port))
-    throw notFrontPage(address, `its port is not that of ${scheme ?? 'a site'}; run httpx without -p`);
-  if ((path !== '' && path !== '/') || rest !== '')
-    throw notFrontPage(address, 'its path is not /; run httpx on names alone, without -path');
+    throw invalid(`its port is not that of ${scheme ?? 'a site'}; run httpx without -p`);
+  if ((path !== '' && path !== '/') || rest !== '') {
+    throw invalid('its path is not /; run httpx on names alone, without -path');
+  }
   return parseDomainName(host);
 }
 
@@ -47,8 +49,4 @@ function partsOf(address: string) {
   const [, host = authority, port] = AUTHORITY.exec(authority) ?? [];
   // Without the brackets of an IPv6 address, which is no domain either, but has a message of its own.
   return { scheme: scheme?.toLowerCase(), host: host.replace(/^\[(.*)\]$/, '$1'), port, path, rest };
-}
-
-function notFrontPage(address: string, reason: string): InvalidObservationError {
-  return new InvalidObservationError(`${quoted(address)} is not the front page of a domain: ${reason}.`);
 }

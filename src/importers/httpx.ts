@@ -1,37 +1,51 @@
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
+import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
+import { alwaysIgnoring } from '../model/ignored-headers.js';
 import type { Instant } from '../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
-import { readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { memoized } from '../model/memoized.js';
 import type { Observation } from '../model/observation.js';
+import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
-import { createHttpxHeaders } from './httpx-headers.js';
 import { parseJsonLine, parseObservedAt } from './json-line.js';
 
 type HttpxLine = Readonly<Record<string, unknown>>;
 
-/** Gives the observation of a line of httpx; throws InvalidObservationError for one that it rejects. */
-export type ParseHttpxLine = (line: string, now: Instant) => Observation;
+/**
+ * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
+ * unpacked a body that was packed with gzip, the others always, and `raw_header` has only some of them
+ * again. Where one is missing, nothing is known of it.
+ */
+const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
 
 /**
- * Makes what reads the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
- * response headers of a domain's front page. Keys that it does not need are passed over.
+ * Makes what parses the lines that httpx of ProjectDiscovery writes with `-json`, versions 1.6 and 1.7: the
+ * response headers of a domain's front page. Keys that it does not need are ignored.
  *
  * Its `a`, `aaaa` and `cname` are no observation of DNS: they are what httpx needed to connect, from
  * whichever of its resolvers answered first or from the hosts file, without owners, and nothing tells a
- * type without records from one that was not asked or did not answer.
+ * type without records from one that was not queried or did not answer.
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */
-export function createHttpxParser(ignored: ReadonlySet<string>): ParseHttpxLine {
-  const readHeaders = createHttpxHeaders(ignored);
+export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, now: Instant) => Observation {
+  const always = alwaysIgnoring(ignored);
+  // Observations share the few sets that there are.
+  const ignoring = memoized(
+    (missing: string) => new Set([...always, ...(missing.match(/\S+/g) ?? [])]),
+    1 << TAKEN_OUT.length,
+  );
   return (text, now) => {
     const line = parseJsonLine(text);
     requireFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
-    return { domain, observedAt, source: 'httpx', ...readHeaders(line), ...responseOf(line) };
+    const httpHeaders = headersOf(line, always);
+    const ignoredHeaders = ignoring(TAKEN_OUT.filter((name) => !httpHeaders.has(name)).join(' '));
+    return { domain, observedAt, source: 'httpx', httpHeaders, ignoredHeaders, ...responseOf(line) };
   };
 }
 
@@ -51,7 +65,7 @@ function requireFrontPage({ failed, method, final_url, chain_status_codes, chain
   }
 }
 
-/** By `url`, which was asked; `host` is an IP address in versions up to 1.7.2. */
+/** By `url`, which was requested; `host` is an IP address in versions up to 1.7.2. */
 function domainOf({ url, input }: HttpxLine): string {
   if (url === undefined && input === undefined) {
     throw new InvalidObservationError('url: it is missing, and so is input.');
@@ -60,6 +74,19 @@ function domainOf({ url, input }: HttpxLine): string {
   const domain = readAt('url', () => frontPageDomain(requireText(url)));
   if (input !== undefined) readAt('input', () => requireSameHost(domain, targetOf(input)));
   return domain;
+}
+
+/** httpx requests the domain itself for what is listed as `*.example.com` or `.example.com`. */
+function targetOf(input: unknown): string {
+  return requireText(input)
+    .trim()
+    .replace(/^[*.]+/, '');
+}
+
+/** One host may have been requested for the page of another: `-vhost-input`, say. */
+function requireSameHost(domain: string, target: string): void {
+  if (parseDomainName(hostOf(target)) === domain) return;
+  throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
 }
 
 /** Nothing where the line does not say all of it. `host` is the address in versions up to 1.7.2. */
@@ -78,15 +105,40 @@ function isStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
 
-/** httpx asks the domain itself for what is listed as `*.example.com` or `.example.com`. */
-function targetOf(input: unknown): string {
-  return requireText(input)
-    .trim()
-    .replace(/^[*.]+/, '');
+/** From `raw_header`, which is exact, or else from `header`. */
+function headersOf(
+  { raw_header: raw, header }: HttpxLine,
+  ignored: ReadonlySet<string>,
+): Map<string, string> {
+  if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
+  if (header !== undefined) return readAt('header', () => joined(normalizedFields(header, ignored), ignored));
+  throw new InvalidObservationError(
+    'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
+      '(-include-response) for the exact names.',
+  );
 }
 
-/** One host may have been asked for the page of another: `-vhost-input`, say. */
-function requireSameHost(domain: string, target: string): void {
-  if (parseDomainName(hostOf(target)) === domain) return;
-  throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
+function joined(fields: readonly HeaderField[], ignored: ReadonlySet<string>): Map<string, string> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of fields) {
+    if (!ignored.has(name.toLowerCase())) addHeaderField(values, name, value);
+  }
+  return joinHeaderFields(values);
+}
+
+/** How `HTTP/` begins in base64, which -irrb (-include-response-base64) writes. */
+const HEAD_IN_BASE64 = /^SFRUUC[8-9+/]/;
+
+function rawFields(head: string): readonly HeaderField[] {
+  if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head).fields;
+  const { fields } = parseResponseHead(Buffer.from(head, 'base64').toString('latin1'));
+  return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
+}
+
+/** Every `-` of a name has become `_`; a name that had `_` cannot be told from one that had `-`. */
+function normalizedFields(header: unknown, ignored: ReadonlySet<string>): HeaderField[] {
+  if (!isJsonObject(header)) throw new InvalidObservationError('it is not an object.');
+  return Object.entries(header)
+    .filter(([name]) => !ignored.has(name))
+    .map(([name, value]) => [name.replaceAll('_', '-'), readAt(quoted(name), () => requireText(value))]);
 }

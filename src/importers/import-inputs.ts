@@ -13,7 +13,7 @@ export interface InputOptions {
   readonly createParser: (input: Input) => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is rejected, of which input it is, and why. */
+  /** Told of each line that is rejected, and why. */
   readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
   /** In bytes: a longer line is rejected. */
@@ -26,7 +26,7 @@ export interface InputOptions {
   readonly signal: AbortSignal;
 }
 
-/** How an import came to its end: all is read, or a line was rejected and `strict`, or it was stopped. */
+/** All is read, or a line was rejected and `strict`, or the import was stopped. */
 export type ImportEnd = 'complete' | 'rejected' | 'stopped';
 
 /**
@@ -39,15 +39,11 @@ export async function importInputs(inputs: AsyncIterable<Input>, options: InputO
   const { signal } = options;
   try {
     for await (const input of inputs) {
-      if (!(await importInput(input, options))) {
-        return 'rejected';
-      }
+      if (!(await importInput(input, options))) return 'rejected';
     }
     return 'complete';
   } catch (error) {
-    if (signal.aborted && error === signal.reason) {
-      return 'stopped';
-    }
+    if (signal.aborted && error === signal.reason) return 'stopped';
     throw error;
   }
 }
@@ -69,45 +65,27 @@ export async function requireImportable(
 }
 
 function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, longestLine } = options;
+  const { sort, sorting, longestLine, signal } = options;
   const parse = options.createParser(input);
-  const lines = untilAborted(readLines(requireLines(input), longestLine), options.signal);
-  return importLines(sort ? sorted(lines, timeOf(parse), options) : lines, {
+  let lines = watched(readLines(requireLines(input), longestLine), signal, sort ? sorting.onRead : () => {});
+  if (sort) lines = watched(sortLines(lines, { timeOf: timeOf(parse), signal }), signal, sorting.onSorted);
+  return importLines(lines, {
     ...options,
     parse,
     onRejected: (line, reason) => options.onRejected(input, line, reason),
   });
 }
 
-async function* sorted(
+/** Throws the signal's reason also where the input never waits, and so does not see the signal before its end. */
+async function* watched(
   chunks: AsyncIterable<readonly Line[]>,
-  timeOfLine: (line: Line) => Instant | null,
-  { signal, sorting }: InputOptions,
-): AsyncGenerator<readonly Line[]> {
-  for await (const lines of sortLines(counted(chunks, sorting.onRead), { timeOf: timeOfLine, signal })) {
-    sorting.onSorted();
-    yield lines;
-  }
-}
-
-async function* counted(
-  chunks: AsyncIterable<readonly Line[]>,
-  onRead: (lines: number) => void,
+  signal: AbortSignal,
+  onChunk: (lines: number) => void,
 ): AsyncGenerator<readonly Line[]> {
   for await (const lines of chunks) {
-    onRead(lines.length);
-    yield lines;
-  }
-}
-
-/** Throws also where the input never waits, and so does not see the signal before its end. */
-async function* untilAborted<Chunk>(
-  chunks: AsyncIterable<Chunk>,
-  signal: AbortSignal,
-): AsyncGenerator<Chunk> {
-  for await (const chunk of chunks) {
     signal.throwIfAborted();
-    yield chunk;
+    onChunk(lines.length);
+    yield lines;
   }
 }
 
@@ -115,7 +93,7 @@ async function* untilAborted<Chunk>(
 function timeOf(parse: ParseLine): (line: Line) => Instant | null {
   return (line) => {
     try {
-      return parse(textOf(line))[0]?.observedAt ?? null;
+      return parse(textOf(line)).observedAt;
     } catch (error) {
       if (error instanceof InvalidObservationError) return null;
       throw error;

@@ -4,8 +4,8 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, textOf } from './lines.js';
 
-/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
-export type ParseLine = (text: string) => readonly Observation[];
+/** Turns the text of a line into an observation; throws InvalidObservationError for an invalid one. */
+export type ParseLine = (text: string) => Observation;
 
 export interface ImportOptions {
   readonly parse: ParseLine;
@@ -18,15 +18,15 @@ export interface ImportOptions {
 }
 
 /**
- * Large enough to see several observations of a domain at once; the bytes, of lines that do not repeat what an
- * earlier one says, are what it takes in memory: some ten times as much, and as much again to record it.
+ * Large enough to see several observations of a domain at once. The bytes are those of lines that do not repeat what
+ * an earlier one says; in memory, a batch takes some ten times as much, and as much again to record it.
  */
 const BATCH_OBSERVATIONS = 5_000;
 const BATCH_BYTES = 1024 * 1024;
 
 /**
- * A line waits no longer for its batch to fill, unless the batch before it is still being recorded. Half of the second
- * within which it is to be recorded, so that a running tool's lines can be seen, and few are lost with a process.
+ * A line waits no longer for its batch to fill, unless the batch before is still being recorded: the lines of a running
+ * tool are to be recorded within a second, and few are to be lost with a process.
  */
 const LONGEST_WAIT_MILLISECONDS = 500;
 
@@ -34,24 +34,22 @@ const LONGEST_WAIT_MILLISECONDS = 500;
  * Records the observations of lines, in the order of the lines: while one batch is being recorded the
  * next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a rejected line; what came before it is recorded.
- * @throws what the input, or the database, throws; what came before is recorded.
+ * @returns false if it stopped at a rejected line. Here, and when the input or the database throws, what came before
+ *   is recorded.
  */
 export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: ImportOptions,
 ): Promise<boolean> {
-  const batches = new BatchQueue(options);
+  const { recorder, summary } = options;
+  const batches = new BatchQueue(async (batch) => summary.add(batch, await recorder.record(batch)));
   try {
     for await (const lines of chunks) {
-      if (!(await takeLines(lines, options, batches))) {
-        return false;
-      }
+      if (!(await takeLines(lines, options, batches))) return false;
     }
     return true;
   } finally {
-    batches.submit();
-    await batches.settled();
+    await batches.finish();
   }
 }
 
@@ -61,110 +59,102 @@ async function takeLines(
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
-    try {
-      batches.add(parse(textOf(line)), line.bytes.length);
-      summary.linesRead += 1;
-    } catch (error) {
-      if (!(error instanceof InvalidObservationError)) {
-        throw error;
-      }
-      summary.linesRead += 1;
+    const observation = parsed(line, parse);
+    if (typeof observation !== 'string') batches.add(observation, line.bytes.length);
+    summary.linesRead += 1;
+    if (typeof observation === 'string') {
       summary.linesRejected += 1;
-      await onRejected(line, error.message);
-      if (strict) {
-        return false;
-      }
+      await onRejected(line, observation);
+      if (strict) return false;
     }
-    if (batches.isFull()) {
-      await batches.submitInTurn();
-    }
+    if (batches.isFull) await batches.submitInTurn();
   }
   return true;
 }
 
+/** The observation of a line, or why it is rejected. */
+function parsed(line: Line, parse: ParseLine): Observation | string {
+  try {
+    return parse(textOf(line));
+  } catch (error) {
+    if (error instanceof InvalidObservationError) return error.message;
+    throw error;
+  }
+}
+
 /** The batch that is being filled, and the one that is being recorded. */
 class BatchQueue {
-  private readonly options: Pick<ImportOptions, 'recorder' | 'summary'>;
-  private batch: Observation[] = [];
+  readonly #record: (batch: readonly Observation[]) => Promise<void>;
+  #batch: Observation[] = [];
+  #bytes = 0;
   /** What the lines said so far, for as long as it is in memory. */
-  private readonly contents = new WeakSet<object>();
-  private bytes = 0;
-  private recording: Promise<void> = Promise.resolve();
-  private waiting = 0;
-  /** Runs from the first line of a batch until the batch is handed over. */
-  private timer: NodeJS.Timeout | undefined;
-  private isOverdue = false;
-  private failure: unknown;
+  readonly #contents = new WeakSet<object>();
+  /** Runs from a batch's first line on; undefined: the batch is overdue, or empty. */
+  #timer: NodeJS.Timeout | undefined;
+  #recording: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
 
-  constructor(options: Pick<ImportOptions, 'recorder' | 'summary'>) {
-    this.options = options;
+  constructor(record: (batch: readonly Observation[]) => Promise<void>) {
+    this.#record = record;
+  }
+
+  get isFull(): boolean {
+    return this.#batch.length >= BATCH_OBSERVATIONS || this.#bytes >= BATCH_BYTES;
   }
 
   /** @throws why a batch before could not be recorded. */
-  add(observations: readonly Observation[], bytes: number): void {
-    if (this.failure !== undefined) throw this.failure;
-    this.timer ??= setTimeout(() => {
-      this.isOverdue = true;
-      this.submitOverdue();
-    }, LONGEST_WAIT_MILLISECONDS);
-    for (const observation of observations) {
-      this.batch.push(observation);
-      // Lines that say the same have their contents in common (see parseDmsLine).
-      const content = observation.dns ?? observation.httpHeaders ?? observation;
-      if (!this.contents.has(content)) this.bytes += bytes;
-      this.contents.add(content);
-    }
-  }
-
-  isFull(): boolean {
-    return this.batch.length >= BATCH_OBSERVATIONS || this.bytes >= BATCH_BYTES;
-  }
-
-  /** Hands the batch over to be recorded after the one before it; the order of lines must hold. */
-  submit(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.isOverdue = false;
-    const { batch } = this;
-    if (batch.length === 0) {
-      return;
-    }
-    this.batch = [];
-    this.bytes = 0;
-    this.waiting += 1;
-    this.recording = this.recording.then(() => this.record(batch));
+  add(observation: Observation, bytes: number): void {
+    this.#throwFailure();
+    if (this.#batch.length === 0) this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
+    this.#batch.push(observation);
+    // Lines that say the same have their contents in common (see parseDmsLine).
+    const content = observation.dns ?? observation.httpHeaders ?? observation;
+    if (!this.#contents.has(content)) this.#bytes += bytes;
+    this.#contents.add(content);
   }
 
   /** Hands over a full batch when the one before it is recorded. It may have become overdue while it waited. */
   async submitInTurn(): Promise<void> {
-    while (this.waiting > 0 && this.isFull()) {
-      await this.settled();
-    }
-    if (this.isFull()) this.submit();
+    while (this.#recording !== undefined && this.isFull) await this.#recording;
+    this.#throwFailure();
+    if (this.isFull) this.#submit();
   }
 
-  /** What comes while a batch is being recorded is gathered: a slow database does not get one of each moment. */
-  private submitOverdue(): void {
-    if (this.isOverdue && this.waiting === 0) this.submit();
+  /** Records all that is left. @throws why a batch could not be recorded. */
+  async finish(): Promise<void> {
+    while (this.#recording !== undefined || (this.#failure === undefined && this.#batch.length > 0)) {
+      if (this.#recording === undefined) this.#submit();
+      await this.#recording;
+    }
+    clearTimeout(this.#timer);
+    this.#throwFailure();
   }
 
-  async settled(): Promise<void> {
-    await this.recording;
-    if (this.failure !== undefined) {
-      throw this.failure;
-    }
+  /** Hands over the batch, while none is being recorded; after a failure, nothing more is recorded. */
+  #submit(): void {
+    if (this.#failure !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#bytes = 0;
+    this.#recording = this.#record(batch)
+      .catch((error: unknown) => {
+        this.#failure = { error };
+      })
+      .finally(() => {
+        this.#recording = undefined;
+        // What came meanwhile was gathered: a slow database does not get a batch of each moment.
+        if (this.#timer === undefined && this.#batch.length > 0) this.#submit();
+      });
   }
 
-  private async record(batch: readonly Observation[]): Promise<void> {
-    try {
-      if (this.failure === undefined) {
-        this.options.summary.add(batch, await this.options.recorder.record(batch));
-      }
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.waiting -= 1;
-      this.submitOverdue();
-    }
+  readonly #onOverdue = (): void => {
+    this.#timer = undefined;
+    if (this.#recording === undefined) this.#submit();
+  };
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }

@@ -18,7 +18,7 @@ export class ImportSummary {
   recordsRemoved = 0;
   headersCreated = 0;
   headersUpdated = 0;
-  private readonly names = new Set<string>();
+  readonly #names = new Set<string>();
 
   add(batch: readonly Observation[], recording: Recording): void {
     for (const { kind, contradicts } of recording.outcomes) {
@@ -31,9 +31,7 @@ export class ImportSummary {
     this.headersCreated += recording.headersCreated;
     this.headersUpdated += recording.headersUpdated;
     for (const { domain } of batch) {
-      if (this.names.size < MOST_DOMAINS_COUNTED) {
-        this.names.add(domain);
-      }
+      if (this.#names.size < MOST_DOMAINS_COUNTED) this.#names.add(domain);
     }
   }
 
@@ -44,6 +42,6 @@ export class ImportSummary {
 
   /** How many domains the observations were of. */
   get domains(): { readonly count: number; readonly exact: boolean } {
-    return { count: this.names.size, exact: this.names.size < MOST_DOMAINS_COUNTED };
+    return { count: this.#names.size, exact: this.#names.size < MOST_DOMAINS_COUNTED };
   }
 }

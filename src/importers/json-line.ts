@@ -3,15 +3,10 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
 
-/** What those who have a pretty-printed, a binary or a cut file need to hear. */
+/** For those who have a pretty-printed, a binary or a truncated file. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
 
-/**
- * The JSON object that a line holds.
- *
- * @throws InvalidObservationError for a line that is not JSON, is JSON of another kind, or has a key twice in
- *   one object.
- */
+/** The JSON object that a line holds, in which no object has a key twice. */
 export function parseJsonLine(line: string): Readonly<Record<string, unknown>> {
   const object = parseJson(line);
   if (!isJsonObject(object)) {
@@ -36,11 +31,9 @@ function parseJson(text: string): unknown {
 const CLOCK_TOLERANCE = 300_000_000n;
 
 /**
- * The time of an observation, as RFC 3339 writes it.
+ * The time of an observation, as RFC 3339 writes it: at most five minutes ahead of the present, `now`.
  *
  * @param key Where the line has it, for the error's message.
- * @param now The present, which no observation may be ahead of by more than five minutes.
- * @throws InvalidObservationError for anything else.
  */
 export function parseObservedAt(key: string, value: unknown, now: Instant): Instant {
   return readAt(key, () => {
@@ -56,9 +49,7 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
  * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
  * section 4: the meaning of such an object is unpredictable).
  *
- * @param text JSON.
- * @param value What JSON.parse makes of it.
- * @throws InvalidObservationError
+ * @param value What JSON.parse makes of `text`.
  */
 export function requireUniqueKeys(text: string, value: object): void {
   // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
@@ -86,30 +77,18 @@ function mostKeysIn(text: string): number {
 /** Without recursion, since JSON may be nested as deep as it is long. */
 function keysOf(value: object): number {
   let keys = 0;
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (Array.isArray(next)) {
-      for (const element of next) if (typeof element === 'object') open.push(element);
-    } else if (isJsonObject(next)) {
-      keys += openMembers(next, open);
-    }
-  }
-  return keys;
-}
-
-function openMembers(object: Readonly<Record<string, unknown>>, open: unknown[]): number {
-  let keys = 0;
-  for (const key in object) {
-    keys += 1;
-    if (typeof object[key] === 'object') open.push(object[key]);
+  const open: object[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const members: unknown[] = Array.isArray(next) ? next : Object.values(next);
+    if (members !== next) keys += members.length;
+    for (const member of members) if (typeof member === 'object' && member !== null) open.push(member);
   }
   return keys;
 }
 
 /** The first key that its object has had already. */
 function repeatedKey(text: string): string | undefined {
-  /** Of each object or array that is open, from the outermost to the innermost, the keys so far, if any. */
+  /** The keys so far, if any, of each object or array that is open; sets for all of a deep line would fill the memory. */
   const open: (Set<string> | undefined)[] = [];
   const structure = /["{[\]}]/g;
   for (let found = structure.exec(text); found !== null; found = structure.exec(text)) {

@@ -26,93 +26,55 @@ export async function* readLines(
   source: AsyncIterable<Buffer>,
   longest = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly Line[]> {
-  const splitter = new LineSplitter(longest);
+  let number = 0;
+  /** Of the line that has no end yet. */
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const add = (piece: Buffer) => {
+    if (piece.length === 0 || length > longest) return;
+    length += piece.length;
+    if (length <= longest || pieces.length === 0) pieces.push(piece);
+  };
+  const finish = (): Line[] => {
+    number += 1;
+    const [only] = pieces;
+    const all = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+    const bytes = withoutEnds(all, number === 1);
+    const exceeded = length > longest ? longest : null;
+    pieces = [];
+    length = 0;
+    return bytes.length === 0 ? [] : [{ number, bytes, exceeded }];
+  };
   for await (const chunk of source) {
-    yield splitter.split(chunk);
+    const lines: Line[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      add(chunk.subarray(start, end));
+      const [line] = finish();
+      if (line !== undefined) lines.push(line);
+      start = end + 1;
+    }
+    add(chunk.subarray(start));
+    yield lines;
   }
-  yield splitter.end();
+  yield finish();
 }
 
-/**
- * The text of a line.
- *
- * @throws InvalidObservationError when the line is too long or is not UTF-8.
- */
+function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
+  const isMarked = isFirst && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  const start = isMarked ? BYTE_ORDER_MARK.length : 0;
+  const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
+  return bytes.subarray(start, end);
+}
+
+/** The text of a line. @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes, exceeded }: Line): string {
   if (exceeded !== null) {
     throw new InvalidObservationError(
       `the line is longer than LIMIT_LINE allows (${exceeded} bytes): set it higher to import the line.`,
     );
   }
-  if (isAscii(bytes)) {
-    return bytes.toString('latin1');
-  }
-  if (!isUtf8(bytes)) {
-    throw new InvalidObservationError(
-      'the line is not UTF-8: a file must be text, or text packed with gzip.',
-    );
-  }
-  return bytes.toString('utf8');
-}
-
-class LineSplitter {
-  private readonly held: Buffer[] = [];
-  private heldBytes = 0;
-  private tooLong = false;
-  private number = 0;
-  private readonly longest: number;
-
-  constructor(longest: number) {
-    this.longest = longest;
-  }
-
-  split(chunk: Buffer): Line[] {
-    const lines: Line[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      this.hold(chunk.subarray(start, end));
-      this.finish(lines);
-      start = end + 1;
-    }
-    this.hold(chunk.subarray(start));
-    return lines;
-  }
-
-  end(): Line[] {
-    const lines: Line[] = [];
-    this.finish(lines);
-    return lines;
-  }
-
-  private hold(bytes: Buffer): void {
-    if (bytes.length === 0 || this.tooLong) {
-      return;
-    }
-    this.held.push(bytes);
-    this.heldBytes += bytes.length;
-    this.tooLong = this.heldBytes > this.longest;
-    if (this.tooLong) {
-      this.held.length = 1;
-    }
-  }
-
-  private finish(lines: Line[]): void {
-    this.number += 1;
-    const [only] = this.held;
-    const joined = this.held.length === 1 && only !== undefined ? only : Buffer.concat(this.held);
-    const bytes = withoutEnds(joined, this.number === 1);
-    if (bytes.length > 0) {
-      lines.push({ number: this.number, bytes, exceeded: this.tooLong ? this.longest : null });
-    }
-    this.held.length = 0;
-    this.heldBytes = 0;
-    this.tooLong = false;
-  }
-}
-
-function withoutEnds(bytes: Buffer, first: boolean): Buffer {
-  const marked = first && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  const start = marked ? BYTE_ORDER_MARK.length : 0;
-  const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
-  return bytes.subarray(start, end);
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new InvalidObservationError('the line is not UTF-8: a file must be text, or text packed with gzip.');
 }

@@ -23,8 +23,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
  * @param path `-` for standard input.
  * @param onBytes told how many bytes of it have been read, packed as they are.
  * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
- * @throws OperationError when there is no such file, or it cannot be read; reading from it throws one
- *   when it is cut or broken.
+ * @throws OperationError when it cannot be read; reading from it throws one when it is truncated or damaged.
  */
 export async function openInput(
   path: string,
@@ -35,70 +34,57 @@ export async function openInput(
   const name = path === '-' ? 'standard input' : path;
   const size = path === '-' ? null : await sizeOf(path);
   const open = () => (path === '-' ? stdin : createReadStream(path, { highWaterMark: CHUNK_BYTES }));
-  return { name, size, bytes: readable(name, new Source(open, onBytes, signal), signal) };
+  return { name, size, bytes: bytesOf(name, open, onBytes, signal) };
 }
 
 async function sizeOf(path: string): Promise<number | null> {
   try {
     const stats = await stat(path);
-    if (stats.isDirectory()) {
-      throw new OperationError(`${path} is a folder: name the files in it.`);
-    }
+    if (stats.isDirectory()) throw new OperationError(`${path} is a folder: name the files in it.`);
     return stats.isFile() ? stats.size : null;
   } catch (error) {
     throw unreadable(path, error);
   }
 }
 
-/** Where the bytes come from, packed as they are. */
-class Source {
-  readonly #open: () => Readable;
-  readonly #onBytes: (count: number) => void;
-  readonly #signal: AbortSignal | undefined;
-  #stream: Readable | undefined;
-
-  constructor(open: () => Readable, onBytes: (count: number) => void, signal: AbortSignal | undefined) {
-    this.#open = open;
-    this.#onBytes = onBytes;
-    this.#signal = signal;
+/** Opens only when it is read: the error of a stream without a listener would end the process. */
+async function* bytesOf(
+  name: string,
+  open: () => Readable,
+  onBytes: (count: number) => void,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const stream = open();
+  if (signal !== undefined) addAbortSignal(signal, stream);
+  try {
+    yield* unpacked(counted(stream, onBytes));
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw unreadable(name, error);
+  } finally {
+    // A reader that stops early leaves standard input open, which the process would wait for.
+    stream.destroy();
   }
+}
 
-  /** Opens only now: the error of a stream without a listener would end the process. */
-  async *chunks(): AsyncGenerator<Buffer> {
-    this.#stream = this.#open();
-    if (this.#signal !== undefined) addAbortSignal(this.#signal, this.#stream);
-    for await (const chunk of this.#stream) {
-      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      this.#onBytes(bytes.length);
-      yield bytes;
-    }
-  }
-
-  /** Ends a read that waits, too. */
-  close(): void {
-    this.#stream?.destroy();
+async function* counted(stream: Readable, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+    onBytes(bytes.length);
+    yield bytes;
   }
 }
 
 async function* unpacked(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await readFirst(source, GZIP_MAGIC.length);
-  const whole = prepended(first, source);
-  if (first.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
-    yield* pipeline(Readable.from(whole), createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
-  } else {
-    yield* whole;
-  }
-}
-
-/** The first chunks in one: at least so many bytes, or all that there are. */
-async function readFirst(source: AsyncGenerator<Buffer>, bytes: number): Promise<Buffer> {
   let first: Buffer = Buffer.alloc(0);
-  while (first.length < bytes) {
+  while (first.length < GZIP_MAGIC.length) {
     const next = await source.next();
     if (next.done === true) break;
     first = Buffer.concat([first, next.value]);
   }
-  return first;
+  const all = prepended(first, source);
+  if (!first.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) yield* all;
+  else yield* pipeline(Readable.from(all), createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
 }
 
 async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -106,22 +92,8 @@ async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGene
   yield* rest;
 }
 
-async function* readable(name: string, source: Source, signal?: AbortSignal): AsyncGenerator<Buffer> {
-  try {
-    yield* unpacked(source.chunks());
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw unreadable(name, error);
-  } finally {
-    // A reader that stops early leaves standard input open, which the process would wait for.
-    source.close();
-  }
-}
-
 function unreadable(name: string, error: unknown): OperationError {
-  if (error instanceof OperationError) {
-    return error;
-  }
+  if (error instanceof OperationError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return new OperationError(`${name} ${REASONS[code] ?? `cannot be read (${code || String(error)})`}`, {
     cause: error,

@@ -1,80 +1,69 @@
-import { once } from 'node:events';
-import { type BigIntStats, constants, createWriteStream, fstatSync, type WriteStream } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { type BigIntStats, constants, fstatSync } from 'node:fs';
+import { access, type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { OperationError, UsageError } from '../model/errors.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
 
+/** Gathered while the disk is behind. */
+const MOST_PENDING_BYTES = 64 * 1024;
+
 /**
- * A file that takes the lines that are rejected, as they came, so that they can be mended and imported. It
- * is opened, and made, by the first of them; what is in it stays.
+ * A file that takes the lines that are rejected, as they came, so that they can be corrected and imported. The first
+ * of them creates it; what is in it stays.
  */
 export class RejectsFile {
   readonly #path: string;
-  #opened: Promise<OpenFile> | undefined;
+  #file: FileHandle | undefined;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #writing: Promise<void> | undefined;
+  #failure: OperationError | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /**
-   * Waits only when the disk is behind.
-   *
-   * @throws OperationError when the file cannot be written.
-   */
+  /** Waits only when the disk is behind. @throws OperationError when the file cannot be written. */
   async write({ bytes }: Line): Promise<void> {
-    this.#opened ??= openFile(this.#path);
-    const { stream, closed } = await this.#opened;
+    if (this.#failure !== undefined) throw this.#failure;
     // Bytes of their own: those of the line are a view of a large chunk that could not be freed.
-    if (!stream.write(Buffer.concat([bytes, LINE_FEED]))) {
-      // A stream that has failed never drains.
-      await Promise.race([once(stream, 'drain'), closed]);
-    }
+    this.#pending.push(Buffer.concat([bytes, LINE_FEED]));
+    this.#pendingBytes += bytes.length;
+    this.#writing ??= this.#writePending();
+    if (this.#pendingBytes > MOST_PENDING_BYTES) await this.#writing;
   }
 
-  /**
-   * Waits until all is on the disk.
-   *
-   * @throws OperationError when the file could not be written.
-   */
+  /** Waits until all is written. @throws OperationError when the file could not be written. */
   async close(): Promise<void> {
-    if (this.#opened !== undefined) {
-      const { stream, closed } = await this.#opened;
-      stream.end();
-      await closed;
+    await this.#writing;
+    await this.#file?.close();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #writePending(): Promise<void> {
+    try {
+      this.#file ??= await open(this.#path, 'a');
+      while (this.#pending.length > 0) {
+        const bytes = Buffer.concat(this.#pending);
+        this.#pending = [];
+        this.#pendingBytes = 0;
+        await this.#file.appendFile(bytes);
+      }
+    } catch (error) {
+      this.#failure = unwritableRejects(this.#path, error);
     }
+    this.#writing = undefined;
   }
 }
 
-interface OpenFile {
-  readonly stream: WriteStream;
-  /** Settles when all is on the disk, or the file has failed. */
-  readonly closed: Promise<void>;
-}
-
-async function openFile(path: string): Promise<OpenFile> {
-  const stream = createWriteStream(path, { flags: 'a' });
-  const closed = finished(stream).catch((error: unknown) => {
-    throw unwritableRejects(path, error);
-  });
-  closed.catch(() => undefined);
-  await Promise.race([once(stream, 'open'), closed]);
-  return { stream, closed };
-}
-
-/** The error for a file of rejected lines that cannot be written. */
 function unwritableRejects(path: string, error: unknown): OperationError {
   const reason = error instanceof Error ? error.message : String(error);
   return new OperationError(`The file for rejected lines, ${path}, cannot be written: ${reason}`, {
     cause: error,
   });
 }
-
-/** File descriptor of standard input. */
-const STANDARD_INPUT = 0;
 
 /**
  * Checks, before anything is read or written, that a file may take rejected lines.
@@ -119,7 +108,8 @@ async function statsOf(path: string): Promise<BigIntStats | null> {
 /** Null for an input that does not exist or cannot be examined: reading it throws the error. */
 async function inputStats(input: string): Promise<BigIntStats | null> {
   try {
-    return input === '-' ? fstatSync(STANDARD_INPUT, { bigint: true }) : await stat(input, { bigint: true });
+    // 0 is the file descriptor of standard input.
+    return input === '-' ? fstatSync(0, { bigint: true }) : await stat(input, { bigint: true });
   } catch {
     return null;
   }

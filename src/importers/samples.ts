@@ -10,16 +10,11 @@ import { readLines } from './lines.js';
 
 const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
 
-/**
- * Records the observations that the project ships, so that a first query has something to show.
- *
- * @returns how many domains they are of.
- * @throws OperationError when one of them is rejected: the project's own files are broken then.
- */
+/** Records the observations that the project ships. @returns how many domains they are of. */
 export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
   const summary = new ImportSummary();
   await importLines(readLines(createReadStream(SAMPLES)), {
-    parse: (text) => [parseDmsLine(text, now)],
+    parse: (text) => parseDmsLine(text, now),
     recorder,
     summary,
     strict: true,

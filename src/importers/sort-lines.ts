@@ -55,7 +55,10 @@ export async function* sortLines(
       run = [];
       bytes = 0;
     }
-    yield* merged([...runs.readAll(), inMemory(sorted(run))], signal);
+    for await (const lines of merged([...runs.readAll(), inMemory(sorted(run))])) {
+      signal?.throwIfAborted();
+      yield lines;
+    }
   } finally {
     await runs.close();
   }
@@ -65,14 +68,14 @@ function sorted(run: TimedLine[]): TimedLine[] {
   return run.sort((left, right) => compareInstants(left.time, right.time));
 }
 
+/** A sorted run, in chunks. */
+type Run = AsyncIterator<readonly TimedLine[]>;
+
 async function* inMemory(run: readonly TimedLine[]): AsyncGenerator<readonly TimedLine[]> {
   yield run;
 }
 
-/**
- * Sorted runs, one after the other in a temporary file. It has no name from the moment it is opened, so that nothing
- * of it is left however the process ends.
- */
+/** Sorted runs, one after the other in a temporary file. */
 class RunFile {
   #file: FileHandle | undefined;
   readonly #ends: number[] = [];
@@ -97,7 +100,7 @@ class RunFile {
   }
 
   /** In the order in which they were appended. */
-  readAll(): AsyncGenerator<readonly TimedLine[]>[] {
+  readAll(): Run[] {
     const chunkBytes = Math.max(LEAST_READ_BYTES, Math.floor(MERGE_BYTES / (this.#ends.length + 1)));
     return this.#ends.map((end, index) => this.#read(this.#ends[index - 1] ?? 0, end, chunkBytes));
   }
@@ -120,6 +123,7 @@ class RunFile {
   }
 }
 
+/** A file that has no name from the moment it is opened: nothing of it is left however the process ends. */
 async function openUnnamed(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
   try {
@@ -132,27 +136,27 @@ async function openUnnamed(): Promise<FileHandle> {
 /** A line of the file: time, number, the limit that it exceeds, and the line itself. */
 function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
   for (let first = 0; first < run.length; first += CHUNK_LINES) {
-    const pieces: Buffer[] = [];
-    for (const { time, line } of run.slice(first, first + CHUNK_LINES)) {
-      pieces.push(Buffer.from(`${time} ${line.number} ${line.exceeded ?? 0} `), line.bytes, LINE_FEED);
-    }
+    const pieces = run
+      .slice(first, first + CHUNK_LINES)
+      .flatMap(({ time, line: { number, exceeded, bytes } }) => [
+        Buffer.from(`${time} ${number} ${exceeded ?? 0} `),
+        bytes,
+        LINE_FEED,
+      ]);
     yield Buffer.concat(pieces);
   }
 }
 
+const NUMBERS = /^(-?\d+) (\d+) (\d+) /;
+
 function decoded({ bytes }: Line): TimedLine {
-  const first = bytes.indexOf(' ');
-  const second = bytes.indexOf(' ', first + 1);
-  const third = bytes.indexOf(' ', second + 1);
-  const number = Number(bytes.toString('latin1', first + 1, second));
-  const exceeded = Number(bytes.toString('latin1', second + 1, third)) || null;
-  const time = BigInt(bytes.toString('latin1', 0, first));
-  return { time, line: { number, exceeded, bytes: bytes.subarray(third + 1) } };
+  const [{ length } = '', time = '', number, exceeded] = NUMBERS.exec(bytes.toString('latin1', 0, 64)) ?? [];
+  const line = { number: Number(number), exceeded: Number(exceeded) || null, bytes: bytes.subarray(length) };
+  return { time: BigInt(time), line };
 }
 
-/** One of the sorted runs of a merge. */
 interface Cursor {
-  readonly chunks: AsyncIterator<readonly TimedLine[]>;
+  readonly run: Run;
   lines: readonly TimedLine[];
   next: number;
   /** The next line; undefined at the end of the run. */
@@ -160,11 +164,8 @@ interface Cursor {
 }
 
 /** Merges sorted runs; of equal times the earlier run's come first. */
-async function* merged(
-  runs: readonly AsyncIterator<readonly TimedLine[]>[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<readonly Line[]> {
-  const cursors: Cursor[] = runs.map((chunks) => ({ chunks, lines: [], next: 0, head: undefined }));
+async function* merged(runs: readonly Run[]): AsyncGenerator<readonly Line[]> {
+  const cursors: Cursor[] = runs.map((run) => ({ run, lines: [], next: 0, head: undefined }));
   for (const cursor of cursors) await refill(cursor);
   let out: Line[] = [];
   for (let from = earliest(cursors); from?.head !== undefined; from = earliest(cursors)) {
@@ -172,13 +173,22 @@ async function* merged(
     from.next += 1;
     from.head = from.lines[from.next];
     if (from.head === undefined) await refill(from);
-    if (out.length >= CHUNK_LINES) {
-      signal?.throwIfAborted();
-      yield out;
-      out = [];
-    }
+    if (out.length < CHUNK_LINES) continue;
+    yield out;
+    out = [];
   }
   yield out;
+}
+
+/** Goes on to the next chunk that has lines, if there is one. */
+async function refill(cursor: Cursor): Promise<void> {
+  while (cursor.head === undefined) {
+    const chunk = await cursor.run.next();
+    if (chunk.done === true) return;
+    cursor.lines = chunk.value;
+    cursor.next = 0;
+    cursor.head = cursor.lines[0];
+  }
 }
 
 /** The cursor whose next line has the least time, the first of several; undefined when all are at their end. */
@@ -189,13 +199,4 @@ function earliest(cursors: readonly Cursor[]): Cursor | undefined {
     if (least?.head === undefined || cursor.head.time < least.head.time) least = cursor;
   }
   return least;
-}
-
-/** Goes on to the next chunk that has lines, if there is one. */
-async function refill(cursor: Cursor): Promise<void> {
-  let chunk = await cursor.chunks.next();
-  while (chunk.done !== true && chunk.value.length === 0) chunk = await cursor.chunks.next();
-  cursor.lines = chunk.done === true ? [] : chunk.value;
-  cursor.next = 0;
-  cursor.head = cursor.lines[0];
 }

@@ -1,8 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-/** The full stop and the three that UTS 46 takes for it: U+3002, U+FF0E and U+FF61. */
-export const LABEL_SEPARATOR = /[.\u3002\uff0e\uff61]/;
-
 const NON_ASCII = /[^\p{ASCII}]/u;
 const CONVERTIBLE = /^(?:[A-Za-z0-9_-]|[^\p{ASCII}])+$/u;
 

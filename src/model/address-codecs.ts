@@ -4,6 +4,7 @@ import type { MessageReader } from './message-reader.js';
 import {
   encoded,
   encodedOctets,
+  field,
   integerOctets,
   ipv4,
   ipv6,
@@ -21,48 +22,41 @@ import { quoted } from './text.js';
 export function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
-  return {
-    write: (text) => {
-      const given = text.next('an identifier');
+  const groupText = (rdata: MessageReader) => {
+    const number = rdata.octets(digits / 2).readUIntBE(0, digits / 2);
+    return number.toString(16).padStart(least, '0');
+  };
+  return field(
+    'an identifier',
+    (given) => {
       if (!pattern.test(given))
         throw new InvalidObservationError(`${quoted(given)} is not ${groups} groups of hexadecimal.`);
-      return Buffer.from(
-        given
-          .split(separator)
-          .map((part) => part.padStart(digits, '0'))
-          .join(''),
-        'hex',
-      );
+      const parts = given.split(separator).map((part) => part.padStart(digits, '0'));
+      return Buffer.from(parts.join(''), 'hex');
     },
-    read: (rdata) =>
-      Array.from({ length: groups }, () =>
-        rdata
-          .octets(digits / 2)
-          .readUIntBE(0, digits / 2)
-          .toString(16)
-          .padStart(least, '0'),
-      ).join(separator),
-  };
+    (rdata) => Array.from({ length: groups }, () => groupText(rdata)).join(separator),
+  );
 }
 
 /** RFC 1706, section 5: `0x` and hexadecimal with dots wherever they help. */
-export const networkServiceAddress: RdataCodec = {
-  write: (text) => {
-    const given = text.next('an NSAP address');
+export const networkServiceAddress = field(
+  'an NSAP address',
+  (given) => {
     if (!/^0x/i.test(given)) throw new InvalidObservationError(`${quoted(given)} does not begin with 0x.`);
     return encodedOctets(given.slice(2).replaceAll('.', ''), 'hex');
   },
-  read: (rdata) => `0x${encoded(rdata.rest(), 'hex').toLowerCase()}`,
-};
+  (rdata) => `0x${encoded(rdata.rest(), 'hex').toLowerCase()}`,
+);
 
 /** ATM Name System, version 1.0: 0 and an address in hexadecimal, or 1 and the digits after a `+`. */
-export const atmAddress: RdataCodec = {
-  write: (text) => {
-    const given = text.next('an ATM address');
-    if (given.startsWith('+')) return Buffer.from(`\u0001${given.slice(1).replaceAll('.', '')}`, 'latin1');
-    return Buffer.concat([Buffer.of(0), encodedOctets(given.replaceAll('.', ''), 'hex')]);
+export const atmAddress = field(
+  'an ATM address',
+  (given) => {
+    const digits = given.replaceAll('.', '');
+    if (given.startsWith('+')) return Buffer.from(`\u0001${digits.slice(1)}`, 'latin1');
+    return Buffer.concat([Buffer.of(0), encodedOctets(digits, 'hex')]);
   },
-  read: (rdata) => {
+  (rdata) => {
     const format = rdata.uint8();
     const octets = rdata.rest();
     if (format === 0) return encoded(octets, 'hex').toLowerCase();
@@ -70,26 +64,20 @@ export const atmAddress: RdataCodec = {
     if (format === 1 && /^\d+$/.test(digits)) return `+${digits}`;
     throw new MalformedMessageError('an ATM address of another format');
   },
-};
+);
+
+const noGateway = field(
+  'a gateway',
+  (given) => {
+    if (given === '.') return Buffer.alloc(0);
+    throw new InvalidObservationError(`${quoted(given)} stands where "." says: no gateway.`);
+  },
+  () => '.',
+);
 
 /** Where a tunnel or a relay is: nowhere (`.`), at an IPv4 or IPv6 address, or at a name. */
-const GATEWAYS: readonly RdataCodec[] = [
-  {
-    write: (text) => {
-      const given = text.next('a gateway');
-      if (given !== '.')
-        throw new InvalidObservationError(`${quoted(given)} stands where "." says: no gateway.`);
-      return Buffer.alloc(0);
-    },
-    read: () => '.',
-  },
-  ipv4,
-  ipv6,
-  name,
-];
-
 function gateway(type: number): RdataCodec {
-  const codec = GATEWAYS[type];
+  const codec = [noGateway, ipv4, ipv6, name][type];
   if (codec === undefined) throw new MalformedMessageError(`an unknown type of gateway, ${type}`);
   return codec;
 }
@@ -97,8 +85,8 @@ function gateway(type: number): RdataCodec {
 /** RFC 4025, section 2: precedence, gateway type, algorithm, gateway, and the key. */
 export const ipsecKey: RdataCodec = {
   write: (text) => {
-    const head = writeAll([uint8, uint8, uint8], text);
-    return Buffer.concat([head, gateway(head[1] ?? 0).write(text), remaining('base64').write(text)]);
+    const start = writeAll([uint8, uint8, uint8], text);
+    return Buffer.concat([start, writeAll([gateway(start[1] ?? 0), remaining('base64')], text)]);
   },
   read: (rdata) => {
     const [precedence, type, keyAlgorithm] = [rdata.uint8(), rdata.uint8(), rdata.uint8()];
@@ -106,18 +94,19 @@ export const ipsecKey: RdataCodec = {
   },
 };
 
-const DISCOVERY = 0x80;
+/** The highest bit of an octet, which has a meaning of its own. */
+const FLAG = 0x80;
 
 /** RFC 8777, section 4: precedence, the bit of discovery, relay type, and the relay. */
 export const multicastRelay: RdataCodec = {
   write: (text) => {
     const [precedence = 0, discovery = 0, type = 0] = writeAll([uint8, uint8, uint8], text);
     if (discovery > 1) throw new InvalidObservationError('the discovery bit is not 0 or 1.');
-    return Buffer.concat([Buffer.of(precedence, (discovery * DISCOVERY) | type), gateway(type).write(text)]);
+    return Buffer.concat([Buffer.of(precedence, (discovery * FLAG) | type), gateway(type).write(text)]);
   },
   read: (rdata) => {
     const [precedence, relay] = [rdata.uint8(), rdata.uint8()];
-    const type = relay & ~DISCOVERY;
+    const type = relay & ~FLAG;
     return `${precedence} ${relay >> 7} ${type} ${gateway(type).read(rdata)}`;
   },
 };
@@ -138,13 +127,9 @@ export const prefixedAddress: RdataCodec = {
   },
 };
 
-const PREFIX = /^(!?)([12]):([^/]+)\/(\d{1,3})$/;
-const FAMILIES: readonly {
-  readonly bits: number;
-  readonly octets: (text: string) => Buffer;
-  readonly text: (octets: Buffer) => string;
-}[] = [
-  { bits: 32, octets: ipv4Octets, text: (octets) => octets.join('.') },
+/** Address families of prefixes, from number 1 on. */
+const FAMILIES = [
+  { bits: 32, octets: ipv4Octets, text: (octets: Buffer) => octets.join('.') },
   { bits: 128, octets: ipv6Octets, text: ipv6OfOctets },
 ];
 
@@ -155,23 +140,24 @@ export const addressPrefixes: RdataCodec = {
 };
 
 function prefixOctets(text: string): Buffer {
-  const [, negation = '', family = '', address = '', prefix = ''] = PREFIX.exec(text) ?? [];
+  const [, negation, family = '', address = '', prefix = ''] =
+    /^(!?)([12]):([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const octets = FAMILIES[Number(family) - 1]?.octets(address);
   if (octets === undefined)
     throw new InvalidObservationError(`${quoted(text)} is not a prefix such as 1:192.0.2.0/24.`);
   const length = octets.findLastIndex((octet) => octet !== 0) + 1;
-  const head = Buffer.of(0, Number(family), 0, (negation === '' ? 0 : DISCOVERY) | length);
-  integerOctets(prefix, 1).copy(head, 2);
-  return Buffer.concat([head, octets.subarray(0, length)]);
+  const flag = negation === '' ? 0 : FLAG;
+  const start = [integerOctets(family, 2), integerOctets(prefix, 1), Buffer.of(flag | length)];
+  return Buffer.concat([...start, octets.subarray(0, length)]);
 }
 
 function prefixText(rdata: MessageReader): string {
   const [family, prefix, length] = [rdata.uint16(), rdata.uint8(), rdata.uint8()];
-  const octets = rdata.octets(length & 0x7f);
+  const octets = rdata.octets(length & ~FLAG);
   const known = FAMILIES[family - 1];
   if (known === undefined || prefix > known.bits || octets.length * 8 > known.bits || octets.at(-1) === 0) {
     throw new MalformedMessageError('a prefix that is not one of an address');
   }
   const address = known.text(Buffer.concat([octets, Buffer.alloc(known.bits / 8 - octets.length)]));
-  return `${length > 0x7f ? '!' : ''}${family}:${address}/${prefix}`;
+  return `${(length & FLAG) === 0 ? '' : '!'}${family}:${address}/${prefix}`;
 }

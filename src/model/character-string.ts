@@ -1,15 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from './errors.js';
-import { isWellFormed, quoted } from './text.js';
+import { isWellFormed, octetEscape, quoted } from './text.js';
 
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
 const BACKSLASH = 0x5c;
 
 /**
  * The octets of a text of TXT data: `\DDD` up to 255 is an octet, as in a master file (RFC 1035, section
- * 5.1); everything else, a backslash without such digits too, is its own UTF-8.
- *
- * @throws InvalidObservationError for a lone surrogate, which has no UTF-8.
+ * 5.1); everything else, a backslash without such digits too, is its own UTF-8. @throws InvalidObservationError
  */
 export function characterStringOctets(text: string): Buffer {
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
@@ -63,8 +61,4 @@ function characterLength(octets: Buffer, at: number): number {
 function beginsEscape(octets: Buffer, at: number): boolean {
   const digits = octets.toString('latin1', at + 1, at + 4);
   return /^\d{3}$/.test(digits) && Number(digits) <= 255;
-}
-
-function octetEscape(octet: number): string {
-  return `\\${String(octet).padStart(3, '0')}`;
 }

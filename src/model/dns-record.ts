@@ -19,10 +19,7 @@ export interface DnsRecord {
 }
 
 /** A record as the specification's 2.3 shows it: the type's own fields follow the common ones. */
-export interface DnsRecordData {
-  readonly host: string;
-  readonly class: string;
-  readonly type: string;
+export interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 
@@ -52,9 +49,7 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   if (!isJsonObject(data)) throw new InvalidObservationError('a record must be a JSON object.');
   const layout = readText('type', data['type'], layoutOf);
   for (const key in data) {
-    if (!layout.keys.has(key)) {
-      throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
-    }
+    if (!layout.keys.has(key)) throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
   }
   return {
     host: readText('host', data['host'], canonicalHostName),
@@ -98,12 +93,7 @@ export function isCanonicalRecord(record: DnsRecord): boolean {
   }
 }
 
-/**
- * The order of records in responses: by type, host, and the type's own fields in their order (numbers as
- * numbers, texts by their UTF-8 bytes), then by class.
- *
- * @returns A number below, equal to or above 0, as sort() wants it; 0 only for the same record.
- */
+/** The order of records in responses: by type, host, own fields (compareRdata), and class; 0 only for the same record. */
 export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   return (
     compareUtf8(a.type, b.type) ||
@@ -113,10 +103,7 @@ export function compareDnsRecords(a: DnsRecord, b: DnsRecord): number {
   );
 }
 
-/**
- * Records by their type, as an observation holds them: those of a type in the order of compareDnsRecords,
- * each of them once.
- */
+/** Records by their type, as an observation holds them: in the order of compareDnsRecords, each of them once. */
 export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonly DnsRecord[]> {
   const byType = new Map<string, DnsRecord[]>();
   for (const record of records) {
@@ -124,8 +111,8 @@ export function recordsByType(records: Iterable<DnsRecord>): Map<string, readonl
     if (group === undefined) byType.set(record.type, [record]);
     else group.push(record);
   }
-  for (const group of byType.values()) {
-    if (!isOrderedSet(group)) putInOrder(group);
+  for (const [type, group] of byType) {
+    if (!isOrderedSet(group)) byType.set(type, orderedSet(group));
   }
   return byType;
 }
@@ -138,14 +125,9 @@ function isOrderedSet(records: readonly DnsRecord[]): boolean {
   });
 }
 
-function putInOrder(records: DnsRecord[]): void {
-  records.sort(compareDnsRecords);
-  let kept = 0;
-  for (const record of records) {
-    const latest = records[kept - 1];
-    if (latest !== undefined && compareDnsRecords(latest, record) === 0) continue;
-    records[kept] = record;
-    kept += 1;
-  }
-  records.length = kept;
+function orderedSet(records: DnsRecord[]): DnsRecord[] {
+  return records.sort(compareDnsRecords).filter((record, at, all) => {
+    const before = all[at - 1];
+    return before === undefined || compareDnsRecords(before, record) !== 0;
+  });
 }

@@ -4,12 +4,8 @@ import { quoted } from './text.js';
 
 const MNEMONIC = /^[A-Za-z][A-Za-z0-9-]{0,31}$/;
 
-/**
- * A DNS type or class in upper case (`MX`, `TYPE65534`, `IN`): RFC 1035, section 3.2, and RFC 3597.
- *
- * @throws InvalidObservationError for anything but a letter and up to 31 letters, digits and `-`.
- */
-export const canonicalMnemonic: (text: string) => string = memoized((text) => {
+/** A DNS type or class in upper case: RFC 1035, section 3.2, and RFC 3597. @throws InvalidObservationError */
+const canonicalMnemonic: (text: string) => string = memoized((text) => {
   if (MNEMONIC.test(text)) return text.toUpperCase();
   throw new InvalidObservationError(`${quoted(text)} is not a mnemonic of DNS, such as MX or IN.`);
 }, 1024);
@@ -17,51 +13,29 @@ export const canonicalMnemonic: (text: string) => string = memoized((text) => {
 /** RFC 3597, section 5: the classes that have names, by their numbers (RFC 6895, section 3.2). */
 const NUMBERED_CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
 
-/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws as canonicalMnemonic does. */
+/** The one name of a DNS class, in upper case: `IN` for `in` and `CLASS1`. @throws InvalidObservationError */
 export function canonicalClass(text: string): string {
   const name = canonicalMnemonic(text);
   return NUMBERED_CLASSES[name] ?? name;
 }
 
-/** The types that hold data and have a mnemonic: the registry "Resource Record (RR) TYPEs" of the IANA. */
+/** Mnemonics of the registry "Resource Record (RR) TYPEs" of the IANA: each row is numbered from its first number on. */
+const ROWS: readonly (readonly [first: number, mnemonics: string])[] = [
+  [1, 'A NS MD MF CNAME SOA MB MG MR NULL WKS PTR HINFO MINFO MX TXT RP AFSDB X25 ISDN RT NSAP NSAP-PTR'],
+  [24, 'SIG KEY PX GPOS AAAA LOC NXT EID NIMLOC SRV ATMA NAPTR KX CERT A6 DNAME SINK OPT APL DS SSHFP'],
+  [45, 'IPSECKEY RRSIG NSEC DNSKEY DHCID NSEC3 NSEC3PARAM TLSA SMIMEA'],
+  [55, 'HIP NINFO RKEY TALINK CDS CDNSKEY OPENPGPKEY CSYNC ZONEMD SVCB HTTPS DSYNC HHIT BRID'],
+  [99, 'SPF UINFO UID GID UNSPEC NID L32 L64 LP EUI48 EUI64'],
+  [128, 'NXNAME'],
+  [249, 'TKEY TSIG IXFR AXFR MAILB MAILA ANY URI CAA AVC DOA AMTRELAY RESINFO WALLET CLA IPN'],
+  [32_768, 'TA DLV'],
+];
+
 const NUMBERS: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    ...{ A: 1, NS: 2, MD: 3, MF: 4, CNAME: 5, SOA: 6, MB: 7, MG: 8, MR: 9, NULL: 10, WKS: 11, PTR: 12 },
-    ...{ HINFO: 13, MINFO: 14, MX: 15, TXT: 16, RP: 17, AFSDB: 18, X25: 19, ISDN: 20, RT: 21, NSAP: 22 },
-    ...{ 'NSAP-PTR': 23, SIG: 24, KEY: 25, PX: 26, GPOS: 27, AAAA: 28, LOC: 29, NXT: 30, EID: 31 },
-    ...{ NIMLOC: 32, SRV: 33, ATMA: 34, NAPTR: 35, KX: 36, CERT: 37, A6: 38, DNAME: 39, SINK: 40 },
-    ...{ APL: 42, DS: 43, SSHFP: 44, IPSECKEY: 45, RRSIG: 46, NSEC: 47, DNSKEY: 48, DHCID: 49, NSEC3: 50 },
-    ...{ NSEC3PARAM: 51, TLSA: 52, SMIMEA: 53, HIP: 55, NINFO: 56, RKEY: 57, TALINK: 58, CDS: 59 },
-    ...{ CDNSKEY: 60, OPENPGPKEY: 61, CSYNC: 62, ZONEMD: 63, SVCB: 64, HTTPS: 65, DSYNC: 66, HHIT: 67 },
-    ...{
-      BRID: 68,
-      SPF: 99,
-      UINFO: 100,
-      UID: 101,
-      GID: 102,
-      UNSPEC: 103,
-      NID: 104,
-      L32: 105,
-      L64: 106,
-      LP: 107,
-      EUI48: 108,
-      EUI64: 109,
-      URI: 256,
-    },
-    ...{ CAA: 257, AVC: 258, DOA: 259, AMTRELAY: 260, RESINFO: 261, WALLET: 262, CLA: 263, IPN: 264 },
-    ...{ TA: 32768, DLV: 32769 },
-  }),
+  ROWS.flatMap(([first, mnemonics]) => mnemonics.split(' ').map((name, at) => [name, first + at] as const)),
 );
-
-/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
-const META: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    ...{ OPT: 41, NXNAME: 128, TKEY: 249, TSIG: 250, IXFR: 251, AXFR: 252, MAILB: 253, MAILA: 254, ANY: 255 },
-  }),
-);
-
 const MNEMONICS: ReadonlyMap<number, string> = new Map(
-  Array.from([...NUMBERS, ...META], ([name, number]) => [number, name]),
+  Array.from(NUMBERS, ([name, number]) => [number, name]),
 );
 
 /** RFC 3597, section 5. */
@@ -83,32 +57,24 @@ export function typeNumber(type: string): number | undefined {
 function anyNumber(type: string): number | undefined {
   const upper = type.toUpperCase();
   const digits = NUMBERED.exec(upper)?.[1];
-  return digits === undefined ? (NUMBERS.get(upper) ?? META.get(upper)) : Number(digits);
+  return digits === undefined ? NUMBERS.get(upper) : Number(digits);
 }
 
+/** The types of questions and of messages, which no record has: bitmaps and signatures may name them. */
 function holdsNoData(number: number): boolean {
   return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
 
 /**
  * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`),
- * and otherwise the form of RFC 3597. Undefined where isKnownType is false.
+ * and otherwise the form of RFC 3597. Undefined where typeNumber() is.
  */
 export function canonicalType(type: string): string | undefined {
   const number = typeNumber(type);
   return number === undefined ? undefined : typeName(number);
 }
 
-/** Whether a type can be asked for: a mnemonic that we know, or `TYPE` and the number of a type of data. */
-export function isKnownType(type: string): boolean {
-  return typeNumber(type) !== undefined;
-}
-
-/**
- * The canonical name of a type that records may have.
- *
- * @throws InvalidObservationError for any other text; the message says what to write.
- */
+/** The canonical name of a type that records may have. @throws InvalidObservationError */
 export function requireType(text: string): string {
   const type = canonicalType(canonicalMnemonic(text));
   if (type !== undefined) return type;
@@ -124,11 +90,7 @@ export function typeName(number: number): string {
   return MNEMONICS.get(number) ?? `TYPE${number}`;
 }
 
-/**
- * The number of any type, those of questions too.
- *
- * @throws InvalidObservationError for a text that names none.
- */
+/** The number of any type, those of questions too. @throws InvalidObservationError */
 export function typeNumberOf(text: string): number {
   const number = anyNumber(text);
   if (number !== undefined && number <= RESERVED) return number;

@@ -1,11 +1,4 @@
-import {
-  hasHyphenAtEnd,
-  hidesHyphenAtEnd,
-  LABEL_SEPARATOR,
-  needsConversion,
-  toALabel,
-  toUnicodeLabel,
-} from './a-label.js';
+import { hasHyphenAtEnd, hidesHyphenAtEnd, needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
 import { InvalidDomainError } from './errors.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
 import { memoized } from './memoized.js';
@@ -15,6 +8,8 @@ const LONGEST_NAME = 253;
 /** No name comes from a longer text, even if each of its characters is composed of several. */
 const LONGEST_TEXT = 4 * LONGEST_NAME;
 const TOO_LONG = `it is longer than ${LONGEST_NAME} characters`;
+/** The full stop and the three that UTS 46 takes for it. */
+const SEPARATOR = /[.\u3002\uff0e\uff61]/;
 const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 
 /**
@@ -25,18 +20,16 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
  * of other characters than letters, digits, `-` and `_`, or with `-` at an end, in Unicode too; a last
  * label of digits only; IP addresses.
  */
-export const parseDomainName: (text: string) => string = memoized(canonicalName);
-
-function canonicalName(text: string): string {
+export const parseDomainName: (text: string) => string = memoized((text) => {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
   if (isIpv4(text) || isIpv6(text)) throw invalid(text, 'it is an IP address');
-  const labels = text.split(LABEL_SEPARATOR);
+  const labels = text.split(SEPARATOR);
   if (labels.length > 1 && labels.at(-1) === '') labels.pop();
   const name = labels.map((label) => canonicalLabel(label, text)).join('.');
   if (name.length > LONGEST_NAME) throw invalid(text, TOO_LONG);
   if (/(?:^|\.)\d+$/.test(name)) throw invalid(text, 'its last label is all digits');
   return name;
-}
+});
 
 function canonicalLabel(label: string, text: string): string {
   const converted = needsConversion(label);

@@ -1,7 +1,4 @@
-/**
- * Stable codes of the errors that a caller may see. GraphQL carries them in `extensions.code`, REST in
- * the body's `code`; the HTTP status of a code is decided by REST and GraphQL, not here.
- */
+/** Stable codes of the errors that a caller may see: GraphQL's `extensions.code`, and `code` in REST's bodies. */
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'
@@ -29,7 +26,7 @@ export class PublicError extends Error {
   }
 }
 
-/** A text that is not a domain's name. The message has the text and the reason. */
+/** A text that is not a domain's name. */
 export class InvalidDomainError extends PublicError {
   constructor(message: string) {
     super('INVALID_DOMAIN', message);
@@ -60,15 +57,22 @@ export class ForbiddenError extends PublicError {
   }
 }
 
-/** The client has reached a rate limit. */
-export class RateLimitedError extends PublicError {
-  /** Whole seconds, at least 1, until the limit is reset. */
+/** An error that a later request may not meet. */
+class TemporaryError extends PublicError {
+  /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
 
+  constructor(code: ErrorCode, retryAfter: number, message: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The client has reached a rate limit. */
+export class RateLimitedError extends TemporaryError {
   /** @param complaint What the client did too often: a sentence. */
   constructor(retryAfter: number, complaint = 'Too many requests.') {
-    super('RATE_LIMITED', `${complaint} Try again in ${retryAfter} s.`);
-    this.retryAfter = retryAfter;
+    super('RATE_LIMITED', retryAfter, `${complaint} Try again in ${retryAfter} s.`);
   }
 }
 
@@ -80,24 +84,17 @@ export class UnavailableError extends PublicError {
 }
 
 /** Too many large requests or responses are in progress: there was no room for another in time. */
-export class BusyError extends PublicError {
-  /** Whole seconds, at least 1, until a retry makes sense. */
-  readonly retryAfter: number;
-
+export class BusyError extends TemporaryError {
   constructor(retryAfter: number, reason = 'Too many large histories are being answered.') {
-    super('UNAVAILABLE', `${reason} Try again in ${retryAfter} s.`);
-    this.retryAfter = retryAfter;
+    super('UNAVAILABLE', retryAfter, `${reason} Try again in ${retryAfter} s.`);
   }
 }
 
 /** The keys of the identity provider, needed to verify a token, are unavailable. */
-export class ProviderUnavailableError extends PublicError {
-  /** Whole seconds, at least 1, until a retry makes sense. */
-  readonly retryAfter: number;
-
+export class ProviderUnavailableError extends TemporaryError {
   constructor(retryAfter: number, options?: ErrorOptions) {
-    super('UNAVAILABLE', 'The identity provider does not answer. Try again shortly.', options);
-    this.retryAfter = retryAfter;
+    const message = 'The identity provider does not answer. Try again shortly.';
+    super('UNAVAILABLE', retryAfter, message, options);
   }
 }
 

@@ -12,12 +12,7 @@ export function isFieldName(name: string): boolean {
   return FIELD_NAME.test(name);
 }
 
-/**
- * The name of a header field with its ASCII letters in lower case.
- *
- * @throws InvalidObservationError for a name that is empty, is longer than 1,024 characters, contains a
- * lone surrogate, or an ASCII character that is not allowed in a token (RFC 9110, section 5.1).
- */
+/** The name of a header field with its ASCII letters in lower case. @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) {
     throw new InvalidObservationError(`${quoted(name)} is not the name of a header field (RFC 9110, 5.1).`);
@@ -30,17 +25,11 @@ export const canonicalFieldName: (name: string) => string = memoized((name) => {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
 
-/**
- * The value of a header field without the white space around it (RFC 9110, section 5.5).
- *
- * @throws InvalidObservationError for a value with U+0000 or a lone surrogate.
- */
+/** The value of a header field without the white space around it (RFC 9110, section 5.5). @throws InvalidObservationError */
 export function canonicalFieldValue(value: string): string {
   requireStorable(value);
   return trimmed(value);
 }
-
-const LINE_BREAK = /[\r\n]/;
 
 /** The text without SP, HTAB, CR and LF at its ends; trim() would take other characters too. */
 export function trimmed(value: string): string {
@@ -56,16 +45,15 @@ function isWhiteSpace(unit: number): boolean {
 }
 
 /**
- * Adds a field to those of one response: canonical names to the values of that name, in whatever case it
- * was written, in the order in which they are added.
+ * Adds a field to those of one response: canonical names to the values of that name, in the order of the fields.
  *
- * @throws InvalidObservationError as canonicalFieldName and canonicalFieldValue do, and for CR or LF in the
- *   value (RFC 9110, section 5.5). Values stored before this check remain readable.
+ * @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). Values stored before this
+ *   check remain readable.
  */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   const fieldName = canonicalFieldName(name);
   const fieldValue = canonicalFieldValue(value);
-  if (LINE_BREAK.test(value)) {
+  if (/[\r\n]/.test(value)) {
     throw new InvalidObservationError(
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
@@ -85,8 +73,6 @@ export function joinHeaderFields(fields: ReadonlyMap<string, readonly string[]>)
   return joined;
 }
 
-const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
-
 /**
  * The text of the octets of a header field's name or value. Those over 0x7f have no meaning of their own
  * (RFC 9110, section 5.5): what is UTF-8 as a whole is read so, anything else as ISO 8859-1, which loses
@@ -95,7 +81,7 @@ const OUTSIDE_ASCII = /[\u0080-\u00ff]/;
  * @param octets A character is one octet.
  */
 export function textOfOctets(octets: string): string {
-  if (!OUTSIDE_ASCII.test(octets)) return octets;
+  if (!/[\u0080-\u00ff]/.test(octets)) return octets;
   const bytes = Buffer.from(octets, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : octets;
 }

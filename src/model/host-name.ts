@@ -1,7 +1,7 @@
-import { LABEL_SEPARATOR, needsConversion, toALabel } from './a-label.js';
+import { needsConversion, toALabel } from './a-label.js';
 import { InvalidObservationError } from './errors.js';
 import { memoized } from './memoized.js';
-import { quoted } from './text.js';
+import { octetEscape, quoted } from './text.js';
 
 const LONGEST_LABEL = 63;
 /** RFC 1035, section 3.1: a length octet before each label, the root's too. */
@@ -24,15 +24,12 @@ const ESCAPED_IN_LABELS = '".;\\()@$';
  * @throws InvalidObservationError for empty labels, labels over 63 octets, names over 255 octets on the
  * wire, malformed escapes, U+0000, and characters without a form in ASCII.
  */
-export const canonicalHostName: (text: string) => string = memoized(canonicalName);
-
-function canonicalName(text: string): string {
+export const canonicalHostName: (text: string) => string = memoized((text) => {
   if (text === '' || text === '.') return '.';
   const lower = /^[\w*.-]+$/.test(text) ? text.toLowerCase() : text;
   const name = lower.endsWith('.') ? lower.slice(0, -1) : lower;
-  if (name.length <= LONGEST_WIRE_NAME - 2 && ORDINARY.test(name)) return name;
-  return unusualName(text);
-}
+  return name.length <= LONGEST_WIRE_NAME - 2 && ORDINARY.test(name) ? name : unusualName(text);
+});
 
 function unusualName(text: string): string {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
@@ -46,21 +43,13 @@ function unusualName(text: string): string {
   return labels.map((octets) => octets.map(presentOctet).join('')).join('.');
 }
 
+/** The full stop and the three that UTS 46 takes for it, after an even number of backslashes: not escaped. */
+const SEPARATOR = /(?<=(?:^|[^\\])(?:\\\\)*)[.\u3002\uff0e\uff61]/;
+
 /** The labels as they are written, without the empty one after a final dot. */
 function splitLabels(text: string): string[] {
-  const labels: string[] = [];
-  let start = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text.charAt(at);
-    if (character === '\\') {
-      at += 1;
-    } else if (LABEL_SEPARATOR.test(character)) {
-      labels.push(text.slice(start, at));
-      start = at + 1;
-    }
-  }
-  if (start < text.length) labels.push(text.slice(start));
-  return labels;
+  const labels = text.split(SEPARATOR);
+  return labels.at(-1) === '' ? labels.slice(0, -1) : labels;
 }
 
 /** The octets of one label, letters in lower case. */
@@ -79,7 +68,7 @@ function labelOctets(label: string, text: string): number[] {
 }
 
 function presentOctet(octet: number): string {
-  if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+  if (octet < 0x21 || octet > 0x7e) return octetEscape(octet);
   const character = String.fromCharCode(octet);
   return ESCAPED_IN_LABELS.includes(character) ? `\\${character}` : character;
 }
@@ -88,31 +77,20 @@ function invalid(text: string, reason: string): InvalidObservationError {
   return new InvalidObservationError(`${quoted(text)} is not a host name: ${reason}.`);
 }
 
-const ESCAPED = /\\(\d{3})|\\(.)/gs;
-
 /** The octets of a canonical name, without compression. All questions about a name have the same. */
-export const hostNameOctets: (name: string) => Buffer = memoized(encodeName, 1024);
-
-function encodeName(name: string): Buffer {
-  if (name === '.') return Buffer.of(0);
-  const labels = labelsOf(name).map((label) => Buffer.from(unescaped(label), 'latin1'));
+export const hostNameOctets: (name: string) => Buffer = memoized((name) => {
+  const labels = labelsOf(name).map((label) =>
+    label.includes('\\') ? Buffer.from(labelOctets(label, name)) : Buffer.from(label, 'latin1'),
+  );
   return Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]);
-}
+}, 1024);
 
-/** Dots inside labels are escaped, so that a dot not after a backslash ends a label. */
-function labelsOf(name: string): readonly string[] {
-  return name.match(/(?:\\.|[^.\\])+/gs) ?? [];
-}
-
-/** The names above a name, up to the root. */
+/** The names above a canonical name, up to the root. */
 export function ancestorsOf(name: string): string[] {
   const labels = labelsOf(name);
   return labels.map((_, at) => labels.slice(at + 1).join('.') || '.');
 }
 
-function unescaped(label: string): string {
-  if (!label.includes('\\')) return label;
-  return label.replace(ESCAPED, (_, decimal?: string, character?: string) =>
-    decimal === undefined ? (character ?? '') : String.fromCharCode(Number(decimal)),
-  );
+function labelsOf(name: string): string[] {
+  return name === '.' ? [] : splitLabels(name);
 }

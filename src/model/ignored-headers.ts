@@ -1,94 +1,71 @@
 /**
- * Reasons with the field names they hold for. A name belongs here only if its value differs at (nearly)
- * every request while nothing about the site has changed: what a person would call a change of the site's
+ * Reasons with the field names that they hold for. A name belongs here only if its value differs at (nearly) every
+ * request while nothing about the site has changed: what a person would call a change of the site's
  * configuration is worth its history. So `nel`, `via`, `etag`, `content-length`, `x-ratelimit-limit` and
  * policies with nonces stay, though some sites change them often.
  */
-const BY_REASON: Readonly<Record<string, readonly string[]>> = {
-  'the time of the response (RFC 9110, section 6.6.1)': ['date'],
-  'the seconds that the response has been in a cache (RFC 9111, section 5.1)': ['age'],
-  'a time that most servers reckon from the time of the response (RFC 9111, section 5.3)': ['expires'],
-  'sessions and visitors get values of their own (RFC 6265, section 4.1)': ['set-cookie'],
-  'how long the response took': [
-    ...['server-timing', 'x-runtime', 'x-response-time', 'x-process-time', 'x-timer'],
-    ...['x-envoy-upstream-service-time', 'x-kong-upstream-latency', 'x-kong-proxy-latency'],
-    ...['sprequestduration', 'spiislatency', 'x-amzn-remapped-date', 'cdn-requesttime'],
-  ],
-  'the id of the request': [
-    ...['request-id', 'x-request-id', 'x-requestid', 'x-req-id', 'x-unique-id', 'x-transaction-id'],
-    ...['correlation-id', 'x-correlation-id', 'x-kong-request-id'],
-  ],
-  'the id of the request at Amazon Web Services': [
-    ...['x-amz-request-id', 'x-amz-id-2', 'x-amz-rid', 'x-amz-apigw-id', 'apigw-requestid'],
-    ...['x-amzn-requestid', 'x-amz-cf-id'],
-  ],
-  'the id of the request at Microsoft': [
-    ...['x-azure-ref', 'x-msedge-ref', 'x-ms-request-id', 'ms-cv', 'apim-request-id', 'sprequestguid'],
-  ],
-  'the id of the request at Google': ['x-cloud-trace-context', 'x-guploader-uploadid'],
-  'the id of the request at Cloudflare, with the place that answered': ['cf-ray', 'cf-request-id'],
-  'the id of the request at Akamai': ['akamai-grn', 'x-akamai-request-id'],
-  'the id of the request at a network that delivers content': [
-    ...['x-fastly-request-id', 'x-iinfo', 'x-hw', 'x-llid', 'cdn-requestid', 'x-77-nzt', 'x-77-nzt-ray'],
-    ...['eagleid', 'x-nws-log-uuid', 'eo-log-uuid', 'x-tt-logid'],
-  ],
-  'the id of the request at a host of sites': [
-    ...['x-github-request-id', 'x-vercel-id', 'x-nf-request-id', 'fly-request-id', 'rndr-id'],
-    ...['x-railway-request-id', 'x-styx-req-id', 'x-wix-request-id', 'x-seen-by', 'x-contextid'],
-    ...['x-hubspot-correlation-id', 'x-sfdc-request-id'],
-  ],
-  'the id of the request at one large site': [
-    ...['x-fb-debug', 'x-fb-connection-quality', 'x-li-uuid', 'x-connection-hash', 'paypal-debug-id'],
-    ...['rlogid', 'bdqid', 'traceid'],
-  ],
-  'the id of a trace': [
-    ...['traceparent', 'tracestate', 'traceresponse', 'x-trace-id', 'trace-id', 'x-trace'],
-    ...['b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'uber-trace-id'],
-    ...['x-amzn-trace-id', 'x-datadog-trace-id', 'x-datadog-parent-id', 'sentry-trace', 'baggage'],
-    ...['elastic-apm-traceparent', 'x-newrelic-app-data', 'eagleeye-traceid', 'x-tt-trace-id'],
-    ...['x-tt-trace-host'],
-  ],
-  'a token of the request in the address for reports (Cloudflare, Heroku)': [
-    'report-to',
-    'reporting-endpoints',
-  ],
-  'whether this response came from a cache, and how often others did': [
-    ...['cache-status', 'x-cache', 'x-cache-hits', 'x-cache-lookup', 'x-cache-remote', 'x-cache-status'],
-    ...['x-proxy-cache', 'x-nginx-cache', 'x-fastcgi-cache', 'x-varnish-cache', 'x-litespeed-cache'],
-    ...['x-qc-cache', 'x-drupal-cache', 'x-drupal-dynamic-cache', 'x-kinsta-cache', 'x-sucuri-cache'],
-    ...['cf-cache-status', 'x-vercel-cache', 'cdn-cache', 'x-77-cache', 'eo-cache-status'],
-    ...['ddg-cache-status'],
-  ],
-  'the requests that put the response into the cache and took it out': ['x-varnish'],
-  'the age of the response in a cache, or since when it is there': [
-    ...['x-age', 'x-77-age', 'x-cache-age', 'x-cached-since', 'cdn-cachedat'],
-    ...['x-swift-savetime', 'x-swift-cachetime', 'ali-swift-global-savetime'],
-  ],
-  'which of many machines has answered, the next request going to another': [
-    ...['x-served-by', 'x-amz-cf-pop', 'x-pantheon-styx-hostname', 'x-rq', 'x-ac'],
-  ],
-  'how many requests the client has left, or until when it must wait': [
-    ...['ratelimit', 'ratelimit-remaining', 'ratelimit-reset', 'x-ratelimit-remaining'],
-    ...['x-ratelimit-reset', 'x-ratelimit-used', 'x-rate-limit-remaining', 'x-rate-limit-reset'],
-  ],
-  'a secret of the session against forged requests': ['x-csrf-token', 'x-xsrf-token'],
+const BY_REASON: Readonly<Record<string, string>> = {
+  'the time of the response (RFC 9110, section 6.6.1)': 'date',
+  'the seconds that the response has been in a cache (RFC 9111, section 5.1)': 'age',
+  'a time that most servers reckon from the time of the response (RFC 9111, section 5.3)': 'expires',
+  'sessions and visitors get values of their own (RFC 6265, section 4.1)': 'set-cookie',
+  'how long the response took':
+    'server-timing x-runtime x-response-time x-process-time x-timer x-envoy-upstream-service-time ' +
+    'x-kong-upstream-latency x-kong-proxy-latency sprequestduration spiislatency x-amzn-remapped-date ' +
+    'cdn-requesttime',
+  'the id of the request':
+    'request-id x-request-id x-requestid x-req-id x-unique-id x-transaction-id correlation-id ' +
+    'x-correlation-id x-kong-request-id',
+  'the id of the request at Amazon Web Services':
+    'x-amz-request-id x-amz-id-2 x-amz-rid x-amz-apigw-id apigw-requestid x-amzn-requestid x-amz-cf-id',
+  'the id of the request at Microsoft':
+    'x-azure-ref x-msedge-ref x-ms-request-id ms-cv apim-request-id sprequestguid',
+  'the id of the request at Google': 'x-cloud-trace-context x-guploader-uploadid',
+  'the id of the request at Cloudflare, with the place that answered': 'cf-ray cf-request-id',
+  'the id of the request at Akamai': 'akamai-grn x-akamai-request-id',
+  'the id of the request at a network that delivers content':
+    'x-fastly-request-id x-iinfo x-hw x-llid cdn-requestid x-77-nzt x-77-nzt-ray eagleid x-nws-log-uuid ' +
+    'eo-log-uuid x-tt-logid',
+  'the id of the request at a host of sites':
+    'x-github-request-id x-vercel-id x-nf-request-id fly-request-id rndr-id x-railway-request-id ' +
+    'x-styx-req-id x-wix-request-id x-seen-by x-contextid x-hubspot-correlation-id x-sfdc-request-id',
+  'the id of the request at one large site':
+    'x-fb-debug x-fb-connection-quality x-li-uuid x-connection-hash paypal-debug-id rlogid bdqid ' +
+    'traceid',
+  'the id of a trace':
+    'traceparent tracestate traceresponse x-trace-id trace-id x-trace b3 x-b3-traceid x-b3-spanid ' +
+    'x-b3-parentspanid x-b3-sampled uber-trace-id x-amzn-trace-id x-datadog-trace-id ' +
+    'x-datadog-parent-id sentry-trace baggage elastic-apm-traceparent x-newrelic-app-data ' +
+    'eagleeye-traceid x-tt-trace-id x-tt-trace-host',
+  'a token of the request in the address for reports (Cloudflare, Heroku)': 'report-to reporting-endpoints',
+  'whether this response came from a cache, and how often others did':
+    'cache-status x-cache x-cache-hits x-cache-lookup x-cache-remote x-cache-status x-proxy-cache ' +
+    'x-nginx-cache x-fastcgi-cache x-varnish-cache x-litespeed-cache x-qc-cache x-drupal-cache ' +
+    'x-drupal-dynamic-cache x-kinsta-cache x-sucuri-cache cf-cache-status x-vercel-cache cdn-cache ' +
+    'x-77-cache eo-cache-status ddg-cache-status',
+  'the requests that put the response into the cache and took it out': 'x-varnish',
+  'the age of the response in a cache, or since when it is there':
+    'x-age x-77-age x-cache-age x-cached-since cdn-cachedat x-swift-savetime x-swift-cachetime ' +
+    'ali-swift-global-savetime',
+  'which of many machines has answered, the next request going to another':
+    'x-served-by x-amz-cf-pop x-pantheon-styx-hostname x-rq x-ac',
+  'how many requests the client has left, or until when it must wait':
+    'ratelimit ratelimit-remaining ratelimit-reset x-ratelimit-remaining x-ratelimit-reset ' +
+    'x-ratelimit-used x-rate-limit-remaining x-rate-limit-reset',
+  'a secret of the session against forged requests': 'x-csrf-token x-xsrf-token',
 };
 
-/**
- * Header field names (lower case) that differ at every request, with the reason of each: what is left out
- * of an observation by default.
- */
+/** Header field names (lower case) that are left out of an observation by default, with the reason of each. */
 export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
-  Object.entries(BY_REASON).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
+  Object.entries(BY_REASON).flatMap(([reason, names]) =>
+    names.split(' ').map((name) => [name, reason] as const),
+  ),
 );
 
 /**
- * Field names that are left out whatever the settings say: `connection` answers the request of the observer,
- * who asks for the connection to be closed (RFC 9110, section 7.6.1), and tells nothing of the site.
+ * The field names (lower case) to leave out: those of the settings, and `connection`, which responds to the observer's
+ * request to close the connection (RFC 9110, section 7.6.1), and tells nothing of the site.
  */
-const OF_THE_REQUEST = ['connection'];
-
-/** The field names (lower case) to leave out: those that are asked for, and those that are always left out. */
 export function alwaysIgnoring(ignored: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...ignored, ...OF_THE_REQUEST]);
+  return new Set([...ignored, 'connection']);
 }

@@ -10,8 +10,6 @@ export const EARLIEST_INSTANT: Instant = -62_167_219_200_000_000n;
 export const LATEST_INSTANT: Instant = 253_402_300_799_999_999n;
 
 const SECONDS_PER_DAY = 86_400;
-const EARLIEST_SECOND = -62_167_219_200;
-const LATEST_SECOND = 253_402_300_799;
 const MILLISECONDS_PER_DAY = 86_400_000;
 const MICROSECONDS_PER_DAY = 86_400_000_000;
 const DAYS_IN_400_YEARS = 146_097;
@@ -29,15 +27,16 @@ export function parseInstant(text: string): Instant {
   if (!RFC_3339.test(text)) throw invalid(text, 'write it like 2024-03-01T10:20:30.123456Z');
   const inUtc = text.endsWith('Z') || text.endsWith('z');
   const zone = text.length - (inUtc ? 1 : 6);
-  const days = readDate(text);
-  const seconds = days * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
+  const seconds = readDate(text) * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
   if (text.startsWith('60', 17) && !followsLeapSecond(seconds)) throw invalid(text, 'that is no leap second');
-  if (seconds < EARLIEST_SECOND || seconds > LATEST_SECOND) {
-    throw invalid(text, 'it is outside the years 0000 to 9999 in UTC');
-  }
-  const microsecond = zone > 20 ? readMicrosecond(text, zone) : 0;
+  // The first six digits of the fraction, which ends where the zone begins.
+  const end = Math.min(zone, 26);
+  const microsecond = zone > 20 ? digitsAt(text, 20, end) * 10 ** (26 - end) : 0;
   const number = seconds * 1_000_000 + microsecond;
-  return Number.isSafeInteger(number) ? BigInt(number) : BigInt(seconds) * 1_000_000n + BigInt(microsecond);
+  if (Number.isSafeInteger(number)) return BigInt(number);
+  const instant = BigInt(seconds) * 1_000_000n + BigInt(microsecond);
+  if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return instant;
+  throw invalid(text, 'it is outside the years 0000 to 9999 in UTC');
 }
 
 /** The days from the epoch to the date at the text's beginning. */
@@ -47,8 +46,9 @@ function readDate(text: string): number {
   const day = digitsAt(text, 8, 10);
   if (month < 1 || month > 12) throw invalid(text, 'the month is not 01 to 12');
   // Every month has 28 days: the calendar is needed for few dates.
-  if (day < 1 || (day > 28 && day > daysInMonth(year, month)))
+  if (day < 1 || (day > 28 && day > daysInMonth(year, month))) {
     throw invalid(text, 'the month has no such day');
+  }
   return daysSinceEpoch(year, month, day);
 }
 
@@ -70,12 +70,6 @@ function readOffset(text: string, zone: number): number {
   return text.charAt(zone) === '-' ? -seconds : seconds;
 }
 
-/** The first six digits of the fraction, which ends where the zone begins. */
-function readMicrosecond(text: string, zone: number): number {
-  const end = Math.min(zone, 26);
-  return digitsAt(text, 20, end) * 10 ** (26 - end);
-}
-
 /** The number that the digits from one index to another make. */
 function digitsAt(text: string, start: number, end: number): number {
   let number = 0;
@@ -85,9 +79,7 @@ function digitsAt(text: string, start: number, end: number): number {
 
 /** RFC 3339, appendix D: leap seconds come at the end of June or December, UTC. */
 function followsLeapSecond(seconds: number): boolean {
-  const date = new Date(seconds * 1000);
-  const month = date.getUTCMonth();
-  return seconds % SECONDS_PER_DAY === 0 && date.getUTCDate() === 1 && (month === 0 || month === 6);
+  return /-0[17]-01T00:00:00/.test(new Date(seconds * 1000).toISOString());
 }
 
 function invalid(text: string, reason: string): InvalidObservationError {
@@ -110,17 +102,17 @@ const MICROSECONDS = digits(1000, 3, 'Z');
  */
 export function formatInstant(instant: Instant): string {
   const number = Number(instant);
-  if (!Number.isSafeInteger(number)) return formatDistant(instant);
-  const day = Math.floor(number / MICROSECONDS_PER_DAY);
-  return formatTime(day, number - day * MICROSECONDS_PER_DAY);
-}
-
-/** For instants that a Number does not hold exactly: before 1684 and after 2255. */
-function formatDistant(instant: Instant): string {
+  if (Number.isSafeInteger(number)) {
+    const day = Math.floor(number / MICROSECONDS_PER_DAY);
+    return formatTime(day, number - day * MICROSECONDS_PER_DAY);
+  }
+  // Before 1684 and after 2255 a Number does not hold it exactly.
+  const perDay = BigInt(MICROSECONDS_PER_DAY);
   const sinceEarliest = instant - EARLIEST_INSTANT;
-  const daysBefore = Number(EARLIEST_INSTANT / BigInt(MICROSECONDS_PER_DAY));
-  const day = daysBefore + Number(sinceEarliest / BigInt(MICROSECONDS_PER_DAY));
-  return formatTime(day, Number(sinceEarliest % BigInt(MICROSECONDS_PER_DAY)));
+  return formatTime(
+    Number(EARLIEST_INSTANT / perDay + sinceEarliest / perDay),
+    Number(sinceEarliest % perDay),
+  );
 }
 
 function formatTime(day: number, microsecondOfDay: number): string {
@@ -136,7 +128,7 @@ function formatTime(day: number, microsecondOfDay: number): string {
 
 /** `YYYY-MM-DDT` of the day that begins so many days after 1970-01-01. */
 const dateText = memoized(
-  (day: number) => new Date(day * SECONDS_PER_DAY * 1000).toISOString().slice(0, 11),
+  (day: number) => new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 11),
   4096,
 );
 

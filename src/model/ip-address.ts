@@ -4,21 +4,22 @@ import { quoted } from './text.js';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Whether the text is an IPv4 address in four decimals without leading zeros. */
+/** Whether the text is an IPv4 address in four decimals without leading zeros, which is the canonical form. */
 export function isIpv4(text: string): boolean {
   return IPV4.test(text);
 }
 
-/** Whether the text is an IPv6 address in a form of RFC 4291, section 2.2. */
+/** Whether the text is an IPv6 address in a form of RFC 4291, section 2.2, without a zone. */
 export function isIpv6(text: string): boolean {
   return parseIpv6(text) !== undefined;
 }
 
-/**
- * An IPv4 address: four decimals without leading zeros, which is the canonical form already.
- *
- * @throws InvalidObservationError for any other text.
- */
+/** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError */
+export function canonicalIp(text: string): string {
+  return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);
+}
+
+/** An IPv4 address, unchanged. @throws InvalidObservationError */
 export function canonicalIpv4(text: string): string {
   if (isIpv4(text)) return text;
   throw new InvalidObservationError(
@@ -26,7 +27,7 @@ export function canonicalIpv4(text: string): string {
   );
 }
 
-/** The four octets of an IPv4 address. @throws InvalidObservationError for any other text. */
+/** The four octets of an IPv4 address. @throws InvalidObservationError */
 export function ipv4Octets(text: string): Buffer {
   return Buffer.from(canonicalIpv4(text).split('.').map(Number));
 }
@@ -35,19 +36,13 @@ export function ipv4Octets(text: string): Buffer {
  * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run
  * of two or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
  *
- * @param text Any form of RFC 4291, section 2.2, without a zone.
- * @throws InvalidObservationError for any other text.
+ * @throws InvalidObservationError
  */
 export function canonicalIpv6(text: string): string {
   return formatIpv6(requireIpv6(text));
 }
 
-/**
- * The 16 octets of an IPv6 address.
- *
- * @param text Any form of RFC 4291, section 2.2, without a zone.
- * @throws InvalidObservationError for any other text.
- */
+/** The 16 octets of an IPv6 address. @throws InvalidObservationError */
 export function ipv6Octets(text: string): Buffer {
   return Buffer.from(requireIpv6(text).toByteArray());
 }
@@ -55,11 +50,6 @@ export function ipv6Octets(text: string): Buffer {
 /** The canonical text of an IPv6 address's 16 octets. */
 export function ipv6OfOctets(octets: Buffer): string {
   return formatIpv6(new ipaddr.IPv6([...octets]));
-}
-
-/** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError for any other text. */
-export function canonicalIp(text: string): string {
-  return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);
 }
 
 function requireIpv6(text: string): ipaddr.IPv6 {

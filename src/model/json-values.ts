@@ -6,21 +6,13 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * A value of parsed JSON that must be a string.
- *
- * @throws InvalidObservationError for one that is absent (undefined) or something else.
- */
+/** A value of parsed JSON that must be a string. @throws InvalidObservationError */
 export function requireText(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new InvalidObservationError(value === undefined ? 'it is missing.' : 'it is not a string.');
 }
 
-/**
- * A value of parsed JSON that must be a list of strings, at least one.
- *
- * @throws InvalidObservationError for anything else.
- */
+/** A value of parsed JSON that must be a list of strings, at least one. @throws InvalidObservationError */
 export function requireTexts(value: unknown): readonly string[] {
   if (value === undefined) throw new InvalidObservationError('it is missing.');
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
@@ -31,21 +23,18 @@ export function requireTexts(value: unknown): readonly string[] {
 }
 
 /**
- * The error for a key that an object may not have. Where a known key differs only in case, hyphens or
- * underscores, the message names it.
+ * The error for a key that an object may not have. It names a known key that differs only in case, hyphens or
+ * underscores.
  *
  * @param owner what has the known keys, as `in a record of type A`; empty for the line itself.
  */
 export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
-  const meant = [...known].find((name) => plain(name) === plain(key));
   const place = owner === '' ? '' : ` ${owner}`;
+  const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
+  const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
   return new InvalidObservationError(`unknown key ${quoted(key)}${place}: ${advice}.`);
-}
-
-function plain(key: string): string {
-  return key.toLowerCase().replace(/[-_]/g, '');
 }
 
 /**

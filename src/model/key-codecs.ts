@@ -1,11 +1,9 @@
 import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
-import type { MasterText } from './master-text.js';
-import type { MessageReader } from './message-reader.js';
 import {
-  characterString,
   encoded,
   encodedOctets,
+  field,
   integer,
   integerOctets,
   lengthBefore,
@@ -29,86 +27,79 @@ export const ALGORITHMS = {
 };
 const algorithm = integer(1, ALGORITHMS);
 
-const DIGESTS = { 'SHA-1': 1, SHA1: 1, 'SHA-256': 2, SHA256: 2, GOST: 3, 'SHA-384': 4, SHA384: 4 };
-/** RFC 4034 (5.1.4), RFC 4509, RFC 6605: by digest type. BIND knows none for GOST, which is historic. */
-const DIGEST_LENGTHS: Readonly<Record<number, number>> = { 1: 20, 2: 32, 4: 48 };
-/** RFC 8976, section 2.2.3: by hash algorithm; 12 octets at least. */
-const ZONE_DIGEST_LENGTHS: Readonly<Record<number, number>> = { 1: 48, 2: 64 };
-
-/** A digest's type and its octets, as many as the type has. */
+/**
+ * A digest's type and its octets, as many as the type has.
+ *
+ * @param lengths By type; other types have any length from `least` on.
+ */
 function digestWith(
   mnemonics: Readonly<Record<string, number>>,
   lengths: Readonly<Record<number, number>>,
   least: number,
-) {
-  const type = integer(1, mnemonics);
-  const digest = remaining('hex', least);
+): RdataCodec {
   return {
-    write: (text: MasterText) => writeAll([type, digest], text),
-    read: (rdata: MessageReader) => {
-      const number = rdata.uint8();
+    write: (text) => writeAll([integer(1, mnemonics), remaining('hex')], text),
+    read: (rdata) => {
+      const type = rdata.uint8();
       const octets = rdata.rest();
-      const wanted = lengths[number] ?? octets.length;
+      const wanted = lengths[type] ?? octets.length;
       if (octets.length !== wanted) throw new MalformedMessageError(`its digest has not ${wanted} octets`);
-      return `${number} ${encoded(octets, 'hex', least)}`.trimEnd();
+      return `${type} ${encoded(octets, 'hex', least)}`.trimEnd();
     },
   };
 }
 
-/** RFC 4034, section 5: DS, and the types made after it. */
-export const DELEGATION: readonly RdataCodec[] = [uint16, algorithm, digestWith(DIGESTS, DIGEST_LENGTHS, 1)];
+const DIGESTS = { 'SHA-1': 1, SHA1: 1, 'SHA-256': 2, SHA256: 2, GOST: 3, 'SHA-384': 4, SHA384: 4 };
+/**
+ * DS, and the types made after it (RFC 4034, section 5). Lengths are those of RFC 4034 (5.1.4), RFC 4509 and RFC 6605;
+ * BIND knows none for GOST, which is historic.
+ */
+export const DELEGATION = [uint16, algorithm, digestWith(DIGESTS, { 1: 20, 2: 32, 4: 48 }, 1)];
 /** RFC 4255, section 3.1, and RFC 6594: lengths by the type of fingerprint. */
-export const FINGERPRINT: readonly RdataCodec[] = [uint8, digestWith({}, { 1: 20, 2: 32 }, 0)];
-/** RFC 8976, section 2. */
-export const ZONE_DIGEST: readonly RdataCodec[] = [uint32, uint8, digestWith({}, ZONE_DIGEST_LENGTHS, 12)];
+export const FINGERPRINT = [uint8, digestWith({}, { 1: 20, 2: 32 }, 0)];
+/** RFC 8976, section 2; lengths by hash algorithm (2.2.3), 12 octets at least. */
+export const ZONE_DIGEST = [uint32, uint8, digestWith({}, { 1: 48, 2: 64 }, 12)];
 
 /** RFC 2535, section 7.1, without the names of flags. */
-const KEY_PROTOCOLS = { NONE: 0, TLS: 1, EMAIL: 2, DNSSEC: 3, IPSEC: 4, ALL: 255 };
-const keyProtocol = integer(1, KEY_PROTOCOLS);
+const keyProtocol = integer(1, { NONE: 0, TLS: 1, EMAIL: 2, DNSSEC: 3, IPSEC: 4, ALL: 255 });
 /** RFC 4034, section 2. */
-export const PUBLIC_KEY: readonly RdataCodec[] = [uint16, keyProtocol, algorithm, remaining('base64')];
+export const PUBLIC_KEY = [uint16, keyProtocol, algorithm, remaining('base64')];
 const NO_KEY = 0xc000;
 
 /** RFC 2535, section 3.1.2: flags that say that there is no key, or a key. */
 export const oldKey: RdataCodec = {
-  write: (text) => {
-    const head = writeAll([uint16, keyProtocol, algorithm], text);
-    return Buffer.concat([head, encodedOctets(text.rest().join(''), 'base64')]);
-  },
+  write: (text) => writeAll(PUBLIC_KEY, text),
   read: (rdata) => {
     const flags = rdata.fork().uint16();
-    const head = readAll([uint16, uint8, uint8], rdata);
-    return (flags & NO_KEY) === NO_KEY ? head : `${head} ${encoded(rdata.rest(), 'base64')}`;
+    return readAll((flags & NO_KEY) === NO_KEY ? PUBLIC_KEY.slice(0, 3) : PUBLIC_KEY, rdata);
   },
 };
 
 /** RFC 5155, section 3.3: `-` or hexadecimal. */
-export const salt: RdataCodec = {
-  write: (text) => {
-    const given = text.next('a salt');
-    return lengthBefore(given === '-' ? Buffer.alloc(0) : encodedOctets(given, 'hex'));
-  },
-  read: (rdata) => encoded(rdata.characterString(), 'hex', 0) || '-',
-};
+export const salt = field(
+  'a salt',
+  (given) => lengthBefore(encodedOctets(given === '-' ? '' : given, 'hex')),
+  (rdata) => encoded(rdata.characterString(), 'hex', 0) || '-',
+);
 
 const BASE32 = '0123456789ABCDEFGHIJKLMNOPQRSTUV';
 
 /** RFC 5155, section 3.3: base32 with the extended hexadecimal alphabet, without padding. */
-export const hashedOwner: RdataCodec = {
-  write: (text) => {
-    const given = text.next('a hashed owner name');
+export const hashedOwner = field(
+  'a hashed owner name',
+  (given) => {
     const digits = [...given.toUpperCase()].map((digit) => BASE32.indexOf(digit));
     if (digits.includes(-1)) throw new InvalidObservationError(`${quoted(given)} is not base32hex.`);
     const bits = digits.map((digit) => digit.toString(2).padStart(5, '0')).join('');
     return lengthBefore(Buffer.from((bits.match(/.{8}/g) ?? []).map((octet) => Number.parseInt(octet, 2))));
   },
-  read: (rdata) => {
+  (rdata) => {
     const octets = rdata.characterString();
     if (octets.length === 0) throw new MalformedMessageError('an empty hash');
     const bits = [...octets].map((octet) => octet.toString(2).padStart(8, '0')).join('');
     return bits.replace(/.{1,5}/g, (digit) => BASE32.charAt(Number.parseInt(digit.padEnd(5, '0'), 2)));
   },
-};
+);
 
 /** RFC 8005, section 5: algorithm, host identity tag, public key, and rendezvous servers. */
 export const hostIdentity: RdataCodec = {
@@ -117,11 +108,7 @@ export const hostIdentity: RdataCodec = {
     const tag = encodedOctets(text.next('a host identity tag'), 'hex');
     const key = encodedOctets(text.next('a public key'), 'base64');
     const servers = text.rest().map((server) => hostNameOctets(canonicalHostName(server)));
-    const lengths = [
-      integerOctets(String(tag.length), 1),
-      keyAlgorithm,
-      integerOctets(String(key.length), 2),
-    ];
+    const lengths = [integerOctets(tag.length, 1), keyAlgorithm, integerOctets(key.length, 2)];
     return Buffer.concat([...lengths, tag, key, ...servers]);
   },
   read: (rdata) => {
@@ -132,15 +119,11 @@ export const hostIdentity: RdataCodec = {
   },
 };
 
-/** draft-durand-doa-over-dns: enterprise, type, location, media type, and data in base64 or `-`. */
-export const digitalObject: RdataCodec = {
+/** Octets at the end in base64, or `-`. */
+export const optionalData: RdataCodec = {
   write: (text) => {
-    const head = writeAll([uint32, uint32, uint8, characterString], text);
     const data = text.rest().join('');
-    return Buffer.concat([head, data === '-' ? Buffer.alloc(0) : encodedOctets(data, 'base64')]);
+    return encodedOctets(data === '-' ? '' : data, 'base64');
   },
-  read: (rdata) => {
-    const head = readAll([uint32, uint32, uint8, characterString], rdata);
-    return `${head} ${encoded(rdata.rest(), 'base64', 0) || '-'}`;
-  },
+  read: (rdata) => encoded(rdata.rest(), 'base64', 0) || '-',
 };

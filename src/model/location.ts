@@ -12,16 +12,29 @@ const REFERENCE_ALTITUDE = 10_000_000;
 /** RFC 1876, section 3: size 1 m, horizontal precision 10 km, vertical precision 10 m. */
 const DEFAULT_PRECISIONS = [0x12, 0x16, 0x13];
 
-/** The rdata of a LOC record as dig writes it: `42 21 54.000 N 71 6 18.000 W -24.00m 30m 10000m 10m`. */
-export const location: RdataCodec = { write: locationOctets, read: locationText };
-
-function locationText(rdata: MessageReader): string {
-  if (rdata.uint8() !== 0) throw new MalformedMessageError('an unknown version of LOC');
-  const [size, horizontal, vertical] = [precision(rdata), precision(rdata), precision(rdata)];
-  const latitude = angle(rdata, 90, 'N', 'S');
-  const longitude = angle(rdata, 180, 'E', 'W');
-  return `${latitude} ${longitude} ${altitude(rdata)} ${size} ${horizontal} ${vertical}`;
-}
+/**
+ * The rdata of a LOC record as dig writes it: `42 21 54.000 N 71 6 18.000 W -24.00m 30m 10000m 10m`. In texts minutes,
+ * seconds, the `m` of metres, size and precisions may be left out (RFC 1876, section 3).
+ */
+export const location: RdataCodec = {
+  write: (text) => {
+    const octets = Buffer.alloc(16);
+    octets.writeUInt32BE(EQUATOR + offsetOf(text, 'N', 'S'), 4);
+    octets.writeUInt32BE(EQUATOR + offsetOf(text, 'E', 'W'), 8);
+    octets.writeUInt32BE(REFERENCE_ALTITUDE + centimetres(text.next('an altitude'), -1e7, 4_284_967_295), 12);
+    DEFAULT_PRECISIONS.forEach((precision, at) => {
+      octets[1 + at] = text.isAtEnd ? precision : precisionOctet(text.next('a size'));
+    });
+    return octets;
+  },
+  read: (rdata) => {
+    if (rdata.uint8() !== 0) throw new MalformedMessageError('an unknown version of LOC');
+    const precisions = [precision(rdata), precision(rdata), precision(rdata)];
+    const angles = [angle(rdata, 90, 'N', 'S'), angle(rdata, 180, 'E', 'W')];
+    const altitude = ((rdata.uint32() - REFERENCE_ALTITUDE) / 100).toFixed(2);
+    return [...angles, `${altitude}m`, ...precisions].join(' ');
+  },
+};
 
 /** RFC 1876, section 2: a digit, and the power of ten by which it is multiplied, in centimetres. */
 function precision(rdata: MessageReader): string {
@@ -42,22 +55,6 @@ function angle(rdata: MessageReader, largest: number, positive: string, negative
   const minutes = Math.floor((thousandths % DEGREE) / 60_000);
   const seconds = ((thousandths % 60_000) / 1000).toFixed(3);
   return `${degrees} ${minutes} ${seconds} ${offset < 0 ? negative : positive}`;
-}
-
-function altitude(rdata: MessageReader): string {
-  return `${((rdata.uint32() - REFERENCE_ALTITUDE) / 100).toFixed(2)}m`;
-}
-
-/** RFC 1876, section 3: minutes, seconds, the `m` of metres, size and precisions may be left out. */
-function locationOctets(text: MasterText): Buffer {
-  const octets = Buffer.alloc(16);
-  octets.writeUInt32BE(EQUATOR + offsetOf(text, 'N', 'S'), 4);
-  octets.writeUInt32BE(EQUATOR + offsetOf(text, 'E', 'W'), 8);
-  octets.writeUInt32BE(REFERENCE_ALTITUDE + centimetres(text.next('an altitude'), -1e7, 4_284_967_295), 12);
-  DEFAULT_PRECISIONS.forEach((precision, at) => {
-    octets[1 + at] = text.isAtEnd ? precision : precisionOctet(text.next('a size'));
-  });
-  return octets;
 }
 
 /** Degrees, minutes and seconds up to the letter of a hemisphere, in thousandths of a second. */

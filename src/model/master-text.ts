@@ -1,11 +1,5 @@
 import { InvalidObservationError } from './errors.js';
-import { quoted } from './text.js';
-
-/** One field of a record's data as a master file has it, its escapes and inner quotes still in it. */
-export interface MasterField {
-  readonly text: string;
-  readonly isQuoted: boolean;
-}
+import { octetEscape, quoted } from './text.js';
 
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
@@ -16,24 +10,26 @@ const TOKEN =
 
 /** The fields of rdata in the syntax of master files (RFC 1035, section 5.1), from the first to the last. */
 export class MasterText {
-  readonly #fields: readonly MasterField[];
+  /** Whether it begins with `\#`: the octets follow in hexadecimal (RFC 3597, section 5). */
+  readonly isGeneric: boolean;
+  /** Their escapes and inner quotes are still in them. */
+  readonly #fields: readonly string[];
   #next = 0;
 
-  /**
-   * @throws InvalidObservationError for a string without its closing quote, a backslash at the end, and
-   *   parentheses that do not match.
-   */
+  /** @throws InvalidObservationError for quotes and parentheses that do not match, and a backslash at the end. */
   constructor(text: string) {
-    const fields: MasterField[] = [];
+    const fields: string[] = [];
     let depth = 0;
+    let firstWord: string | undefined;
     for (const [, string, word, space, other] of text.matchAll(TOKEN)) {
       if (other !== undefined) {
         throw new InvalidObservationError(`at ${quoted(other)} a quote or an escape has no end.`);
       }
-      if (space === undefined) fields.push({ text: string ?? word ?? '', isQuoted: string !== undefined });
-      else depth = depthAfter(depth, space);
+      if (space !== undefined) depth = depthAfter(depth, space);
+      else if (fields.push(string ?? word ?? '') === 1) firstWord = word;
     }
     if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
+    this.isGeneric = firstWord === '\\#';
     this.#fields = fields;
   }
 
@@ -41,28 +37,17 @@ export class MasterText {
     return this.#next === this.#fields.length;
   }
 
-  /** Whether the next field is this text, not in quotes. */
-  isNext(text: string): boolean {
-    const field = this.#fields[this.#next];
-    return field !== undefined && !field.isQuoted && field.text === text;
-  }
-
-  /**
-   * The text of the next field.
-   *
-   * @param what it is, for the message.
-   * @throws InvalidObservationError where there is none.
-   */
+  /** The next field. @param what it is, for the InvalidObservationError where there is none. */
   next(what: string): string {
     const field = this.#fields[this.#next];
     if (field === undefined) throw new InvalidObservationError(`${what} is missing.`);
     this.#next += 1;
-    return field.text;
+    return field;
   }
 
-  /** The texts of all fields that are left. */
+  /** All fields that are left. */
   rest(): string[] {
-    const rest = this.#fields.slice(this.#next).map(({ text }) => text);
+    const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
     return rest;
   }
@@ -111,9 +96,9 @@ export function quotedOctets(octets: Buffer): string {
 
 /** Octets as the inside of a character string in double quotes. */
 export function escapedOctets(octets: Buffer): string {
-  return octets.toString('latin1').replace(ESCAPED, escaped);
-}
-
-function escaped(octet: string): string {
-  return octet === '"' || octet === '\\' ? `\\${octet}` : `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`;
+  return octets
+    .toString('latin1')
+    .replace(ESCAPED, (octet) =>
+      octet === '"' || octet === '\\' ? `\\${octet}` : octetEscape(octet.charCodeAt(0)),
+    );
 }

@@ -1,5 +1,6 @@
 import { MalformedMessageError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
+import { octetEscape } from './text.js';
 
 /** RFC 1035, section 4.1.1. */
 export const HEADER_LENGTH = 12;
@@ -120,37 +121,32 @@ export class MessageReader {
     let reader: MessageReader = this;
     let runStart = this.#position;
     let pointers = 0;
-    let length = 1;
+    let nameLength = 1;
     for (let octet = reader.uint8(); octet !== 0; octet = reader.uint8()) {
       if (octet >= POINTER) {
         pointers += 1;
-        runStart = reader.#targetOfPointer(octet, pointers > MOST_POINTERS ? 0 : runStart);
+        runStart = reader.#pointerBefore(octet, pointers > MOST_POINTERS ? 0 : runStart);
         reader = new MessageReader(this.#message, runStart, this.#message.length, this.#names);
-      } else {
-        length += octet + 1;
-        labels.push(reader.#label(octet, length));
+        continue;
       }
+      nameLength += octet + 1;
+      if (octet > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
+      if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
+      labels.push(labelText(reader.octets(octet)));
     }
     return labels.length === 0 ? '.' : labels.join('.');
   }
 
-  /** @param before The pointer must lead to a place before this one, so that no name goes in circles. */
-  #targetOfPointer(first: number, before: number): number {
+  /** The pointer must lead to a place before this one, so that no name goes in circles. */
+  #pointerBefore(first: number, before: number): number {
     const target = ((first & 0x3f) << 8) | this.uint8();
     if (this.#names !== null && target >= HEADER_LENGTH && target < before) return target;
     throw new MalformedMessageError('a pointer that leads to no earlier name');
-  }
-
-  /** @param nameLength How long the name is with this label. */
-  #label(length: number, nameLength: number): string {
-    if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
-    if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
-    return labelText(this.octets(length));
   }
 }
 
 function labelText(octets: Buffer): string {
   const text = octets.toString('latin1');
   if (PLAIN_LABEL.test(text)) return text;
-  return text.replace(UNUSUAL_OCTET, (octet) => `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`);
+  return text.replace(UNUSUAL_OCTET, (octet) => octetEscape(octet.charCodeAt(0)));
 }

@@ -4,17 +4,13 @@ import type { Instant } from './instant.js';
 
 /** One observation of one domain. Everything in it is in canonical form. */
 export interface Observation {
-  /** The domain's canonical name (see domain-name.ts). */
   readonly domain: string;
   readonly observedAt: Instant;
   /** Absent: DNS was not observed. */
   readonly dns?: DnsObservation;
   /** Absent: HTTP was not observed. Field names in lower case to field values. */
   readonly httpHeaders?: ReadonlyMap<string, string>;
-  /**
-   * Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown.
-   * Absent: it omits none.
-   */
+  /** Field names in lower case that the observer omits from `httpHeaders`: whether the site sends them is unknown. */
   readonly ignoredHeaders?: ReadonlySet<string>;
   /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
@@ -46,10 +42,7 @@ export interface DnsObservation {
    * type in `types`.
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
-  /**
-   * The records by type; a type without records may be missing. The records of a type are all
-   * different, in the order of compareDnsRecords.
-   */
+  /** By type, as recordsByType() gives them. A type without records may be missing. */
   readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
 }
 
@@ -110,7 +103,6 @@ export function requireWithinLimits(
 }
 
 function requireNone(key: string, excess: string | null): void {
-  if (excess !== null) {
-    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
-  }
+  if (excess === null) return;
+  throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
 }

@@ -12,17 +12,9 @@ import { quoted } from './text.js';
  * the result of `write`.
  */
 export interface RdataCodec {
-  /**
-   * The octets of the fields that come next in a master file.
-   *
-   * @throws InvalidObservationError for a text that stands for none.
-   */
+  /** The octets of the fields that come next in a master file. @throws InvalidObservationError */
   write(text: MasterText): Buffer;
-  /**
-   * The canonical text of the octets that come next; empty for a list without members.
-   *
-   * @throws MalformedMessageError for octets that break the format.
-   */
+  /** The canonical text of the octets that come next; empty for a list without members. @throws MalformedMessageError */
   read(rdata: MessageReader): string;
 }
 
@@ -33,6 +25,15 @@ export interface OwnCodec extends RdataCodec {
 
 /** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
 export const LARGEST_RDATA = 65_535;
+
+/** A field whose value is its text. @param what it is, for the error where it is missing. */
+export function field(
+  what: string,
+  write: (given: string) => Buffer,
+  read: (rdata: MessageReader) => string,
+): OwnCodec {
+  return { write: (text) => write(text.next(what)), read, value: read };
+}
 
 /** Names of numbers, in upper case. */
 type Mnemonics = Readonly<Record<string, number>>;
@@ -58,11 +59,12 @@ export function integer(size: 1 | 2 | 4, mnemonics: Mnemonics = {}, shows = fals
 }
 
 /** @throws InvalidObservationError for anything but an integer that has room, or one of the names. */
-export function integerOctets(text: string, size: number, mnemonics: Mnemonics = {}): Buffer {
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : mnemonics[text.toUpperCase()];
+export function integerOctets(text: string | number, size: number, mnemonics: Mnemonics = {}): Buffer {
+  const given = String(text);
+  const number = /^\d{1,10}$/.test(given) ? Number(given) : mnemonics[given.toUpperCase()];
   const largest = 2 ** (8 * size) - 1;
   if (number === undefined || number > largest) {
-    throw new InvalidObservationError(`${quoted(text)} is not an integer from 0 to ${largest}.`);
+    throw new InvalidObservationError(`${quoted(given)} is not an integer from 0 to ${largest}.`);
   }
   const octets = Buffer.alloc(size);
   octets.writeUIntBE(number, 0, size);
@@ -84,32 +86,36 @@ function absolute(text: string): string {
   return text === '.' ? text : `${text}.`;
 }
 
-export const ipv4: OwnCodec = {
-  write: (text) => ipv4Octets(text.next('an IPv4 address')),
-  read: ipv4Text,
-  value: ipv4Text,
-};
+export const ipv4 = field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.'));
 
-function ipv4Text(rdata: MessageReader): string {
-  return rdata.octets(4).join('.');
-}
+export const ipv6 = field('an IPv6 address', ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16)));
 
-export const ipv6: OwnCodec = {
-  write: (text) => ipv6Octets(text.next('an IPv6 address')),
-  read: ipv6Text,
-  value: ipv6Text,
-};
-
-function ipv6Text(rdata: MessageReader): string {
-  return ipv6OfOctets(rdata.octets(16));
+function string(write: (octets: Buffer) => Buffer, read: (rdata: MessageReader) => Buffer): OwnCodec {
+  return {
+    write: (text) => write(fieldOctets(text.next('a string'))),
+    read: (rdata) => quotedOctets(read(rdata)),
+    value: (rdata) => characterStringText(read(rdata)),
+  };
 }
 
 /** A character-string of at most 255 octets (RFC 1035, section 3.3). In values `\DDD` is as in TXT. */
-export const characterString: OwnCodec = {
-  write: (text) => lengthBefore(fieldOctets(text.next('a string'))),
-  read: (rdata) => quotedOctets(rdata.characterString()),
-  value: (rdata) => characterStringText(rdata.characterString()),
-};
+export const characterString = string(lengthBefore, (rdata) => rdata.characterString());
+
+/** A character-string whose octets, one character each, a pattern allows. */
+export function stringLike(pattern: RegExp): OwnCodec {
+  return string(lengthBefore, (rdata) => {
+    const octets = rdata.characterString();
+    const text = octets.toString('latin1');
+    if (pattern.test(text)) return octets;
+    throw new MalformedMessageError(`${quoted(text)} is not a string of this type`);
+  });
+}
+
+/** All octets that are left, as one string. */
+export const remainingString = string(
+  (octets) => octets,
+  (rdata) => rdata.rest(),
+);
 
 /** One or more character-strings. */
 export const characterStrings: OwnCodec = {
@@ -130,33 +136,10 @@ export function optional(codec: RdataCodec): RdataCodec {
   };
 }
 
-/** A character-string whose octets, one character each, a pattern allows. */
-export function stringLike(pattern: RegExp): OwnCodec {
-  return {
-    ...characterString,
-    read: (rdata) => like(pattern, characterString.read(rdata)),
-    value: (rdata) => like(pattern, characterStringText(rdata.characterString())),
-  };
-}
+type Encoding = 'hex' | 'base64';
 
-function like(pattern: RegExp, text: string): string {
-  if (pattern.test(text)) return text;
-  throw new MalformedMessageError(`${quoted(text)} is not a string of this type`);
-}
-
-/** All octets that are left, as one string. */
-export const remainingString: OwnCodec = {
-  write: (text) => fieldOctets(text.next('a string')),
-  read: (rdata) => quotedOctets(rdata.rest()),
-  value: (rdata) => characterStringText(rdata.rest()),
-};
-
-/**
- * All octets that are left, in hexadecimal or base64: in one piece, and in texts also in several.
- *
- * @param least How many octets there are at least.
- */
-export function remaining(encoding: 'hex' | 'base64', least = 1): RdataCodec {
+/** All octets that are left, `least` at least, in hexadecimal or base64: in texts also in several pieces. */
+export function remaining(encoding: Encoding, least = 1): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),
     read: (rdata) => encoded(rdata.rest(), encoding, least),
@@ -169,43 +152,41 @@ const ENCODED = {
 };
 
 /** @throws InvalidObservationError for a text that is not hexadecimal, or not base64. */
-export function encodedOctets(text: string, encoding: 'hex' | 'base64'): Buffer {
+export function encodedOctets(text: string, encoding: Encoding): Buffer {
   if (ENCODED[encoding].test(text)) return Buffer.from(text, encoding);
   const named = encoding === 'hex' ? 'hexadecimal of whole octets' : 'base64';
   throw new InvalidObservationError(`${quoted(text)} is not ${named}.`);
 }
 
 /** @throws MalformedMessageError for fewer octets than there must be. */
-export function encoded(octets: Buffer, encoding: 'hex' | 'base64', least = 1): string {
+export function encoded(octets: Buffer, encoding: Encoding, least = 1): string {
   if (octets.length < least) throw new MalformedMessageError(`it ends before its ${encoding} data`);
   return encoding === 'hex' ? octets.toString('hex').toUpperCase() : octets.toString('base64');
 }
 
 /** The type that a signature covers; dig writes one without a mnemonic as its number alone. */
-export const typeCovered: RdataCodec = {
-  write: (text) => {
-    const given = text.next('a type');
-    return integerOctets(/^\d/.test(given) ? given : String(typeNumberOf(given)), 2);
-  },
-  read: (rdata) => typeName(rdata.uint16()),
-};
+export const typeCovered = field(
+  'a type',
+  (given) => integerOctets(/^\d/.test(given) ? given : typeNumberOf(given), 2),
+  (rdata) => typeName(rdata.uint16()),
+);
 
 const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
 
 /** RFC 4034, section 3.2: YYYYMMDDHHmmSS in UTC, or seconds since 1970, of which 32 bits are kept. */
-export const time: RdataCodec = {
-  write: (text) => {
-    const given = text.next('a time');
+export const time = field(
+  'a time',
+  (given) => {
     if (!TIME.test(given)) return integerOctets(given, 4);
     const seconds = Date.parse(given.replace(TIME, '$1-$2-$3T$4:$5:$6Z')) / 1000;
     // Date.parse takes 30 February for a day in March.
     if (Number.isNaN(seconds) || timeText(seconds) !== given) {
       throw new InvalidObservationError(`${quoted(given)} is not a time.`);
     }
-    return integerOctets(String(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32), 4);
+    return integerOctets(((seconds % 2 ** 32) + 2 ** 32) % 2 ** 32, 4);
   },
-  read: (rdata) => timeText(rdata.uint32()),
-};
+  (rdata) => timeText(rdata.uint32()),
+);
 
 /** @param seconds since the epoch. */
 function timeText(seconds: number): string {

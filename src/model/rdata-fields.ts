@@ -12,24 +12,16 @@ import {
   uint32,
 } from './rdata-codec.js';
 
-/**
- * What a field of a record's data holds:
- * - `ipv4`, `ipv6`: an address in canonical form (ip-address.ts);
- * - `hostName`: a name in canonical form (host-name.ts);
- * - `integer`: 0 to 4294967295, in JSON a number;
- * - `text`: any text, as it was given;
- * - `characterString`, `characterStrings`: a text, or a list of texts, of TXT data (character-string.ts);
- * - `presentation`: rdata as a master file has it (rdata-text.ts).
- */
+/** What a field of a record's data holds; addresses and names in canonical form. */
 export type RdataFieldKind =
   | 'ipv4'
   | 'ipv6'
   | 'hostName'
-  | 'integer'
-  | 'text'
-  | 'characterString'
+  | 'integer' // 0 to 4294967295, in JSON a number
+  | 'text' // any, as it was given
+  | 'characterString' // of TXT data (character-string.ts)
   | 'characterStrings'
-  | 'presentation';
+  | 'presentation'; // rdata as a master file has it (rdata-text.ts)
 
 /** A field of a type's own. */
 export interface RdataField {

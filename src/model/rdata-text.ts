@@ -16,8 +16,6 @@ import { quoted, requireStorable } from './text.js';
 /**
  * The own fields of an observed record, as parseDnsRecord takes them.
  *
- * @param type The type's canonical name (dns-types.ts).
- * @param rdata A reader for the record's rdata, whose names may be compressed.
  * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other
  * types have `data`, which can show anything.
  */
@@ -64,25 +62,22 @@ function parse(type: string, text: string): Readonly<Record<string, unknown>> {
   }
   requireStorable(text);
   const fields = new MasterText(text);
-  const isGeneric = fields.isNext('\\#');
   const rdata = MessageReader.ofRdata(rdataOctets(type, fields));
-  const layout = isGeneric ? undefined : LAYOUTS.get(type);
+  const layout = fields.isGeneric ? undefined : LAYOUTS.get(type);
   return layout === undefined ? readRdata(type, rdata) : { data: layoutText(type, layout, rdata) };
 }
 
-/**
- * The octets of rdata, which may still break a rule of its type.
- *
- * @throws InvalidObservationError, or MalformedMessageError, for fields that have no octets.
- */
+/** The octets of rdata, which may still break a rule of its type. @throws InvalidObservationError, MalformedMessageError */
 export function rdataOctets(type: string, fields: MasterText): Buffer {
-  if (fields.isNext('\\#')) return genericOctets(fields);
+  if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []) ?? [];
   if (layout.length === 0) {
     throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
   }
   const octets = writeAll(layout, fields);
-  if (octets.length > LARGEST_RDATA) throw tooLong();
+  if (octets.length > LARGEST_RDATA) {
+    throw new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
+  }
   if (fields.isAtEnd) return octets;
   throw new InvalidObservationError(`${quoted(fields.next('more'))} is one field too many.`);
 }
@@ -94,10 +89,6 @@ function genericOctets(fields: MasterText): Buffer {
   const octets = encodedOctets(fields.rest().join(''), 'hex');
   if (octets.length === length) return octets;
   throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
-}
-
-function tooLong(): InvalidObservationError {
-  return new InvalidObservationError(`it is longer than ${LARGEST_RDATA} octets.`);
 }
 
 /** The canonical text of the rdata of a type without fields of its own. */
@@ -129,6 +120,5 @@ function requireEnd(type: string, rdata: MessageReader): void {
 
 /** RFC 3597, section 5. */
 function unknownText(octets: Buffer): string {
-  const hexadecimal = octets.toString('hex').toUpperCase();
-  return octets.length === 0 ? '\\# 0' : `\\# ${octets.length} ${hexadecimal}`;
+  return `\\# ${octets.length} ${octets.toString('hex').toUpperCase()}`.trimEnd();
 }

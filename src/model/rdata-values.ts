@@ -5,22 +5,16 @@ import { compareUnits, compareUtf8, firstDifference } from './utf8-order.js';
 /** What a field of a record's own may hold in canonical form. */
 export type RdataValue = string | number | readonly string[];
 
-/** A type's own fields by their names, in the order of the specification. */
-export type RdataValues = Readonly<Record<string, RdataValue>>;
-
-/** The own fields behind a record's `rdata`. */
-export function parseRdata(rdata: string): RdataValues {
-  const values: RdataValues = JSON.parse(rdata);
-  return values;
+/** The own fields of a record's `rdata` by their names, in the order of the specification. */
+export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> {
+  return JSON.parse(rdata);
 }
 
 const memoizedValues = memoized(parseRdata, 4096);
 
 /**
- * Compares the own fields of two records of one type, in their order: numbers as numbers, texts by their
- * UTF-8 bytes, lists element by element.
- *
- * @returns A number below, equal to or above 0, as sort() wants it; 0 only for equal fields.
+ * Compares the own fields of two records of one type, in their order, for sort(): numbers as numbers, texts by their
+ * UTF-8 bytes, lists element by element. 0 only for equal fields.
  */
 export function compareRdata(type: string, a: string, b: string): number {
   if (a === b) return 0;

@@ -10,8 +10,10 @@ import { parseRdataText } from './rdata-text.js';
 import { parseRdata } from './rdata-values.js';
 import { quoted, requireStorable } from './text.js';
 
+type Data = Readonly<Record<string, unknown>>;
+
 /** From a record's data object to the own fields of its type in canonical form, as JSON text. */
-export type RdataParser = (data: Readonly<Record<string, unknown>>) => string;
+export type RdataParser = (data: Data) => string;
 
 const LARGEST_INTEGER = 4_294_967_295;
 
@@ -40,11 +42,7 @@ export function rdataParser(type: string): RdataParser {
   return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
 }
 
-function fieldsOfData(
-  type: string,
-  fields: readonly RdataField[],
-  data: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+function fieldsOfData(type: string, fields: readonly RdataField[], data: Data): Data {
   return readAt('data', () => {
     const other = fields.find(({ name }) => data[name] !== undefined);
     if (other === undefined) return parseRdataText(type, requireText(data['data']));
@@ -58,19 +56,24 @@ function fieldsParser(type: string, fields: readonly RdataField[]): RdataParser 
   if (type === 'TXT') return (data) => rdataJson(type, fields, completeTxt(data));
   const [first] = fields;
   if (fields.length === 1 && first !== undefined) return singleFieldParser(type, first);
-  return (data) => withinLimit(rdataJson(type, fields, data));
+  return (data) => {
+    const json = rdataJson(type, fields, data);
+    // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
+    if (json.length * 3 > LARGEST_RDATA) {
+      const octets = Object.values(parseRdata(json)).map((value) => Buffer.byteLength(String(value)));
+      requireRdataLength(octets.reduce((sum, length) => sum + length, 0));
+    }
+    return json;
+  };
 }
 
 /** The number of types with `data` is not bounded, and each has a cache. */
 const SMALL_CACHE = 256;
 
-/** Most records have one text: with a cache, each costs a look-up. */
+/** Most records have one text, an address, a name or `data`: with a cache, each costs a look-up. */
 function singleFieldParser(type: string, field: RdataField): RdataParser {
   const { name, kind } = field;
-  const parse = (value: unknown) => {
-    const json = rdataJson(type, [field], { [name]: value });
-    return kind === 'presentation' ? json : withinLimit(json);
-  };
+  const parse = (value: unknown) => rdataJson(type, [field], { [name]: value });
   const cached = memoized(parse, kind === 'presentation' && type !== 'DS' ? SMALL_CACHE : undefined);
   return (data) => {
     const value = data[name];
@@ -78,11 +81,7 @@ function singleFieldParser(type: string, field: RdataField): RdataParser {
   };
 }
 
-function rdataJson(
-  type: string,
-  fields: readonly RdataField[],
-  data: Readonly<Record<string, unknown>>,
-): string {
+function rdataJson(type: string, fields: readonly RdataField[], data: Data): string {
   const values: Record<string, unknown> = {};
   for (const { name, kind } of fields) {
     values[name] = readAt(name, () => CANONICAL[kind](data[name], type));
@@ -106,19 +105,9 @@ function storableText(value: unknown): string {
   return text;
 }
 
-function withinLimit(rdata: string): string {
-  // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
-  if (rdata.length * 3 > LARGEST_RDATA && valuesLength(rdata) > LARGEST_RDATA) {
-    throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
-  }
-  return rdata;
-}
-
-function valuesLength(rdata: string): number {
-  return Object.values(parseRdata(rdata)).reduce<number>(
-    (length, value) => length + Buffer.byteLength(String(value)),
-    0,
-  );
+function requireRdataLength(octets: number): void {
+  if (octets <= LARGEST_RDATA) return;
+  throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
 }
 
 /**
@@ -128,7 +117,7 @@ function valuesLength(rdata: string): number {
  * @throws InvalidObservationError for fields that are missing, not texts, or an empty list; a `txt` that
  * is not the entries joined; lone surrogates; more than 65,535 octets.
  */
-function completeTxt(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function completeTxt(data: Data): Data {
   const alone = data['entries'] === undefined;
   const texts = alone
     ? [readAt('txt', () => requireText(data['txt']))]
@@ -139,9 +128,7 @@ function completeTxt(data: Readonly<Record<string, unknown>>): Readonly<Record<s
     readAt('txt', () => requireJoined(requireText(data['txt']), texts, joined));
   }
   // Each character-string has a length octet before it.
-  if (joined.length + entries.length > LARGEST_RDATA) {
-    throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
-  }
+  requireRdataLength(joined.length + entries.length);
   return { txt: characterStringText(joined), entries: entries.map(characterStringText) };
 }
 

@@ -4,7 +4,6 @@ import { trimmed } from './header-fields.js';
 /** A field's name and its value, without the blanks around them. */
 export type HeaderField = readonly [name: string, value: string];
 
-/** The head of a response. */
 export interface ResponseHead {
   /** As written, such as `1.1`; tools write `2` and `3` too, which have no status line. */
   readonly version: string;
@@ -16,7 +15,6 @@ export interface ResponseHead {
 
 /** RFC 9112, section 4. curl reads one in lower case, with more blanks, or with the phrase at the code, too. */
 const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
-const BEGINS_WITH_BLANK = /^[ \t]/;
 const NUL_OR_CR = /[\0\r]/;
 
 /**
@@ -45,7 +43,7 @@ export function parseResponseHead(head: string): ResponseHead {
 function unfolded(lines: readonly string[]): string[] {
   const fields: string[][] = [];
   for (const line of lines) {
-    if (!BEGINS_WITH_BLANK.test(line)) fields.push([]);
+    if (!/^[ \t]/.test(line)) fields.push([]);
     const field = fields.at(-1);
     if (field === undefined) throw invalid(0, 'begins with a blank, and continues no other (RFC 9112, 2.2)');
     field.push(trimmed(line));

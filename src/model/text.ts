@@ -16,31 +16,24 @@ function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-const LONE_SURROGATE = /\p{Surrogate}/u;
+/** An octet as `\DDD` (RFC 1035, section 5.1). */
+export function octetEscape(octet: number): string {
+  return `\\${String(octet).padStart(3, '0')}`;
+}
 
 /** Whether the text is well-formed Unicode: UTF-16 surrogates are only in pairs. */
 export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text);
+  return !/\p{Surrogate}/u.test(text);
 }
 
-/**
- * Checks that PostgreSQL can store a text.
- *
- * @throws InvalidObservationError for U+0000 and for surrogates without their other half.
- */
+/** Checks that PostgreSQL can store a text. @throws InvalidObservationError for U+0000 and lone surrogates. */
 export function requireStorable(text: string): void {
   if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
   if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
 }
 
-const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
-
-/**
- * The name of an observer, unchanged.
- *
- * @throws InvalidObservationError for anything but 1 to 64 printable characters.
- */
+/** The name of an observer, unchanged. @throws InvalidObservationError */
 export function parseSourceName(text: string): string {
-  if (PRINTABLE.test(text)) return text;
+  if (/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(text)) return text;
   throw new InvalidObservationError(`${quoted(text)} is not 1 to 64 printable characters.`);
 }

@@ -1,9 +1,6 @@
 /**
- * Compares two well-formed texts by their UTF-8 bytes, which is the order of their code points and of
- * PostgreSQL's collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and
- * above) before U+E000 to U+FFFF.
- *
- * @returns A number below, equal to or above 0, as sort() wants it.
+ * Compares two well-formed texts by their UTF-8 bytes, for sort(): the order of code points, and of PostgreSQL's
+ * collation "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
  */
 export function compareUtf8(a: string, b: string): number {
   if (a === b) return 0;

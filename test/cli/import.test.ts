@@ -255,7 +255,7 @@ describe('dms import', () => {
     const shown: string[] = [];
     const show = () => shown.push(progressLine('lines', progress.state(), 1));
     await importInputs(progress.inputs([path], process.stdin), {
-      createParser: () => (text) => [parseDmsLine(text, NOW)],
+      createParser: () => (text) => parseDmsLine(text, NOW),
       recorder: createRecorder(database.pool),
       summary,
       onRejected: () => {},

@@ -127,7 +127,7 @@ describe('what is no rdata of its type', () => {
     ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
     ['LOC', '52 60 N 4 E 0m', '"60" is no part of a location.'],
     ['IPSECKEY', '10 4 2 . AQNR', 'an unknown type of gateway, 4.'],
-    ['X25', 'abcd', String.raw`"\"abcd\"" is not a string of this type.`],
+    ['X25', 'abcd', '"abcd" is not a string of this type.'],
     ['APL', '3:10.0.0.0/8', '"3:10.0.0.0/8" is not a prefix such as 1:192.0.2.0/24.'],
   ])('%s %j is refused: %s', (type, data, reason) => {
     const message = `data: it is not the data of a record of type ${type}: ${reason}`;

@@ -140,7 +140,7 @@ describe('checking the rows of a domain', () => {
     [
       'HTTPS that was declined once at two times',
       'UPDATE domain SET https_declined_count = 1',
-      'HTTPS was declined in 1 looks',
+      'HTTPS was declined in 1 observations',
     ],
     [
       'a response when HTTP was not observed',

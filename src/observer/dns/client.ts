@@ -36,6 +36,8 @@ export interface DnsClient {
    * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. It never
    * rejects.
    *
+   * @param name Any name that DNS allows, as canonicalHostName takes it.
+   * @param types Types that have a number (typeNumber); another is answered as malformed.
    * @param signal Settles what is not answered as stopped.
    * @param priority Which queries go first where they wait for a server; normal if absent.
    * @returns The answer for each type, by the type's canonical name; a type or name that cannot be queried has
