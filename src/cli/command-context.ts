@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Settings } from '../config/settings.js';
-import type { Database } from '../database/client.js';
+import type { Connections, Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
 import type { OpenOptions } from './open-database.js';
 import type { ProgressStream } from './progress.js';
@@ -31,6 +31,8 @@ export interface CommandContext extends Process {
    *   may not be created.
    */
   openDatabase(options?: OpenOptions): Promise<Database>;
+  /** The same for commands that do without Prisma, which takes longer to load than all else. */
+  openConnections(options?: OpenOptions): Promise<Connections>;
 }
 
 /** The context of the commands of a process. */
@@ -40,11 +42,21 @@ export function createCommandContext(parent: Process): CommandContext {
     now: () => BigInt(Date.now()) * 1000n,
     async openDatabase(options = {}) {
       const settings = parent.settings();
-      // Most of a command's start is loading Prisma, which a wrong use does not need.
-      const { openMigrated } = await import('./open-database.js');
-      return openMigrated(settings, parent.stderr, options);
+      const { client, openMigrated } = await loadOpening();
+      return openMigrated(client.openDatabase, settings, parent.stderr, options);
+    },
+    async openConnections(options = {}) {
+      const settings = parent.settings();
+      const { client, openMigrated } = await loadOpening();
+      return openMigrated(client.openConnections, settings, parent.stderr, options);
     },
   };
+}
+
+/** What a wrong use does not need. */
+async function loadOpening() {
+  const { openMigrated } = await import('./open-database.js');
+  return { client: await import('../database/client.js'), openMigrated };
 }
 
 /** Aborted when the process is asked to end. */

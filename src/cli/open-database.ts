@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { Settings } from '../config/settings.js';
-import { type Database, openDatabase } from '../database/client.js';
+import type { Connections, DatabaseOptions } from '../database/client.js';
 import { migrate } from '../database/migrate.js';
-import { dataSteps } from '../recorder/canonicalize-stored.js';
+import { dataSteps } from '../recorder/data-steps.js';
 import { type ProgressStream, showProgress } from './progress.js';
 
 /** How a command opens the database. */
@@ -11,18 +11,14 @@ export interface OpenOptions {
   readonly mayCreate?: boolean;
 }
 
-/**
- * Opens the database that the settings name, with its schema up to date.
- *
- * @param stream shows how far a migration is.
- * @throws OperationError where it cannot be opened or migrated, or does not exist and may not be created.
- */
-export async function openMigrated(
+/** Opens the database that the settings name, and migrates it. @param stream shows how far a migration is. */
+export async function openMigrated<Opened extends Connections>(
+  open: (options: DatabaseOptions) => Promise<Opened>,
   settings: Settings,
   stream: ProgressStream,
   { mayCreate = true }: OpenOptions,
-): Promise<Database> {
-  const database = await openDatabase({ ...settings, ifMissing: mayCreate ? 'create' : 'fail' });
+): Promise<Opened> {
+  const database = await open({ ...settings, ifMissing: mayCreate ? 'create' : 'fail' });
   try {
     await migrateShowing(stream, database.pool);
     return database;

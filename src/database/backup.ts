@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import { type Headers, type Pack, pack } from 'tar-stream';
 import { OperationError } from '../model/errors.js';
-import type { Database } from './client.js';
+import type { Connections } from './client.js';
 import { DATABASE_FOLDER } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
@@ -39,7 +39,7 @@ export interface BackupOptions {
  * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
  */
 export async function backUpEmbedded(
-  database: Database,
+  database: Connections,
   { dataDirectory, file, onFile, signal }: BackupOptions,
 ): Promise<number> {
   const handle = await open(file, 'wx', 0o600);

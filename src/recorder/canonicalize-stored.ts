@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import type { MigrationSteps } from '../database/migrate.js';
 import { inTransaction } from '../database/transaction.js';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
@@ -18,14 +17,6 @@ export interface StepProgress {
 
 /** Shows how far a step is for as long as it runs. @returns a function that ends the show. */
 export type ShowStep = (progress: StepProgress) => () => void;
-
-/** What the migrations do to the rows besides their SQL. */
-export function dataSteps(show: ShowStep = () => () => {}): MigrationSteps {
-  return new Map([['0006_canonical_rdata', (pool) => canonicalizeStored(pool, show)]]);
-}
-
-/** The same, without progress. */
-export const DATA_STEPS: MigrationSteps = dataSteps();
 
 /** Domains that are read, and written in one transaction, at once. */
 const BATCH = 100;

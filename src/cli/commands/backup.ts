@@ -71,7 +71,7 @@ async function spoolToUnlinkedTempFile(context: CommandContext, signal: AbortSig
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
-  const database = await context.openDatabase({ mayCreate: false });
+  const database = await context.openConnections({ mayCreate: false });
   let files = 0;
   const hideProgress = showProgress(context.stderr, 'files', () => ({ done: 0, total: null, items: files }));
   const onFile = (count: number) => {

@@ -14,7 +14,7 @@ const LEFT_OUT =
 /** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
   const names = parseDomains(domains);
-  const database = await context.openDatabase({ mayCreate: false });
+  const database = await context.openConnections({ mayCreate: false });
   try {
     const missing = new Set(names);
     let text = '';

@@ -46,7 +46,7 @@ export async function runImport(
       }),
   };
   await requireAllImportable(files, context.stdin, parsing);
-  const database = await context.openDatabase();
+  const database = await context.openConnections();
   const summary = new ImportSummary();
   try {
     const recorder = createRecorder(database.pool);

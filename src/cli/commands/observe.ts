@@ -126,7 +126,7 @@ interface OpenHistory {
 
 async function openHistory(context: CommandContext, dryRun: boolean): Promise<OpenHistory> {
   try {
-    const database = await context.openDatabase({ mayCreate: !dryRun });
+    const database = await context.openConnections({ mayCreate: !dryRun });
     const { httpsGrace } = context.settings().observe;
     const recorder = createRecorder(database.pool, { httpsGrace });
     return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
