@@ -1,30 +1,20 @@
 import type { Pool } from 'pg';
-import type { Settings } from '../config/settings.js';
-import type { Connections, DatabaseOptions } from '../database/client.js';
+import type { Connections } from '../database/client.js';
 import { migrate } from '../database/migrate.js';
 import { dataSteps } from '../recorder/data-steps.js';
 import { type ProgressStream, showProgress } from './progress.js';
 
-/** How a command opens the database. */
-export interface OpenOptions {
-  /** Whether a data folder without a database gets a new one; true if absent. */
-  readonly mayCreate?: boolean;
-}
-
-/** Opens the database that the settings name, and migrates it. @param stream shows how far a migration is. */
-export async function openMigrated<Opened extends Connections>(
-  open: (options: DatabaseOptions) => Promise<Opened>,
-  settings: Settings,
+/** Migrates an open database, works on it, and closes it. @param stream shows how far a migration is. */
+export async function withMigrated<Opened extends Connections, Result>(
+  database: Opened,
   stream: ProgressStream,
-  { mayCreate = true }: OpenOptions,
-): Promise<Opened> {
-  const database = await open({ ...settings, ifMissing: mayCreate ? 'create' : 'fail' });
+  work: (database: Opened) => Promise<Result>,
+): Promise<Result> {
   try {
     await migrateShowing(stream, database.pool);
-    return database;
-  } catch (error) {
+    return await work(database);
+  } finally {
     await database.close();
-    throw error;
   }
 }
 
@@ -36,12 +26,11 @@ export async function openMigrated<Opened extends Connections>(
  */
 export async function migrateShowing(stream: ProgressStream, pool: Pool): Promise<string[]> {
   const steps = dataSteps((progress) => {
-    stream.write(
-      `Migrating ${progress.total.toLocaleString('en')} domains. It may be stopped and run again.\n`,
-    );
+    const { total } = progress;
+    stream.write(`Migrating ${total.toLocaleString('en')} domains. It may be stopped and run again.\n`);
     return showProgress(stream, 'domains', () => ({
       done: progress.domains,
-      total: progress.total,
+      total,
       items: progress.domains,
     }));
   });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
+import type pg from 'pg';
 import { type Headers, type Pack, pack } from 'tar-stream';
 import { OperationError } from '../model/errors.js';
-import type { Connections } from './client.js';
 import { DATABASE_FOLDER } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
@@ -24,8 +24,8 @@ export interface BackupOptions {
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
-  /** Called after each file of the database with the number of files so far. */
-  readonly onFile?: ((files: number) => void) | undefined;
+  /** Called after each file of the database. */
+  readonly onFile?: (() => void) | undefined;
   /** Ends the backup with an AbortError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,12 +39,12 @@ export interface BackupOptions {
  * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
  */
 export async function backUpEmbedded(
-  database: Connections,
+  pool: pg.Pool,
   { dataDirectory, file, onFile, signal }: BackupOptions,
 ): Promise<number> {
   const handle = await open(file, 'wx', 0o600);
   try {
-    await inTransaction(database.pool, async (client) => {
+    await inTransaction(pool, async (client) => {
       signal?.throwIfAborted();
       await client.query('CHECKPOINT');
       // By its path: a stream closes the handle that it is given, and this one is still to be synced.
@@ -76,9 +76,9 @@ async function writeArchive(
 }
 
 async function addEntries(archive: Pack, dataDirectory: string, onFile: BackupOptions['onFile']) {
-  for (const [index, name] of (await namesOf(dataDirectory)).entries()) {
+  for (const name of await namesOf(dataDirectory)) {
     await addEntry(archive, join(dataDirectory, name), name);
-    onFile?.(index + 1);
+    onFile?.();
   }
   archive.finalize();
 }

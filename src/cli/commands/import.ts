@@ -11,11 +11,11 @@ import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
-import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
+import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { type KeptRejects, RejectedLines, summaryText } from './import-report.js';
+import { type KeptRejects, REASONS_SHOWN, rejectedText, summaryText } from './import-report.js';
 
 export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
@@ -32,36 +32,34 @@ export async function runImport(
 ): Promise<void> {
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
+  const { format, sort, strict } = options;
   const rejects = await rejectsOf(options, files);
   const detected = new Set<ImportFormat>();
   const parsing = {
     longestLine: limits.line,
     createParser: ({ name }: Input) =>
-      createParser(options.format, {
+      createParser(format, {
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
         limits,
-        onDetected: (format) => detected.add(format),
+        onDetected: (found) => detected.add(found),
       }),
   };
   await requireAllImportable(files, context.stdin, parsing);
-  const database = await context.openConnections();
   const summary = new ImportSummary();
-  try {
-    const recorder = createRecorder(database.pool);
-    const { sort, strict } = options;
-    const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
-    await importFiles(context, run);
-  } finally {
-    // What an operator reads of it is no reason to call an import failed that is not.
-    if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
-    await database.close();
-  }
-}
-
-function countsOf({ changed, unchanged, repeated, stale, linesRejected }: ImportSummary): ImportCounts {
-  return { changed, unchanged, repeated, stale, refused: linesRejected };
+  await context.withConnections('create', async ({ pool }) => {
+    try {
+      const recorder = createRecorder(pool);
+      const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
+      await importFiles(context, run);
+    } finally {
+      const { changed, unchanged, repeated, stale, linesRejected: refused } = summary;
+      const counts = { changed, unchanged, repeated, stale, refused };
+      // What an operator reads of it is no reason to call an import failed that is not.
+      if (summary.linesRead > 0) await addImportCounts(pool, counts).catch(() => {});
+    }
+  });
 }
 
 interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
@@ -72,25 +70,28 @@ interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const { summary } = run;
-  const rejected = new RejectedLines(summary, run.rejects, (text) => context.stderr.write(text));
+  const { summary, rejects } = run;
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
   const began = performance.now();
   const sumUp = (ending: string) => {
     hideProgress();
-    context.stderr.write(ending);
-    rejected.close();
+    context.stderr.write(ending + rejectedText(summary, rejects));
     context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, run.detected));
   };
   const options = {
     ...run,
-    onRejected: (input: Input, line: Line, reason: string) => rejected.add(input, line, reason),
     sorting: progress,
+    onRejected: async (input: Input, line: Line, reason: string) => {
+      if (summary.linesRejected <= REASONS_SHOWN) {
+        context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+      }
+      await rejects?.file.write(line);
+    },
   };
   try {
     const end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
-      run.rejects?.file.close(),
+      rejects?.file.close(),
     );
     sumUp(endingOf(end, run));
     if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
@@ -184,7 +185,7 @@ export class InputProgress {
     this.#sorted += lines;
   };
 
-  /** They are all sorted; what follows is recording them. */
+  /** They are all sorted: what follows is recording them. */
   onSorted = (): void => {
     this.#recording ??= { since: performance.now(), before: this.#summary.linesRead };
   };

@@ -23,19 +23,46 @@ const AT_ONCE = 20;
 export async function runObserve(
   context: CommandContext,
   domains: readonly string[],
-  { dryRun, json }: ObserveOptions,
+  options: ObserveOptions,
 ): Promise<void> {
   const names = parseDomains(domains);
-  const signal = stopSignal(context);
+  const run = { context, names, options, signal: stopSignal(context) };
+  const { httpsGrace } = context.settings().observe;
+  if (!options.dryRun) {
+    return context.withConnections('create', ({ pool }) =>
+      observeAll(run, createRecorder(pool, { httpsGrace }).record),
+    );
+  }
+  try {
+    await context.withConnections('fail', ({ pool }) =>
+      observeAll(run, createRecorder(pool, { httpsGrace }).preview),
+    );
+  } catch (error) {
+    if (!(error instanceof NoDatabaseError)) throw error;
+    // A dry run leaves nothing behind, not even an empty database.
+    await observeAll(run, async (observations) => previewFirst(observations));
+  }
+}
+
+interface Run {
+  readonly context: CommandContext;
+  readonly names: readonly string[];
+  readonly options: ObserveOptions;
+  readonly signal: AbortSignal;
+}
+
+/** @param record records what is observed or, in a dry run, compares it with what is recorded. */
+async function observeAll(run: Run, record: RecordObservations): Promise<void> {
+  const { context, names, signal } = run;
+  const { dryRun, json } = run.options;
   const observer = createObserver(context.settings(), context.now);
   const ending = new AbortController();
   signal.addEventListener('abort', () => ending.abort());
-  const history = await openHistory(context, dryRun);
   const telemetry = dryRun ? null : createTelemetry(context);
   const shown = new ShownInOrder(names, (text) => context.stdout.write(text));
   const failed = new Set<string>();
   const take = async (looks: readonly DomainCheck[]): Promise<void> => {
-    for (const recorded of await recordChecks(history.record, looks)) {
+    for (const recorded of await recordChecks(record, looks)) {
       const { domain } = recorded.check;
       telemetry?.observed(eventOf(recorded));
       shown.add(domain, json ? checkAsJson(recorded, !dryRun) : lookAsText(recorded, !dryRun));
@@ -47,7 +74,6 @@ export async function runObserve(
   } finally {
     shown.end();
     ending.abort();
-    await history.close();
   }
   if (signal.aborted) throw new OperationError(stoppedText(names.length, shown.count, dryRun));
   const without = names.filter((name) => failed.has(name));
@@ -115,25 +141,6 @@ class ShownInOrder {
     if (text === undefined) return false;
     this.#write(text);
     return this.#waiting.delete(name);
-  }
-}
-
-/** What looks are recorded in or, in a dry run, compared with. */
-interface OpenHistory {
-  readonly record: RecordObservations;
-  close(): Promise<void>;
-}
-
-async function openHistory(context: CommandContext, dryRun: boolean): Promise<OpenHistory> {
-  try {
-    const database = await context.openConnections({ mayCreate: !dryRun });
-    const { httpsGrace } = context.settings().observe;
-    const recorder = createRecorder(database.pool, { httpsGrace });
-    return { record: dryRun ? recorder.preview : recorder.record, close: () => database.close() };
-  } catch (error) {
-    if (!(dryRun && error instanceof NoDatabaseError)) throw error;
-    // A dry run leaves nothing behind, not even an empty database.
-    return { record: async (observations) => previewFirst(observations), close: async () => {} };
   }
 }
 

@@ -7,11 +7,9 @@ import {
   withdrawToken,
 } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
-import type { Database } from '../../database/client.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
-import type { OpenOptions } from '../open-database.js';
 import { writeText } from '../write-text.js';
 
 export interface CreateOptions {
@@ -25,7 +23,7 @@ export interface CreateOptions {
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
-  await withDatabase(context, {}, async ({ prisma, createdNow, place }) => {
+  await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     if (createdNow) context.stderr.write(newDatabaseText(place));
     const createdAt = context.now();
     const expiresAt = options.expires === undefined ? null : createdAt + options.expires;
@@ -54,7 +52,7 @@ function requireName(text: string): string {
 
 /** `dms token list`: a table of all tokens. */
 export async function runList(context: CommandContext): Promise<void> {
-  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
+  await context.withDatabase('fail', async ({ prisma }) => {
     const tokens = await listTokens(prisma);
     if (tokens.length === 0)
       context.stderr.write('There are no tokens. To create one: dms token create --name NAME\n');
@@ -64,25 +62,12 @@ export async function runList(context: CommandContext): Promise<void> {
 
 /** `dms token revoke NAME`: revokes a token for good. */
 export async function runRevoke(context: CommandContext, name: string): Promise<void> {
-  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
+  await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();
     const revokedAt = await revokeToken(prisma, name, now);
     if (revokedAt === now) context.stdout.write(`revoked ${name}\n`);
     else context.stdout.write(`${name} was revoked before, at ${formatInstant(revokedAt)}\n`);
   });
-}
-
-async function withDatabase(
-  context: CommandContext,
-  options: OpenOptions,
-  work: (database: Database) => Promise<void>,
-) {
-  const database = await context.openDatabase(options);
-  try {
-    await work(database);
-  } finally {
-    await database.close();
-  }
 }
 
 const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
