@@ -3,7 +3,6 @@ import type pg from 'pg';
 import type { IfMissing } from './embedded/data-folder.js';
 import { embeddedPlace, embeddedPools } from './embedded-pool.js';
 import type { PrismaClient } from './generated/client.js';
-import { closePools } from './pool.js';
 import { serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
@@ -78,7 +77,7 @@ export async function openConnections({
       : null;
   const pools = embedded ? embeddedPools(embedded, limits) : await serverPools(databaseUrl ?? '', limits);
   const close = async () => {
-    await closePools(pools);
+    await pools.close();
     embedded?.close();
   };
   let closed: Promise<void> | undefined;

@@ -33,7 +33,9 @@ export async function runImport(
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
   const { format, sort, strict } = options;
-  const rejects = await rejectsOf(options, files);
+  if (options.rejects !== undefined) await checkRejects(options.rejects, files);
+  const rejects =
+    options.rejects === undefined ? null : { file: new RejectsFile(options.rejects), path: options.rejects };
   const detected = new Set<ImportFormat>();
   const parsing = {
     longestLine: limits.line,
@@ -107,27 +109,12 @@ const FAILED =
   'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
 function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
-  switch (end) {
-    case 'complete':
-      return '';
-    case 'rejected':
-      return (
-        'Stopped at the first rejected line, as --strict asks; the lines before it' +
-        `${sort ? ' in the order of time' : ''} are recorded.\n`
-      );
-    case 'stopped':
-      return 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
-  }
-}
-
-/** @throws UsageError where rejected lines would replace something. */
-async function rejectsOf(
-  { rejects: path }: ImportOptions,
-  files: readonly string[],
-): Promise<KeptRejects | null> {
-  if (path === undefined) return null;
-  await checkRejects(path, files);
-  return { file: new RejectsFile(path), path };
+  return {
+    complete: '',
+    rejected: `Stopped at the first rejected line, as --strict asks; the lines before it${sort ? ' in the order of time' : ''} are recorded.\n`,
+    stopped:
+      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+  }[end];
 }
 
 /**
@@ -154,16 +141,29 @@ async function requireAllImportable(
   }
 }
 
+/** How far an input is sorted and read. */
+interface InputState {
+  /** In bytes, of `size`; null: it is not known. */
+  read: number;
+  size: number | null;
+  /** Lines that were read to be sorted. */
+  sorted: number;
+  /** By the monotonic clock. */
+  readonly opened: number;
+  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
+  recording?: { readonly since: number; readonly before: number };
+}
+
+function opening(): InputState {
+  return { read: 0, size: null, sorted: 0, opened: performance.now() };
+}
+
 /** How far the inputs are sorted and read. */
 export class InputProgress {
   readonly #summary: ImportSummary;
   readonly #signal: AbortSignal;
-  #read = 0;
-  #size: number | null = null;
-  #sorted = 0;
-  #opened = 0;
-  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
-  #recording: { readonly since: number; readonly before: number } | undefined;
+  /** Of the input that is open. */
+  #input = opening();
 
   constructor(summary: ImportSummary, signal: AbortSignal) {
     this.#summary = summary;
@@ -171,37 +171,34 @@ export class InputProgress {
   }
 
   state(): ProgressState {
-    if (this.#recording !== undefined) {
-      const items = this.#summary.linesRead - this.#recording.before;
-      return { done: items, total: this.#sorted, items, since: this.#recording.since };
+    const { linesRead } = this.#summary;
+    const { read: done, size: total, sorted, opened, recording } = this.#input;
+    if (recording !== undefined) {
+      const items = linesRead - recording.before;
+      return { done: items, total: sorted, items, since: recording.since };
     }
-    const read = { done: this.#read, total: this.#size };
-    if (this.#sorted > 0) return { ...read, items: this.#sorted, doing: 'to sort', since: this.#opened };
-    return { ...read, items: this.#summary.linesRead };
+    if (sorted > 0) return { done, total, items: sorted, doing: 'to sort', since: opened };
+    return { done, total, items: linesRead };
   }
 
-  /** Lines of the input that is open were read to be sorted. */
   onRead = (lines: number): void => {
-    this.#sorted += lines;
+    this.#input.sorted += lines;
   };
 
-  /** They are all sorted: what follows is recording them. */
+  /** All lines are sorted: what follows is recording them. */
   onSorted = (): void => {
-    this.#recording ??= { since: performance.now(), before: this.#summary.linesRead };
+    this.#input.recording ??= { since: performance.now(), before: this.#summary.linesRead };
   };
 
   async *inputs(files: readonly string[], stdin: Readable): AsyncGenerator<Input> {
     for (const file of files) {
-      this.#read = 0;
-      this.#size = null;
-      this.#sorted = 0;
-      this.#opened = performance.now();
-      this.#recording = undefined;
+      const state = opening();
+      this.#input = state;
       const onBytes = (count: number) => {
-        this.#read += count;
+        state.read += count;
       };
       const input = await openInput(file, stdin, onBytes, this.#signal);
-      this.#size = input.size;
+      state.size = input.size;
       yield input;
     }
   }

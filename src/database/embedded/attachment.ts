@@ -79,16 +79,13 @@ export class Attachments {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#add(socket));
   #ready = false;
-  #grace = 0;
   #hadAny = false;
-  #withoutGrace = false;
-  #allDetached: (() => void) | null = null;
+  #skipsGrace = false;
+  /** Set once somebody waits for the last process to detach. */
+  #waiting: { readonly grace: number; readonly settle: () => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param path of the socket, short enough to bind.
-   * @throws if the file system does not support sockets.
-   */
+  /** @param path of the socket, short enough to bind. @throws if the file system does not support sockets. */
   listen(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -109,16 +106,14 @@ export class Attachments {
 
   /** Settles once no process has been attached for `grace` milliseconds, or at once after skipGrace(). */
   allDetached(grace: number): Promise<void> {
-    this.#grace = this.#withoutGrace ? 0 : grace;
-    return new Promise((resolve) => {
-      this.#allDetached = resolve;
+    return new Promise((settle) => {
+      this.#waiting = { grace, settle };
       this.#restartTimer();
     });
   }
 
   skipGrace(): void {
-    this.#withoutGrace = true;
-    this.#grace = 0;
+    this.#skipsGrace = true;
     this.#restartTimer();
   }
 
@@ -138,9 +133,9 @@ export class Attachments {
 
   #restartTimer(): void {
     clearTimeout(this.#timer);
-    if (this.#allDetached !== null && this.#sockets.size === 0) {
-      const wait = this.#hadAny || this.#withoutGrace ? this.#grace : Math.max(this.#grace, FIRST_ATTACHMENT);
-      this.#timer = setTimeout(this.#allDetached, wait);
-    }
+    if (this.#waiting === null || this.#sockets.size > 0) return;
+    const { grace, settle } = this.#waiting;
+    const usual = this.#hadAny ? grace : Math.max(grace, FIRST_ATTACHMENT);
+    this.#timer = setTimeout(settle, this.#skipsGrace ? 0 : usual);
   }
 }

@@ -43,17 +43,17 @@ async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: 
     throw unusable(dataDirectory, error);
   });
   if (claim === null) {
-    await report({ state: 'not needed' });
+    await report({});
   } else {
-    checkRepeatedly(() => requireClaim(claim));
+    setInterval(() => requireClaim(claim), CHECK_EVERY);
     const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
       await (await Engine.open(empty, abandon)).close();
     });
     const engine = await Engine.open(folder, abandon);
     const server = await serve(engine, join(sockets.path, WIRE_SOCKET));
-    const socketCheck = requireFile(join(runDirectory, WIRE_SOCKET));
+    const socketCheck = requireSocket(join(runDirectory, WIRE_SOCKET));
     attachments.setReady();
-    await report({ state: 'ready', created });
+    await report({ created });
 
     await attachments.allDetached(graceMilliseconds);
     attachments.setStopping();
@@ -85,15 +85,11 @@ function requireClaim(claim: Claim): void {
 }
 
 /** No client can connect to a socket whose file is gone: they start another owner, which listens anew. */
-function requireFile(path: string): NodeJS.Timeout {
+function requireSocket(path: string): NodeJS.Timeout {
   const isThere = sameFile(path);
-  return checkRepeatedly(() => {
+  return setInterval(() => {
     if (!isThere()) abandon(`${path} was moved or deleted.`);
-  });
-}
-
-function checkRepeatedly(check: () => void): NodeJS.Timeout {
-  return setInterval(check, CHECK_EVERY);
+  }, CHECK_EVERY);
 }
 
 /** Exits without closing anything, so that nothing more is written to the data folder. */
@@ -125,6 +121,6 @@ try {
 } catch (error) {
   // What the user can mend is shown by the process that started this one; the rest goes to the log.
   if (!(error instanceof OperationError)) abandon(error);
-  await report({ state: 'failed', message: error.message });
+  await report({ failure: error.message });
   process.exit(1);
 }
