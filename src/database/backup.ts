@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import type pg from 'pg';
@@ -20,7 +19,6 @@ const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 const BLOCK = 1024 * 1024;
 
 export interface BackupOptions {
-  /** Absolute path of the data folder of the embedded database. */
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
@@ -38,18 +36,14 @@ export interface BackupOptions {
  * @returns the size of the backup, in bytes.
  * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
  */
-export async function backUpEmbedded(
-  pool: pg.Pool,
-  { dataDirectory, file, onFile, signal }: BackupOptions,
-): Promise<number> {
+export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
+  const { file, signal } = options;
   const handle = await open(file, 'wx', 0o600);
   try {
     await inTransaction(pool, async (client) => {
       signal?.throwIfAborted();
       await client.query('CHECKPOINT');
-      // By its path: a stream closes the handle that it is given, and this one is still to be synced.
-      const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
-      await writeArchive(dataDirectory, target, { onFile, signal });
+      await writeArchive(options);
       // If the process that had the database open has ended, another may have changed the files meanwhile.
       await client.query('SELECT 1');
     });
@@ -63,15 +57,13 @@ export async function backUpEmbedded(
   }
 }
 
-async function writeArchive(
-  dataDirectory: string,
-  target: Writable,
-  { onFile, signal }: Pick<BackupOptions, 'onFile' | 'signal'>,
-): Promise<void> {
+async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   addEntries(archive, dataDirectory, onFile).catch((error) => archive.destroy(error));
   // The fastest level: all clients wait for the copy, and slower levels save little.
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
+  // By its path: a stream closes the handle that it is given, and that of the caller is still to be synced.
+  const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
   await pipeline(archive, gzip, target, { signal });
 }
 

@@ -20,16 +20,11 @@ const UNFINISHED = /^restoring-(\d+)$/;
  * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
  * checked: a restore that is killed leaves no database, and one that fails no data folder that was not there.
  *
- * @param dataDirectory absolute path; it is made if it is missing, for its owner only.
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
  * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
  */
-export async function restoreEmbedded(
-  dataDirectory: string,
-  source: Readable,
-  name: string,
-): Promise<number> {
+export async function restoreEmbedded(dataDirectory: string, source: Readable, name: string) {
   const missing = [join(dataDirectory, 'run'), dataDirectory].filter((path) => !existsSync(path));
   try {
     await prepareRunDirectory(dataDirectory);

@@ -18,18 +18,9 @@ import { type DomainChanges, writeDomainRows, writeHistory } from './write-chang
 
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
-  /**
-   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
-   * they are committed.
-   *
-   * @throws the database's error when it cannot be written to.
-   */
+  /** Records a batch: all of a domain's observations in it or none, in the order given. It returns when committed. */
   record(observations: readonly Observation[]): Promise<Recording>;
-  /**
-   * What recording a batch would do now. It writes nothing.
-   *
-   * @throws the database's error when it cannot be read.
-   */
+  /** What recording a batch would do now. It writes nothing. */
   preview(observations: readonly Observation[]): Promise<Recording>;
 }
 

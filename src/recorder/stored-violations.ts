@@ -6,15 +6,9 @@ import { octetsOfHeaderChange, octetsOfRecord } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, type StayRow, stayOfRow } from './rows.js';
 
-/**
- * Finds what breaks a rule in a domain's rows.
- *
- * @returns one line for each breach; none when the rows are sound.
- */
+/** Finds what breaks a rule in a domain's rows: one line for each breach. */
 export function findStoredViolations(rows: StoredRows): string[] {
-  if (!isReadableTypes(rows.domain.dns_types)) {
-    return ['the column dns_types cannot be read'];
-  }
+  if (!isReadableTypes(rows.domain.dns_types)) return ['the column dns_types cannot be read'];
   return [
     ...contradictionsOfDomain(rows),
     ...rows.stays.flatMap(contradictionsOfStay),

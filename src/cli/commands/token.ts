@@ -10,6 +10,7 @@ import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
+import { tableText, timeText } from '../table.js';
 import { writeText } from '../write-text.js';
 
 export interface CreateOptions {
@@ -74,28 +75,22 @@ const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
 /** The tokens as a table for a person, with times in UTC to the second. */
 function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
-  const rows = [HEADINGS, ...tokens.map((token) => tokenRow(token, now))];
-  const widths = HEADINGS.map((_heading, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '));
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-function tokenRow(token: TokenDescription, now: Instant): string[] {
-  return [
-    token.name,
-    token.scopes.join(' '),
-    time(token.createdAt),
-    token.expiresAt === null ? 'never' : time(token.expiresAt),
-    token.lastUsed === null ? 'never' : time(token.lastUsed),
-    state(token, now),
+  const rows = [
+    HEADINGS,
+    ...tokens.map((token) => [
+      token.name,
+      token.scopes.join(' '),
+      timeText(token.createdAt),
+      token.expiresAt === null ? 'never' : timeText(token.expiresAt),
+      token.lastUsed === null ? 'never' : timeText(token.lastUsed),
+      state(token, now),
+    ]),
   ];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return tableText(rows, widths);
 }
 
 function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
-}
-
-function time(instant: Instant): string {
-  return `${formatInstant(instant).slice(0, 19)}Z`;
 }

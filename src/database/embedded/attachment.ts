@@ -21,8 +21,7 @@ const READY = /^ready (\d+)\n/;
 /**
  * Attaches this process to the present owner, and waits until the database takes connections.
  *
- * @param runDirectory the folder of sockets; `socketDirectory` is the same under a short path.
- * @param signal ends the wait.
+ * @param socketDirectory the folder of sockets, under a path that is short enough to connect to.
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws the signal's reason; an error of the socket if the folder belongs to another user.
  */
@@ -59,17 +58,15 @@ function readReady(socket: Socket, signal: AbortSignal): Promise<number | null> 
       const processId = READY.exec(text)?.[1];
       if (processId !== undefined) settle(Number(processId));
     });
-    socket.on('error', (error) => (isAbsence(error) ? settle(null) : reject(error)));
+    socket.on('error', (error) => (GONE.has(codeOf(error)) ? settle(null) : reject(error)));
     socket.once('close', () => settle(null));
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
   });
 }
 
-/** Whether an error of a socket means that the process that listened is gone, or about to go. */
-function isAbsence(error: Error): boolean {
-  return ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(String(codeOf(error)));
-}
+/** The codes of a socket whose process is gone, or about to go. */
+const GONE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;

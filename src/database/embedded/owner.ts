@@ -6,7 +6,7 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
 import type { OwnerReport } from './attach-or-start.js';
 import { Attachments } from './attachment.js';
-import { type Claim, claimOwnership, sameFile } from './claim.js';
+import { claimOwnership, sameFile } from './claim.js';
 import {
   IF_MISSING,
   type IfMissing,
@@ -39,13 +39,17 @@ const attachments = new Attachments();
 async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
   const sockets = await shortSocketDirectory(runDirectory);
-  const claim = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
+  const isHeld = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  if (claim === null) {
+  if (isHeld === null) {
     await report({});
   } else {
-    setInterval(() => requireClaim(claim), CHECK_EVERY);
+    // PGlite opens files by their path: in a folder that was replaced it would write into another's.
+    const requireClaim = () => {
+      if (!isHeld()) abandon('The data folder was moved or deleted.');
+    };
+    setInterval(requireClaim, CHECK_EVERY);
     const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
       await (await Engine.open(empty, abandon)).close();
     });
@@ -57,7 +61,7 @@ async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: 
 
     await attachments.allDetached(graceMilliseconds);
     attachments.setStopping();
-    requireClaim(claim);
+    requireClaim();
     clearInterval(socketCheck);
     await server.stop();
     await engine.close();
@@ -65,7 +69,10 @@ async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: 
   sockets.remove();
 }
 
-async function listenAndClaim(runDirectory: string, socketDirectory: string): Promise<Claim | null> {
+async function listenAndClaim(
+  runDirectory: string,
+  socketDirectory: string,
+): Promise<(() => boolean) | null> {
   const candidate = `owner-${randomBytes(8).toString('hex')}`;
   // Listening before claiming: at no moment does the claim look like that of a dead process.
   await attachments.listen(join(socketDirectory, candidate));
@@ -77,11 +84,6 @@ async function serve(engine: Engine, path: string): Promise<PGLiteSocketServer> 
   const server = new PGLiteSocketServer({ db: engine, path, maxConnections: MOST_CONNECTIONS });
   await server.start();
   return server;
-}
-
-/** PGlite opens files by their path: in a folder that was replaced it would write into another's. */
-function requireClaim(claim: Claim): void {
-  if (!claim.isHeld()) abandon('The data folder was moved or deleted.');
 }
 
 /** No client can connect to a socket whose file is gone: they start another owner, which listens anew. */
