@@ -128,8 +128,7 @@ const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
 /**
  * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
- * SQL text always has the same name, of 26 characters. A text that comes after 500 others has no name (the empty
- * string), and is planned every time.
+ * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time.
  */
 function statementNames(): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();

@@ -1,12 +1,11 @@
-import type { Pool } from 'pg';
-import { inTransaction } from '../database/transaction.js';
+import type { Pool, PoolClient } from 'pg';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
 import { noneOnContention, untilNoneLeft } from './contention.js';
 import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, leastNextVersion } from './rows.js';
-import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
+import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** The progress of a step. */
 export interface StepProgress {
@@ -125,7 +124,7 @@ async function rewrite(
       const found = isReadableTypes(rows.domain.dns_types) ? rewritingOf(rows, unreadable) : null;
       if (found !== null) differing.push(found);
     }
-    const written = differing.length === 0 ? new Set<string>() : await write(pool, differing);
+    const written = await writeDomains(pool, differing, deleteReplaced);
     const again = namesOf(differing).filter((name) => !written.has(name));
     for (const name of again) unreadable.delete(name);
     count.domains += written.size;
@@ -147,20 +146,12 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
 }
 
-/** @returns the names of the domains that were written. The others were written by another process. */
-function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
-  return noneOnContention(() =>
-    inTransaction(pool, async (client) => {
-      const names = await writeDomainRows(client, domains);
-      const written = domains.filter(({ name }) => names.has(name));
-      const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
-      await client.query(
-        `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)
-          WHERE r.domain = gone.domain AND r.type = gone.type`,
-        [namesOf(replaced), replaced.map(({ type }) => type)],
-      );
-      await writeHistory(client, written);
-      return names;
-    }),
+/** Deletes the rows of the types that are written anew. */
+async function deleteReplaced(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
+  const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
+  await client.query(
+    `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)
+      WHERE r.domain = gone.domain AND r.type = gone.type`,
+    [namesOf(replaced), replaced.map(({ type }) => type)],
   );
 }

@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../database/transaction.js';
 import { type MergedChanges, mergeChanges } from '../history/merge-changes.js';
 import {
   beginRecording,
@@ -10,11 +9,11 @@ import {
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import { noneOnContention, untilNoneLeft } from './contention.js';
+import { untilNoneLeft } from './contention.js';
 import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
-import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
+import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
@@ -149,18 +148,7 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
       domains.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }
-  if (domains.length === 0) return idle;
-  const written = await noneOnContention(() =>
-    inTransaction(pool, async (client) => {
-      const names = await writeDomainRows(client, domains);
-      await writeHistory(
-        client,
-        domains.filter(({ name }) => names.has(name)),
-      );
-      return names;
-    }),
-  );
-  return new Set([...idle, ...written]);
+  return new Set([...idle, ...(await writeDomains(pool, domains))]);
 }
 
 function summarize(recorded: readonly AppliedBatch[]): Recording {

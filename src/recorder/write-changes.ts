@@ -1,6 +1,8 @@
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../database/transaction.js';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
+import { noneOnContention } from './contention.js';
 import { type DomainRow, storedTypes } from './rows.js';
 
 /** What is to be written of one domain. */
@@ -129,6 +131,29 @@ const END_STAYS = `
    WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
 
 /**
+ * Writes the changes of domains in one transaction: none of them if another writer was in its way.
+ *
+ * @param remove removes the rows of written domains that their changes replace.
+ * @returns the names of the domains that were written. The others were written by another process.
+ */
+export async function writeDomains<Domain extends DomainChanges>(
+  pool: Pool,
+  domains: readonly Domain[],
+  remove: (client: PoolClient, written: readonly Domain[]) => Promise<void> = async () => {},
+): Promise<Set<string>> {
+  if (domains.length === 0) return new Set();
+  return noneOnContention(() =>
+    inTransaction(pool, async (client) => {
+      const names = await writeDomainRows(client, domains);
+      const written = domains.filter(({ name }) => names.has(name));
+      await remove(client, written);
+      await writeHistory(client, written);
+      return names;
+    }),
+  );
+}
+
+/**
  * Writes the rows of domains, each only if it is still as it was when the changes were found.
  *
  * The condition takes the place of a lock that would have to be held while the changes are found: it
@@ -139,13 +164,8 @@ const END_STAYS = `
  * The version is no less than the database's clock, so that a domain that is erased and recorded anew, or a database
  * restored from a backup, does not give a second state an old version. The time of recording is that clock's, and
  * never goes back, even where the clock does.
- *
- * @returns the names of the domains that were written. The others were written by another process.
  */
-export async function writeDomainRows(
-  client: PoolClient,
-  domains: readonly DomainChanges[],
-): Promise<Set<string>> {
+async function writeDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<Set<string>> {
   const first = domains.filter(({ before }) => before === null);
   const further = domains.filter(({ before }) => before !== null);
   const inserted = await write<DomainChanges, { name: string }>(
@@ -163,8 +183,7 @@ export async function writeDomainRows(
   return new Set([...inserted, ...updated].map(({ name }) => name));
 }
 
-/** Writes the changes of domains whose rows writeDomainRows has written in the same transaction. */
-export async function writeHistory(client: PoolClient, domains: readonly DomainChanges[]): Promise<void> {
+async function writeHistory(client: PoolClient, domains: readonly DomainChanges[]): Promise<void> {
   const all = <Item>(itemsOf: (changes: MergedChanges) => readonly Item[]): RowOf<Item>[] =>
     domains.flatMap(({ name, changes }) => itemsOf(changes).map((item) => ({ domain: name, item })));
   const added = all((changes) => changes.added);
