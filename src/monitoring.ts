@@ -19,7 +19,7 @@ export interface Monitoring {
   readonly tracing: Tracing | null;
   /** The probes, and the metrics unless they have a port of their own. */
   readonly endpoint: Endpoint;
-  /** Where the metrics are, if they have a port of their own. */
+  /** Null unless the metrics have a port of their own. */
   readonly metricsUrl: string | null;
   /** Reports the process as not ready from now on. */
   stopping(): void;
@@ -33,7 +33,6 @@ const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
   'other-schema': "The database's schema is not that of this version of the program.",
 };
 
-const METRICS_SETTINGS = { host: 'METRICS_HOST', port: 'METRICS_PORT' };
 /** How long, in milliseconds, a scrape may still take once everything else has stopped. */
 const LAST_SCRAPE = 1000;
 
@@ -59,9 +58,17 @@ export async function startMonitoring(
   const registry = new Registry();
   createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
   createImportMetrics(registry, () => readImportCounts(pool));
-  const exposition = expositionOf(registry);
+  // The counters of the process start now; others may be registered later, so they are merged for each scrape.
+  const ofProcess = processMetrics();
+  const exposition: Exposition = {
+    contentType: registry.contentType,
+    text: () => Registry.merge([ofProcess, registry]).metrics(),
+  };
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
-  const tracing = settings.telemetry.traces ? await startTracing(log) : null;
+  // OpenTelemetry is loaded only where traces are sent.
+  const tracing = settings.telemetry.traces
+    ? new (await import('./telemetry/tracing.js')).Tracing(log)
+    : null;
   const local = metricsEndpoint(exposition, log, isFromThisMachine);
   // Behind a proxy that does not mark each request, every client looks like one on this machine.
   const withMetrics = server === null && settings.trustProxy === 0;
@@ -77,16 +84,6 @@ export async function startMonitoring(
   };
 }
 
-function expositionOf(registry: Registry): Exposition {
-  // Its counters start now.
-  const ofProcess = processMetrics();
-  // Merged anew for each scrape: metrics may be registered later.
-  return {
-    contentType: registry.contentType,
-    text: () => Registry.merge([ofProcess, registry]).metrics(),
-  };
-}
-
 async function serveMetrics(
   { telemetry: { metricsHost, metricsPort } }: Settings,
   log: Logger,
@@ -97,16 +94,13 @@ async function serveMetrics(
     (request, response) => {
       if (!endpoint(request, response)) nothingHere(request, response);
     },
-    { host: metricsHost, port: metricsPort, log, lastRequests: LAST_SCRAPE, settings: METRICS_SETTINGS },
+    {
+      ...{ host: metricsHost, port: metricsPort, log, lastRequests: LAST_SCRAPE },
+      settings: { host: 'METRICS_HOST', port: 'METRICS_PORT' },
+    },
   );
 }
 
 function either(first: Endpoint, second: Endpoint): Endpoint {
   return (request, response) => first(request, response) || second(request, response);
-}
-
-/** OpenTelemetry is loaded only where traces are sent. */
-async function startTracing(log: Logger): Promise<Tracing> {
-  const { openTelemetry } = await import('./telemetry/open-telemetry.js');
-  return openTelemetry(log);
 }

@@ -10,10 +10,10 @@ import type { Instant } from './model/instant.js';
 import { createDnsClient } from './observer/dns/client.js';
 import { createHttpClient } from './observer/http/client.js';
 import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
-import { startWorker } from './observer/worker.js';
+import { createCheckReport } from './observer/record-checks.js';
+import { Worker } from './observer/worker.js';
 import { createRecorder, type Recorder } from './recorder/recorder.js';
 import type { Logger } from './telemetry/logging.js';
-import { createObservationTelemetry } from './telemetry/observations.js';
 import type { Tracing } from './telemetry/tracing.js';
 
 /** How often the worker polls for due domains, in milliseconds. */
@@ -38,15 +38,7 @@ export function createObserver({ observe, limits }: Settings, now: () => Instant
     queriesPerServer: observe.questionsPerResolver,
   });
   const ignoredHeaders = alwaysIgnoring(observe.ignoredHeaders);
-  const http = createHttpClient({
-    httpsPort: observe.httpsPort,
-    httpPort: observe.httpPort,
-    timeout: observe.httpTimeout,
-    userAgent: observe.userAgent,
-    ignoredHeaders,
-    allowPrivate: observe.allowPrivate,
-    connectionsPerAddress: observe.connectionsPerAddress,
-  });
+  const http = createHttpClient({ ...observe, timeout: observe.httpTimeout, ignoredHeaders });
   const { dnsTypes: types, source } = observe;
   return createDomainObserver({ dns, http, types, ignoredHeaders, limits, now, source });
 }
@@ -57,16 +49,10 @@ function systemResolvers(): { address: string; port: number }[] {
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }
 
-/** Where a worker reports to, besides the log. */
-export interface ObservingTelemetry {
-  readonly registry: Registry;
-  /** Null: no traces are sent. */
-  readonly tracing: Tracing | null;
-}
-
 /**
  * Starts a worker that observes what is due until it is stopped.
  *
+ * @param tracing Null: no traces are sent.
  * @throws OperationError where no resolver is known.
  */
 export function startObserving(
@@ -74,15 +60,15 @@ export function startObserving(
   database: Database,
   log: Logger,
   now: () => Instant,
-  { registry, tracing }: ObservingTelemetry,
+  { registry, tracing }: { readonly registry: Registry; readonly tracing: Tracing | null },
 ): Observing {
   const observer = createObserver(settings, now);
   const recorder = createRecorder(database.pool, { httpsGrace: settings.observe.httpsGrace });
-  const worker = startWorker({
+  const worker = new Worker({
     prisma: database.writingPrisma,
     observer: tracing === null ? observer : tracedObserver(observer, tracing),
     recorder: tracing === null ? recorder : tracedRecorder(recorder, tracing),
-    telemetry: createObservationTelemetry(log, registry),
+    report: createCheckReport(log, registry),
     log,
     now,
     concurrency: settings.observe.concurrency,

@@ -1,7 +1,7 @@
 import { UnauthenticatedError } from '../model/errors.js';
 import type { Penalties } from '../rates/penalties.js';
 import { isJwt } from './jwt-verifier.js';
-import type { RejectedToken, TokenVerifier } from './token-verifier.js';
+import type { TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
 
 /** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
@@ -16,7 +16,7 @@ const NO_BEARER =
 const NOT_VALID = 'The access token is not valid: it is malformed, unknown, expired or revoked.';
 
 /** Rejects JSON Web Tokens where no identity provider is set. */
-const NO_PROVIDER: TokenVerifier<RejectedToken> = {
+const NO_PROVIDER: TokenVerifier = {
   knows: () => false,
   verify: async () => ({
     kind: 'rejected',
@@ -31,7 +31,7 @@ export type Authenticate = (authorization: string | undefined, client: string) =
 export interface AuthenticationOptions {
   readonly tokens: TokenVerifier;
   /** Verifies the tokens of an identity provider; absent: they are rejected. */
-  readonly jwts?: TokenVerifier<RejectedToken> | undefined;
+  readonly jwts?: TokenVerifier | undefined;
   /** The scopes of a client without a token, and so of every client. */
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
@@ -46,18 +46,16 @@ export interface AuthenticationOptions {
  * Once an address has failed too often, only tokens that were valid when they were last used are verified: guessing
  * ends, and others who share the address are not affected.
  *
- * The function throws UnauthenticatedError, the same for everything that is wrong with a token;
- * RateLimitedError after too many of them; ProviderUnavailableError; and what the database's driver throws
- * where the database is unavailable.
+ * The function throws UnauthenticatedError, the same for everything that is wrong with a token; RateLimitedError
+ * after too many of them; and what TokenVerifier.verify throws.
  */
-export function createAuthentication(options: AuthenticationOptions): Authenticate {
-  const {
-    tokens,
-    jwts = NO_PROVIDER,
-    anonymousScopes,
-    tokenRequired: needsToken = false,
-    failures,
-  } = options;
+export function createAuthentication({
+  tokens,
+  jwts = NO_PROVIDER,
+  anonymousScopes,
+  tokenRequired: needsToken = false,
+  failures,
+}: AuthenticationOptions): Authenticate {
   const commonScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
 
   const reject = async (client: string, error: UnauthenticatedError): Promise<never> => {
@@ -67,13 +65,8 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
 
   return async (authorization, client) => {
     if (authorization === undefined) {
-      return {
-        kind: 'anonymous',
-        rateLimitKey: client,
-        scopes: anonymousScopes,
-        needsToken,
-        rates: undefined,
-      };
+      const scopes = anonymousScopes;
+      return { kind: 'anonymous', rateLimitKey: client, scopes, needsToken, rates: undefined };
     }
     const token = BEARER.exec(authorization)?.[1];
     const verifier = token !== undefined && isJwt(token) ? jwts : tokens;

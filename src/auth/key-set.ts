@@ -9,7 +9,6 @@ import {
 import { ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
-/** Reports on the identity provider and its keys. */
 export interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
@@ -124,7 +123,10 @@ async function fetchKeys(...request: Parameters<FetchImplementation>): Promise<J
   }
   const value = parseJson(await readBounded(response));
   if (isKeySet(value)) return value;
-  throw new Error(`${invalidKeySet(value, response.headers.get('content-type'))}: ${RIGHT_ADDRESS}`);
+  const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
+  const found = isConfiguration ? 'an OpenID configuration, not a set of keys' : 'not a set of keys';
+  const notJson = `not JSON but ${response.headers.get('content-type') ?? 'text'}`;
+  throw new Error(`the response is ${value === undefined ? notJson : found}: ${RIGHT_ADDRESS}`);
 }
 
 /** fetch() itself only says that it failed. */
@@ -158,13 +160,5 @@ function parseJson(text: string): unknown {
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {
-  if (!isJsonObject(value)) return false;
-  const { keys } = value;
-  return Array.isArray(keys) && keys.every(isJsonObject);
-}
-
-function invalidKeySet(value: unknown, mediaType: string | null): string {
-  if (value === undefined) return `the response is not JSON but ${mediaType ?? 'text'}`;
-  const isConfiguration = isJsonObject(value) && 'jwks_uri' in value;
-  return `the response is ${isConfiguration ? 'an OpenID configuration, ' : ''}not a set of keys`;
+  return isJsonObject(value) && Array.isArray(value['keys']) && value['keys'].every(isJsonObject);
 }

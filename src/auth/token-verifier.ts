@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
-import { SCOPES, type Scope, type Viewer } from './viewer.js';
+import { SCOPES, type Viewer } from './viewer.js';
 
 /** A token that is not valid, with the reason, for the log only. */
 export interface RejectedToken {
@@ -10,92 +10,107 @@ export interface RejectedToken {
   readonly reason: string;
 }
 
-/** Finds the viewer of a token. `Rejected` is the result for a token that is not valid. */
-export interface TokenVerifier<Rejected = null> {
+/** Finds the viewer of a token. */
+export interface TokenVerifier {
   /**
-   * @returns the token's viewer; `Rejected` for a token that is malformed, unknown, expired or revoked.
-   * @throws what the database's driver throws where the database does not answer.
+   * @returns the token's viewer; null, or the reason, for a token that is malformed, unknown, expired or revoked.
+   * @throws what the database's driver throws where the database is unavailable; ProviderUnavailableError.
    */
-  verify(token: string): Promise<Viewer | Rejected>;
+  verify(token: string): Promise<Viewer | RejectedToken | null>;
   /** Whether a token was valid when it was last verified; false if it never was. */
   knows(token: string): boolean;
 }
 
-/** How long, in milliseconds, a valid token stays in the cache, and so a revoked one valid. */
-const CACHED_FOR = 3_000;
-const MAX_CACHED = 10_000;
-/** In microseconds, as instants are. */
-const LAST_USED_EVERY = 60_000_000n;
-
-interface KnownToken {
+/** A valid token. */
+export interface ValidToken {
   readonly viewer: Viewer;
   readonly expiresAt: Instant | null;
-  /** When the query began, by the monotonic clock. */
-  readonly queriedAt: number;
 }
 
+interface CachedToken extends ValidToken {
+  /** When the verification began, by the monotonic clock. */
+  readonly since: number;
+}
+
+export interface CacheOptions {
+  /** How long, in milliseconds, a verification counts. */
+  readonly lifetime: number;
+  /** The wall clock: expiry is by it. */
+  readonly now: () => Instant;
+  /** The largest number of valid tokens in the cache; 10,000 if absent. */
+  readonly maxCached?: number | undefined;
+}
+
+const MAX_CACHED = 10_000;
+
 /**
- * Verifies tokens in the database. A valid one is cached for three seconds; any other is looked up each time, so
- * that a token works as soon as it is created.
- *
- * @param now The wall clock: expiry and last use are by it.
- * @param maxCached The largest number of valid tokens in the cache.
+ * A verifier that caches valid tokens by their digest. Any other is verified each time, so that a token works as soon
+ * as it is created; concurrent requests with one token share one verification.
  */
-export function createTokenVerifier(
-  prisma: PrismaClient,
-  now: () => Instant,
-  maxCached = MAX_CACHED,
+export function cachedVerifier(
+  verify: (token: string) => Promise<ValidToken | RejectedToken | null>,
+  { lifetime, now, maxCached = MAX_CACHED }: CacheOptions,
 ): TokenVerifier {
-  const known = new LRUCache<string, KnownToken>({ max: maxCached });
-  const pending = new Map<string, Promise<KnownToken | null>>();
-
-  /** Concurrent requests with one token share one query. */
-  const find = (key: string, digest: Uint8Array<ArrayBuffer>): Promise<KnownToken | null> => {
-    const running = pending.get(key);
-    if (running !== undefined) return running;
-    const found = findToken(prisma, digest, now()).finally(() => pending.delete(key));
-    pending.set(key, found);
-    return found;
+  const known = new LRUCache<string, CachedToken>({ max: maxCached });
+  const pending = new Map<string, Promise<Viewer | RejectedToken | null>>();
+  const verifyAnew = async (token: string, key: string) => {
+    const since = performance.now();
+    const result = await verify(token).finally(() => pending.delete(key));
+    if (result === null || 'reason' in result) {
+      known.delete(key);
+      return result;
+    }
+    known.set(key, { ...result, since });
+    return result.viewer;
   };
-
   return {
-    knows: (text) => isAccessToken(text) && known.has(keyOf(digestOf(text))),
-    async verify(text) {
-      if (!isAccessToken(text)) return null;
-      const digest = digestOf(text);
-      const key = keyOf(digest);
+    knows: (token) => known.has(keyOf(token)),
+    async verify(token) {
+      const key = keyOf(token);
       const cached = known.get(key);
-      if (cached !== undefined && isFresh(cached, now())) return cached.viewer;
-      const token = await find(key, digest);
-      if (token === null) known.delete(key);
-      else known.set(key, token);
-      return token?.viewer ?? null;
+      if (cached !== undefined && performance.now() - cached.since < lifetime && !hasExpired(cached, now())) {
+        return cached.viewer;
+      }
+      const running = pending.get(key) ?? verifyAnew(token, key);
+      pending.set(key, running);
+      return running;
     },
   };
 }
 
-function keyOf(digest: Uint8Array<ArrayBuffer>): string {
-  return Buffer.from(digest.buffer).toString('base64');
+function hasExpired({ expiresAt }: ValidToken, now: Instant): boolean {
+  return expiresAt !== null && expiresAt <= now;
 }
 
-function isFresh({ queriedAt, expiresAt }: KnownToken, now: Instant): boolean {
-  return performance.now() - queriedAt <= CACHED_FOR && (expiresAt === null || expiresAt > now);
+/** The key of a token, or of what identifies a subject, for caches and rate limits. */
+export function keyOf(text: string): string {
+  return Buffer.from(digestOf(text)).toString('base64');
+}
+
+/** How long, in milliseconds, a revoked token may stay valid. */
+const CACHED_FOR = 3_000;
+/** In microseconds, as instants are. */
+const LAST_USED_EVERY = 60_000_000n;
+
+/** Verifies the service's own tokens in the database. */
+export function createTokenVerifier(
+  prisma: PrismaClient,
+  now: () => Instant,
+  maxCached?: number,
+): TokenVerifier {
+  const find = async (token: string) => (isAccessToken(token) ? findToken(prisma, token, now()) : null);
+  return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
 }
 
 /** One query for every reason: it takes as long for a revoked token as for an unknown one. */
-async function findToken(
-  prisma: PrismaClient,
-  digest: Uint8Array<ArrayBuffer>,
-  now: Instant,
-): Promise<KnownToken | null> {
-  const queriedAt = performance.now();
+async function findToken(prisma: PrismaClient, token: string, now: Instant): Promise<ValidToken | null> {
+  const digest = digestOf(token);
   const unexpired = [{ expiresAt: null }, { expiresAt: { gt: now } }];
   const row = await prisma.accessToken.findUnique({ where: { digest, revokedAt: null, OR: unexpired } });
   if (row === null) return null;
   if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) recordUse(prisma, digest, now);
-  const rateLimitKey = keyOf(digest);
-  const scopes = new Set<Scope>(SCOPES.filter((scope) => row.scopes.includes(scope)));
-  return { viewer: { kind: 'token', rateLimitKey, scopes }, expiresAt: row.expiresAt, queriedAt };
+  const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));
+  return { viewer: { kind: 'token', rateLimitKey: keyOf(token), scopes }, expiresAt: row.expiresAt };
 }
 
 /** Once a minute for all processes together. Responses neither wait for it nor depend on it. */

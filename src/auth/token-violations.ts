@@ -1,27 +1,12 @@
 import type { PrismaClient } from '../database/generated/client.js';
-import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT } from '../model/instant.js';
+import { EARLIEST_INSTANT, LATEST_INSTANT } from '../model/instant.js';
 import { quoted } from '../model/text.js';
-import { isTokenName } from './tokens.js';
+import { isTokenName, type TokenDescription } from './tokens.js';
 import { SCOPES } from './viewer.js';
 
 const DIGEST_BYTES = 32;
 
-/** A token as it is stored. */
-interface TokenRow {
-  readonly digest: Uint8Array;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: Instant;
-  readonly expiresAt: Instant | null;
-  readonly lastUsed: Instant | null;
-  readonly revokedAt: Instant | null;
-}
-
-/**
- * Checks the stored tokens.
- *
- * @returns one line for each violation; none where all tokens are valid.
- */
+/** Checks the stored tokens, and returns one line for each violation. */
 export async function findTokenViolations(prisma: PrismaClient): Promise<string[]> {
   const rows = await prisma.accessToken.findMany({ orderBy: { name: 'asc' } });
   return rows.flatMap((row) =>
@@ -29,7 +14,7 @@ export async function findTokenViolations(prisma: PrismaClient): Promise<string[
   );
 }
 
-function* violationsIn(row: TokenRow): Generator<string> {
+function* violationsIn(row: TokenDescription & { readonly digest: Uint8Array }): Generator<string> {
   const { name, digest, scopes, createdAt, expiresAt } = row;
   if (!isTokenName(name)) yield 'its name is not valid';
   if (digest.length !== DIGEST_BYTES)

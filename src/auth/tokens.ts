@@ -4,16 +4,9 @@ import { OperationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import type { Scope } from './viewer.js';
 
-const PREFIX = 'dms_';
-const RANDOM_BYTES = 32;
 const FORM = /^dms_[A-Za-z0-9_-]{43}$/;
 
-/** A new token: `dms_` and 256 random bits in base64url. */
-export function newAccessToken(): string {
-  return PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
-}
-
-/** Whether a text has the form of our tokens. */
+/** Whether a text has the form of our tokens: `dms_` and 256 bits in base64url. */
 export function isAccessToken(text: string): boolean {
   return FORM.test(text);
 }
@@ -34,11 +27,8 @@ export interface NewToken {
 }
 
 /** A stored token, without its digest. */
-export interface TokenDescription {
-  readonly name: string;
+export interface TokenDescription extends Omit<NewToken, 'scopes'> {
   readonly scopes: readonly string[];
-  readonly createdAt: Instant;
-  readonly expiresAt: Instant | null;
   /** To the minute; null: never used. */
   readonly lastUsed: Instant | null;
   readonly revokedAt: Instant | null;
@@ -56,25 +46,22 @@ export function isTokenName(text: string): boolean {
  * @throws OperationError where the name is in use, or was.
  */
 export async function createToken(prisma: PrismaClient, token: NewToken): Promise<string> {
-  const text = newAccessToken();
+  const text = `dms_${randomBytes(32).toString('base64url')}`;
   const row = { ...token, scopes: [...token.scopes], digest: digestOf(text) };
   const { count } = await prisma.accessToken.createMany({ data: [row], skipDuplicates: true });
-  if (count === 0) throw await nameTaken(prisma, token.name);
-  return text;
+  if (count > 0) return text;
+  const revokedAt = await revocationOf(prisma, token.name);
+  const name = JSON.stringify(token.name);
+  throw new OperationError(
+    revokedAt === null
+      ? `A token named ${name} exists: choose another name.`
+      : `The token named ${name} was revoked at ${formatInstant(revokedAt)}, and names are not reused: choose another name.`,
+  );
 }
 
 /** Deletes a token that was never shown: its name is free again. */
 export async function withdrawToken(prisma: PrismaClient, text: string): Promise<void> {
   await prisma.accessToken.deleteMany({ where: { digest: digestOf(text) } });
-}
-
-async function nameTaken(prisma: PrismaClient, name: string): Promise<OperationError> {
-  const revokedAt = (await prisma.accessToken.findUnique({ where: { name } }))?.revokedAt ?? null;
-  return new OperationError(
-    revokedAt === null
-      ? `A token named ${JSON.stringify(name)} exists: choose another name.`
-      : `The token named ${JSON.stringify(name)} was revoked at ${formatInstant(revokedAt)}, and names are not reused: choose another name.`,
-  );
 }
 
 /** All tokens, also revoked and expired ones, by the time of their creation. */
@@ -93,7 +80,11 @@ export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDe
  */
 export async function revokeToken(prisma: PrismaClient, name: string, now: Instant): Promise<Instant> {
   await prisma.accessToken.updateMany({ where: { name, revokedAt: null }, data: { revokedAt: now } });
-  const revokedAt = (await prisma.accessToken.findUnique({ where: { name } }))?.revokedAt ?? null;
+  const revokedAt = await revocationOf(prisma, name);
   if (revokedAt !== null) return revokedAt;
   throw new OperationError(`No token is named ${JSON.stringify(name)}: dms token list shows all tokens.`);
+}
+
+async function revocationOf(prisma: PrismaClient, name: string): Promise<Instant | null> {
+  return (await prisma.accessToken.findUnique({ where: { name } }))?.revokedAt ?? null;
 }

@@ -19,11 +19,7 @@ export interface Viewer {
   rates?: RateState | undefined;
 }
 
-/**
- * Checks that a viewer has the scope.
- *
- * @throws UnauthenticatedError for a viewer without a token, ForbiddenError for one whose token lacks it.
- */
+/** @throws UnauthenticatedError for a viewer without token and scope, ForbiddenError for a token that lacks it. */
 export function requireScope(viewer: Viewer, scope: Scope): void {
   if (viewer.scopes.has(scope)) return;
   if (viewer.kind === 'token') throw new ForbiddenError(scope);
@@ -33,11 +29,7 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
   );
 }
 
-/**
- * Checks that a viewer has a token, where one is required.
- *
- * @throws UnauthenticatedError where it has none.
- */
+/** @throws UnauthenticatedError for a viewer without a token, where one is required. */
 export function requireToken({ needsToken }: Viewer): void {
   if (needsToken !== true) return;
   throw new UnauthenticatedError(

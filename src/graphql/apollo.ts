@@ -108,7 +108,8 @@ export async function sandboxPage(apollo: ApolloServer<RequestContext>): Promise
  * script in the page sends the frame's requests to this server. Nonces are new for each page.
  */
 export function sandboxPolicy(html: string): string {
-  const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1] ?? '';
+  const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1];
+  if (nonce === undefined) throw new Error("Apollo's page has no nonce for its scripts.");
   const sources: Readonly<Record<string, string>> = {
     'default-src': "'none'",
     'script-src': `'${nonce}' https://embeddable-sandbox.cdn.apollographql.com`,

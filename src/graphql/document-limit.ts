@@ -9,8 +9,9 @@ const MOST_CREDITS = 20;
 /** In octets; a smaller body may be a document that earned credits. */
 const LARGE_BODY = 16_384;
 
-/** Examining so many characters, or executing so much, takes a millisecond or two, and counts 1. */
-const CHARACTERS_OF_DOCUMENT = 16_384;
+/** Reading so many octets, examining so many characters, or executing so much takes some milliseconds, and counts 1. */
+const OCTETS_OF_BODY = 16_384;
+const CHARACTERS_OF_DOCUMENT = 4_096;
 const COST_OF_DOCUMENT = 1_000;
 
 /**
@@ -41,37 +42,43 @@ export class DocumentLimit {
   }
 
   /**
-   * Runs a request, unless the viewer's limit is used up.
+   * Lets a request pass, unless the viewer's limit is used up.
    *
-   * @param run Sets the viewer's `granted` where the request is granted something that is limited.
-   * @param estimatedCost Of the request, once it has run; undefined: it is not known.
+   * @returns the credits that it spends, for leave().
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
-  async run<Result>(
-    viewer: CountedViewer,
-    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
-    run: () => Promise<Result>,
-    estimatedCost: () => number | undefined,
-  ): Promise<Result> {
+  enter(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): number {
     const key = `${hash} ${viewer.rateLimitKey}`;
     const credits = this.#credits.get(key) ?? 0;
-    const spent = this.#check(viewer, credits) ? 1 : 0;
-    if (spent > 0) this.#credits.set(key, credits - spent);
-    try {
-      return await run();
-    } finally {
-      if (viewer.granted === true) {
-        this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
-      } else {
-        const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost()));
-        viewer.rates ??= state;
-      }
+    if (!this.#check(viewer, credits)) return 0;
+    this.#credits.set(key, credits - 1);
+    return 1;
+  }
+
+  /**
+   * Counts a request that is executed or rejected, unless it was granted something that is limited by itself.
+   *
+   * @param spent What enter() has given.
+   * @param estimatedCost Undefined: it is not known.
+   */
+  async leave(
+    viewer: CountedViewer,
+    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
+    spent: number,
+    estimatedCost: number | undefined,
+  ): Promise<void> {
+    const key = `${hash} ${viewer.rateLimitKey}`;
+    if (viewer.granted === true) {
+      this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
+    } else {
+      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost));
+      viewer.rates ??= state;
     }
   }
 
   /** Counts a body that was read in vain. Short ones cost next to nothing. */
   async countBody(viewer: CountedViewer, octets: number): Promise<void> {
-    const units = Math.floor(octets / CHARACTERS_OF_DOCUMENT);
+    const units = Math.floor(octets / OCTETS_OF_BODY);
     if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 

@@ -5,7 +5,9 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  getVariableValues,
   Kind,
+  type OperationDefinitionNode,
   OperationTypeNode,
   specifiedRules,
   type ValidationContext,
@@ -13,6 +15,7 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { fairTurns } from '../loaders/turns.js';
 import { OperationError } from '../model/errors.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
@@ -27,15 +30,18 @@ import { type GraphqlParameters, RejectedRequest, rejection } from './request.js
 const MOST_CHARACTERS = 400_000;
 /** A longer document is examined each time, so that a few of them do not remove all others. */
 const LONGEST_KEPT = 100_000;
-/** What the smallest document takes besides its text, and what a compiled operation takes, likewise. */
+/** What the smallest document takes besides its text, and a compiled operation for each selection, likewise. */
 const OVERHEAD = 100;
-const OF_COMPILED = 4_000;
+const OF_COMPILED = 100;
 
 // Compilation takes as long as about 30 executions without it: a client that sends new documents only to have them
 // compiled has to send as many requests. One that reads a large history is compiled at once: it costs more than that.
 const OCCURRENCES_BEFORE_COMPILING = 32;
-const LONGEST_COMPILED = 8_000;
-const MOST_SELECTIONS_COMPILED = 150;
+const LONGEST_COMPILED = 12_000;
+const MOST_SELECTIONS_COMPILED = 400;
+
+/** What is parsed, checked and validated in a millisecond. */
+const CHARACTERS_OF_MILLISECOND = 2_000;
 
 /** A document that a client has sent, and all that is known of it. */
 export class KnownDocument {
@@ -78,8 +84,11 @@ export class Documents {
   readonly #cache = new LRUCache<string, KnownDocument>({
     maxSize: MOST_CHARACTERS,
     maxEntrySize: LONGEST_KEPT,
-    sizeCalculation: ({ source, compiled }) =>
-      source.length + OVERHEAD + (compiled === undefined ? 0 : OF_COMPILED),
+    sizeCalculation: ({ source, compiled, examined }) => {
+      const selections =
+        compiled !== undefined && examined && 'selections' in examined ? examined.selections : 0;
+      return source.length + OVERHEAD + selections * OF_COMPILED;
+    },
   });
   /** Documents under way that the cache does not keep. */
   readonly #unkept = new Map<string, KnownDocument>();
@@ -122,6 +131,18 @@ export class Documents {
   }
 
   /**
+   * Waits for the turn of the event loop in which a document may be examined, if it was not before.
+   *
+   * @param client That has sent it.
+   * @returns the document, which another request may have brought meanwhile.
+   */
+  async inTurn(document: KnownDocument, client: string): Promise<KnownDocument> {
+    if (document.examined !== undefined) return document;
+    await fairTurns.take(client, document.source.length / CHARACTERS_OF_MILLISECOND);
+    return this.#cache.get(document.hash) ?? document;
+  }
+
+  /**
    * Examines a document, if it was not before, and a request for one of its operations.
    *
    * @returns the estimated cost of the request; undefined where the document has no such operation.
@@ -133,12 +154,14 @@ export class Documents {
   ): number | undefined {
     const examination = this.#examination(document);
     if (examination instanceof RejectedRequest) throw examination;
-    requireQuery(examination.document, operationName, posted);
-    try {
-      return costOf(examination, operationName, variables, this.#maxCost);
-    } catch (error) {
-      throw rejectionOf(error);
-    }
+    const operation = getOperationAST(examination.document, operationName);
+    requireQuery(operation, posted);
+    const cost = costOfRequest(examination, operationName, variables, this.#maxCost);
+    const { errors } = getVariableValues(this.#schema, operation?.variableDefinitions ?? [], variables, {
+      maxErrors: MOST_ERRORS,
+    });
+    if (errors !== undefined) throw invalid('BAD_USER_INPUT', errors);
+    return cost;
   }
 
   /**
@@ -228,9 +251,10 @@ export class Documents {
     for (const [name, cost] of costs) {
       if (typeof cost !== 'number') continue;
       try {
-        costOf({ costs }, name, {}, this.#maxCost);
+        costOfRequest({ costs }, name, {}, this.#maxCost);
       } catch (error) {
-        return rejectionOf(error);
+        if (error instanceof RejectedRequest) return error;
+        throw error;
       }
     }
     return undefined;
@@ -238,6 +262,15 @@ export class Documents {
 }
 
 const TOO_DEEP = 'The document is too complex. Ask for less in one request.';
+
+/** @throws RejectedRequest */
+function costOfRequest(...request: Parameters<typeof costOf>): number | undefined {
+  try {
+    return costOf(...request);
+  } catch (error) {
+    throw rejectionOf(error);
+  }
+}
 
 /** @throws any other error, as it is. */
 function rejectionOf(error: unknown): RejectedRequest {
@@ -273,15 +306,12 @@ function noIntrospection(context: ValidationContext): ASTVisitor {
 }
 
 /** The schema has no mutations and subscriptions, which validation does not report. */
-function requireQuery(document: DocumentNode, operationName: string | null, posted: boolean): void {
-  const operation = getOperationAST(document, operationName)?.operation;
-  if (operation === undefined || operation === OperationTypeNode.QUERY) return;
-  if (!posted) {
-    throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed for a ${operation}: use POST.`, {
-      fields: { allow: 'POST' },
-    });
-  }
+function requireQuery(definition: OperationDefinitionNode | null | undefined, posted: boolean): void {
+  const operation = definition?.operation ?? OperationTypeNode.QUERY;
+  if (operation === OperationTypeNode.QUERY) return;
   const message = `This service is read-only: it has queries, and no ${operation}s.`;
+  // A mutation is not allowed by GET in any case (GraphQL over HTTP, section 6.1).
+  if (!posted) throw rejection(405, 'METHOD_NOT_ALLOWED', message, { fields: { allow: 'POST' } });
   throw rejection(400, 'GRAPHQL_VALIDATION_FAILED', message);
 }
 

@@ -49,21 +49,25 @@ export interface GraphqlExecutor {
   prepare(source: string): StoredOperation;
 
   /**
-   * Runs a client's operation. What a resolver has thrown is in the result's errors, as `originalError`.
+   * Executes a client's operation. What a resolver has thrown is in the result's errors, as `originalError`.
    *
    * @param context Of contextFor().
    */
-  run(operation: StoredOperation, variables: Variables, context: RequestContext): Promise<ExecutionResult>;
+  executeCompiled(
+    operation: StoredOperation,
+    variables: Variables,
+    context: RequestContext,
+  ): Promise<ExecutionResult>;
 
   /**
-   * Runs an operation of this program's own, in the same way. Its result is not limited in size; that of a large
+   * Executes an operation of this program's own, in the same way. Its result is not limited in size; that of a large
    * history is an error (largeHistoryIn).
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
    * @param counted Whether the request has run an operation on the same domain before: it counts once.
    */
-  execute(
+  executeStored(
     operation: StoredOperation,
     variables: Variables,
     viewer: Viewer,
@@ -72,13 +76,13 @@ export interface GraphqlExecutor {
   ): Promise<ExecutionResult>;
 
   /**
-   * Runs the same operation for a large history. Each result has a part of its lists, in their order.
+   * Executes the same operation for a large history. Each result has a part of its lists, in their order.
    *
    * @param large What largeHistoryIn() has found in the result.
    * @returns no result where nothing is recorded of the domain any more.
    * @throws RateLimitedError or BusyError before the first result.
    */
-  executeInParts(
+  executeStoredInParts(
     operation: StoredOperation,
     variables: Variables,
     viewer: Viewer,
@@ -122,18 +126,18 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       if (errors.length > 0) throw invalidOperation(errors);
       return compileOperation(schema, document);
     },
-    run: execute,
-    execute: (operation, variables, viewer, recipient, counted = false) => {
+    executeCompiled: execute,
+    executeStored: (operation, variables, viewer, recipient, counted = false) => {
       const context = contextFor(viewer, recipient, false);
       return execute(operation, variables, { ...context, counted, onLarge: rejectLarge });
     },
-    async *executeInParts(operation, variables, viewer, recipient, { key, octets }) {
+    async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }) {
       const context = { ...contextFor(viewer, recipient, false), counted: true };
       context.budget.granted(key.name);
       await context.budget.read(octets);
       const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);
       if (pages === null) return;
-      for await (const part of partsOfHistory(pages)) {
+      for await (const part of partsOfHistory(pages, key.client)) {
         yield await execute(operation, variables, { ...context, part });
       }
     },
@@ -141,7 +145,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
 }
 
 /** For executions that a large history must not be part of. */
-export async function rejectLarge(key: DomainHistoryKey, octets: number): Promise<never> {
+async function rejectLarge(key: DomainHistoryKey, octets: number): Promise<never> {
   throw new LargeHistoryError(key, octets);
 }
 

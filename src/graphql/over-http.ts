@@ -1,19 +1,21 @@
 import type { ApolloServer } from '@apollo/server';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { type GraphQLFormattedError, type GraphQLSchema, getVariableValues, Kind } from 'graphql';
+import type { GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
+import { fairTurns } from '../loaders/turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
+import { unitsOfRequest } from '../resolvers/request-budget.js';
 import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
-import { type GraphqlExecutor, rejectLarge, type StoredOperation } from './execute.js';
+import type { GraphqlExecutor, StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
-import type { Variables } from './limits/cost.js';
 import {
   BODY_LIMIT,
+  BodyMemory,
   bodyError,
   checkHead,
   GRAPHQL_RESPONSE,
@@ -81,13 +83,20 @@ function stagesOf(parts: Parts): RequestHandler {
   const octets = new WeakMap<object, number>();
   const verify = (request: object, _response: object, body: Buffer) => octets.set(request, body.length);
   const parseBody = express.json({ limit: BODY_LIMIT, verify });
-  const readBody = (request: Request, response: Response) =>
-    new Promise<void>((resolve, reject) => {
-      parseBody(request, response, (error?: unknown) => {
-        if (error === undefined) resolve();
-        else reject(bodyError(error));
+  const bodies = new BodyMemory();
+  const readBody = async (request: Request, response: Response, client: string) => {
+    const release = bodies.take(client, lengthOf(request) ?? BODY_LIMIT);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        parseBody(request, response, (error?: unknown) => {
+          if (error === undefined) resolve();
+          else reject(bodyError(error));
+        });
       });
-    });
+    } finally {
+      release();
+    }
+  };
   const run = async (request: Request, response: Response) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     if (sandbox && isReading(request) && prefersPage(request)) {
@@ -99,7 +108,7 @@ function stagesOf(parts: Parts): RequestHandler {
       requireToken(viewer);
       documentLimit?.checkLength(viewer, lengthOf(request));
       const read = async () => {
-        if (request.method === 'POST') await readBody(request, response);
+        if (request.method === 'POST') await readBody(request, response, viewer.rateLimitKey);
         const parameters = readParameters(request, sandbox);
         return { parameters, document: parts.documents.identify(parameters) };
       };
@@ -109,10 +118,10 @@ function stagesOf(parts: Parts): RequestHandler {
         await documentLimit?.countBody(viewer, octets.get(request) ?? unknown);
         throw error;
       });
-      const work = Math.floor((octets.get(request) ?? 0) / OCTETS_OF_UNIT);
-      const result = await respond(parts, { parameters, document, work, viewer, response });
+      const exchange = { parameters, document, octets: octets.get(request) ?? 0, viewer, response };
+      const result = await respond(parts, exchange);
       setRateFields(response, viewer.rates);
-      await send(request, response, result);
+      await send(request, response, result, viewer);
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -123,114 +132,96 @@ function stagesOf(parts: Parts): RequestHandler {
       .catch((error: unknown) => {
         if (!(error instanceof RejectedRequest)) throw error;
         for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
-        return send(request, response, error);
+        return send(request, response, error, viewerOf(request));
       })
       .catch(next);
   };
 }
 
-/** Reading and examining so much takes a millisecond or two, which are a unit of the rate limit. */
-const OCTETS_OF_UNIT = 16_384;
-const TOKENS_OF_UNIT = 2_000;
-
 /** A request whose document is identified. */
 interface Exchange {
   readonly parameters: GraphqlParameters;
   readonly document: KnownDocument;
-  /** The units that its body costs. */
-  readonly work: number;
+  /** Of its body, decompressed. */
+  readonly octets: number;
   readonly viewer: Viewer;
   readonly response: Response;
 }
 
+/** A request's document has passed the limits. */
+interface Examined extends Exchange {
+  /** Undefined where the document has no operation of the name. */
+  readonly estimatedCost: number | undefined;
+}
+
 async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlResponse> {
   const { documents, documentLimit } = parts;
-  const { document, viewer } = exchange;
+  const { parameters, viewer } = exchange;
+  let { document } = exchange;
+  const spent = documentLimit?.enter(viewer, document) ?? 0;
   let estimatedCost: number | undefined;
-  const examineAndExecute = async () => {
-    try {
-      estimatedCost = documents.examine(document, exchange.parameters);
-      return await execute(parts, exchange, estimatedCost);
-    } finally {
-      documents.release(document);
-    }
-  };
-  if (documentLimit === undefined) return examineAndExecute();
-  return documentLimit.run(viewer, document, examineAndExecute, () => estimatedCost);
+  try {
+    document = await documents.inTurn(document, viewer.rateLimitKey);
+    estimatedCost = documents.examine(document, parameters);
+    return await execute(parts, { ...exchange, document, estimatedCost });
+  } finally {
+    documents.release(document);
+    await documentLimit?.leave(viewer, document, spent, estimatedCost);
+  }
 }
 
 /** Executes a document that is valid and within the limits: compiled if it is frequent, else by Apollo Server. */
-async function execute(
-  parts: Parts,
-  { parameters, document, work, viewer, response }: Exchange,
-  estimatedCost: number | undefined,
-): Promise<GraphqlResponse> {
-  const context = parts.executor.contextFor(viewer, response);
-  const units = work + Math.floor(parts.documents.newTokens(document) / TOKENS_OF_UNIT);
-  if (units > 0) await context.budget.spend(units);
-  const frequent = parts.documents.frequent(document);
-  const { status, ...result } =
-    (await executeCompiled(parts, frequent, parameters, context)) ??
-    (await executeByApollo(parts, document, parameters, context));
-  const { exceeded } = context.budget;
+async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse> {
+  const { parameters, document, octets, viewer, response, estimatedCost } = request;
+  const { documents, executor } = parts;
+  const context = executor.contextFor(viewer, response);
+  const { budget } = context;
+  const units = unitsOfRequest(octets, documents.newTokens(document));
+  if (units > 0) await budget.spend(units);
+  // Apollo Server reports that there is no operation of the name.
+  const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
+  const { status, ...result } = await (frequent === undefined
+    ? executeByApollo(parts, document, parameters, context)
+    : executeCompiled(parts, frequent, parameters, context));
   // Which fields came first, and would have data, depends on the way of execution.
-  if (exceeded !== undefined) throw rejection(400, exceeded.code, exceeded.message);
+  if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
   if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
-  return { ...result, status, extensions: { cost: context.budget.units, estimatedCost } };
+  return { ...result, status, extensions: { cost: budget.units, estimatedCost } };
 }
 
 async function executeCompiled(
   { executor, onInternalError }: Parts,
-  operation: StoredOperation | undefined,
-  { operationName, variables }: GraphqlParameters,
+  operation: StoredOperation,
+  { variables }: GraphqlParameters,
   context: RequestContext,
-): Promise<GraphqlResponse | undefined> {
-  if (operation === undefined || !isFor(operation, operationName, variables, executor.schema))
-    return undefined;
-  const { data, errors } = await executor.run(operation, variables, context);
-  if (data === undefined) return undefined;
+): Promise<GraphqlResponse> {
+  const { data, errors } = await executor.executeCompiled(operation, variables, context);
   const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
   return { status: 200, data, errors: formatted };
 }
 
-/**
- * Whether a compiled operation has the name and takes the variables of a request. Apollo Server reports what is wrong
- * with them, in a bounded number of errors.
- */
-function isFor(
-  { document }: StoredOperation,
-  operationName: string | null,
-  variables: Variables,
-  schema: GraphQLSchema,
-): boolean {
-  const operation = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) return false;
-  if (operationName !== null && operationName !== operation.name?.value) return false;
-  const { variableDefinitions = [] } = operation;
-  return getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).coerced !== undefined;
-}
-
-/** A compilable document that turns out to read a large history is executed again, compiled. */
+/** A compilable document that turns out to have a large result is executed again, compiled. */
 async function executeByApollo(
   parts: Parts,
   document: KnownDocument,
   parameters: GraphqlParameters,
   context: RequestContext,
 ): Promise<GraphqlResponse> {
-  if (!parts.documents.isCompilable(document)) return executeOperation(parts, document, parameters, context);
-  let isLarge = false;
-  const onLarge: RequestContext['onLarge'] = (key, octets) => {
-    isLarge = true;
-    return rejectLarge(key, octets);
-  };
-  const result = await executeOperation(parts, document, parameters, { ...context, onLarge });
-  if (!isLarge) return result;
-  context.budget.restart();
-  return (
-    (await executeCompiled(parts, parts.documents.compiled(document), parameters, context)) ??
-    executeOperation(parts, document, parameters, context)
-  );
+  const { documents } = parts;
+  const { budget, viewer } = context;
+  if (documents.isCompilable(document)) budget.beginTentative();
+  const result = await executeOperation(parts, document, parameters, context);
+  if (!budget.isAbandoned) return result;
+  budget.restart();
+  await fairTurns.take(viewer.rateLimitKey, MILLISECONDS_OF_COMPILATION);
+  const compiled = documents.compiled(document);
+  return compiled === undefined
+    ? executeOperation(parts, document, parameters, context)
+    : executeCompiled(parts, compiled, parameters, context);
 }
+
+/** Of the largest document that is compiled. */
+const MILLISECONDS_OF_COMPILATION = 30;
 
 async function executeOperation(
   { apollo }: Parts,
@@ -260,13 +251,14 @@ async function send(
   request: Request,
   response: Response,
   { status, data, errors, extensions }: GraphqlResponse,
+  { rateLimitKey }: Viewer,
 ): Promise<void> {
   const mediaType = mediaTypeFor(request) ?? JSON_RESPONSE;
   // Only with this media type does a response without data need a status of 400 or more (GraphQL over HTTP, 6.4.2).
   response.statusCode = data === undefined && mediaType === GRAPHQL_RESPONSE ? Math.max(status, 400) : status;
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
-  end(response, mediaType, `${await stringifyInSlices({ errors, data, extensions })}\n`);
+  end(response, mediaType, `${await stringifyInSlices({ errors, data, extensions }, rateLimitKey)}\n`);
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */

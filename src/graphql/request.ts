@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { BusyError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 import type { Variables } from './limits/cost.js';
 
@@ -140,6 +141,42 @@ function requirePreflight({ headers }: Request): void {
 
 /** The largest body that is read, in octets, decompressed. */
 export const BODY_LIMIT = 512 * 1024;
+
+/** In octets: smaller bodies are not limited in number. */
+const LARGE_BODY = 16 * 1024;
+/** In octets: large bodies that are read at once, of one client and of all. A client can send as slowly as it likes. */
+const BODIES_OF_CLIENT = 8 * BODY_LIMIT;
+const BODIES = 64 * BODY_LIMIT;
+
+/** Limits the memory that bodies take while they arrive. */
+export class BodyMemory {
+  readonly #clients = new Map<string, number>();
+  #held = 0;
+
+  /**
+   * Takes the memory of a body before it is read.
+   *
+   * @param octets Of the body.
+   * @returns what gives it back.
+   * @throws BusyError where there is not as much.
+   */
+  take(client: string, octets: number): () => void {
+    if (octets <= LARGE_BODY) return () => {};
+    const held = this.#clients.get(client) ?? 0;
+    if (held + octets > BODIES_OF_CLIENT || this.#held + octets > BODIES) {
+      throw new BusyError(1, 'Too many large bodies are being received.');
+    }
+    this.#hold(client, octets);
+    return () => this.#hold(client, -octets);
+  }
+
+  #hold(client: string, octets: number): void {
+    const held = (this.#clients.get(client) ?? 0) + octets;
+    this.#held += octets;
+    if (held > 0) this.#clients.set(client, held);
+    else this.#clients.delete(client);
+  }
+}
 
 /**
  * The error for a body that could not be read.

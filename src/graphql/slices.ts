@@ -3,18 +3,22 @@ import {
   defaultFieldResolver,
   type GraphQLFieldResolver,
   type GraphQLSchema,
+  getNamedType,
   getNullableType,
+  isLeafType,
   isListType,
 } from 'graphql';
-import { nextTurn } from '../loaders/turns.js';
+import { fairTurns } from '../loaders/turns.js';
 import type { RequestContext } from '../resolvers/context.js';
 
-/** What is executed of lists in one turn of the event loop, whichever requests it is for: entries. */
-const EXECUTED_AT_ONCE = 2_000;
-/** The lists beyond are executed in slices, of so many entries. */
-const SLICE = 250;
-/** What is written at once of an answer, in objects and scalars. */
+/** Long lists are executed in slices, of so many entries, each in its part of a turn. */
+const SLICE = 100;
+/** In milliseconds, as graphql-js executes it. */
+const OF_OBJECT = 0.03;
+const OF_LEAF = 0.001;
+/** What is written of an answer in a part of a turn, in objects and scalars, and how long that takes. */
 const WRITTEN_AT_ONCE = 5_000;
+const OF_WRITING = 1;
 
 /**
  * The schema whose long lists are executed in slices, for graphql-js: compiled operations do not know such lists,
@@ -24,40 +28,37 @@ export function executeInSlices(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field) => {
       if (!isListType(getNullableType(field.type))) return undefined;
-      return { ...field, resolve: slicing(field.resolve ?? defaultFieldResolver) };
+      const slice = isLeafType(getNamedType(field.type)) ? inOnePiece : inSlices;
+      return { ...field, resolve: slicing(field.resolve ?? defaultFieldResolver, slice) };
     },
   });
 }
 
 type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
+type Slice = (list: readonly unknown[], client: string) => unknown;
 
-function slicing(resolve: Resolver): Resolver {
-  return (...call) => {
-    const list: unknown = resolve(...call);
+function slicing(resolve: Resolver, slice: Slice): Resolver {
+  return (source, args, context, info) => {
+    const sliced = (list: unknown) => (Array.isArray(list) ? slice(list, context.viewer.rateLimitKey) : list);
+    const list: unknown = resolve(source, args, context, info);
     return list instanceof Promise ? list.then(sliced) : sliced(list);
   };
 }
 
-let executed = 0;
-
-function sliced(list: unknown): unknown {
-  if (!Array.isArray(list) || list.length === 0) return list;
-  if (executed + list.length > EXECUTED_AT_ONCE) return inSlices(list);
-  if (executed === 0) {
-    setImmediate(() => {
-      executed = 0;
-    });
-  }
-  executed += list.length;
-  return list;
+/** A promise for each entry would take more time and memory than the entry. */
+function inOnePiece(list: readonly unknown[], client: string): unknown {
+  const turn = fairTurns.take(client, list.length * OF_LEAF);
+  return turn === undefined ? list : turn.then(() => list);
 }
 
-/** Promises of the entries: those of a slice are kept in one turn. */
-function inSlices(list: readonly unknown[]): Promise<unknown>[] {
+/** Entries of the first slices that are executed at once, and promises of the others. */
+function inSlices(list: readonly unknown[], client: string): readonly unknown[] {
   let turn: Promise<void> | undefined;
   return list.map((entry, at) => {
-    if (turn === undefined || at % SLICE === 0) turn = nextTurn();
-    return turn.then(() => entry);
+    if (at % SLICE === 0) {
+      turn = fairTurns.take(client, Math.min(SLICE, list.length - at) * OF_OBJECT);
+    }
+    return turn === undefined ? entry : turn.then(() => entry);
   });
 }
 
@@ -65,8 +66,9 @@ function inSlices(list: readonly unknown[]): Promise<unknown>[] {
  * The JSON text of a value, as JSON.stringify writes it. A large one is written in slices.
  *
  * @param value An object or a list of JSON values; members may be undefined.
+ * @param client That it is written for.
  */
-export async function stringifyInSlices(value: unknown): Promise<string> {
+export async function stringifyInSlices(value: unknown, client: string): Promise<string> {
   const parts: string[] = [];
   let written = 0;
   for (const part of partsOf(value)) {
@@ -74,7 +76,7 @@ export async function stringifyInSlices(value: unknown): Promise<string> {
     written += part.values;
     if (written < WRITTEN_AT_ONCE) continue;
     written = 0;
-    await nextTurn();
+    await fairTurns.take(client, OF_WRITING);
   }
   return parts.join('');
 }

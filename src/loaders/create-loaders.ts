@@ -7,13 +7,12 @@ import {
   type DomainHistoryKey,
   type HistoryPages,
   LargeHistory,
-  LONG,
   loadDomainHistories,
   readHistoryPages,
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
-import { ClientShares, nextTurn, Turns } from './turns.js';
+import { ClientShares, fairTurns, Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
@@ -42,6 +41,9 @@ export interface LoadingOptions {
 }
 
 const justLoad: AroundBatch = (_loader, _size, load) => load();
+
+/** What is read, parsed, executed and written of a history in a millisecond. */
+const CHARACTERS_OF_MILLISECOND = 12_000;
 
 const STATEMENTS_AT_ONCE = 10;
 /** Of one client, in two batches. */
@@ -113,16 +115,18 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
           const row = await rows.load(key);
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, characters: 0 };
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
         }
-        const found = await shares.run(key.client, () => histories.load(key));
-        if (!(found instanceof LargeHistory)) {
-          if (found !== null && found.characters > LONG) await nextTurn();
-          return found;
-        }
+        const found = await shares.run(key.client, async () => {
+          const history = await histories.load(key);
+          if (history === null || history instanceof LargeHistory) return history;
+          await fairTurns.take(key.client, history.characters / CHARACTERS_OF_MILLISECOND);
+          return history.parse();
+        });
+        if (!(found instanceof LargeHistory)) return found;
         await key.onLarge?.(found.octets);
         const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
-        return pages && wholeHistory(pages);
+        return pages && wholeHistory(pages, key.client);
       },
       readPages,
     },

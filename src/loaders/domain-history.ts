@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError, PublicError } from '../model/errors.js';
 import type { Pages } from './columns.js';
@@ -18,6 +17,7 @@ import {
   readHeaderPages,
 } from './header-entries.js';
 import type { Recipient, Requested } from './recipient.js';
+import { fairTurns } from './turns.js';
 
 /** The parts of a domain's history that are read from further tables. */
 export interface HistoryParts {
@@ -41,12 +41,7 @@ export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
   readonly counts: HistoryCounts | null;
-  /** The characters that were read of records and headers; 0 for a part of a large history. */
-  readonly characters: number;
 }
-
-/** A history with more characters has a turn of the event loop of its own, to be parsed and to be executed. */
-export const LONG = 8_192;
 
 /** How much there is of a domain's history. */
 export interface HistoryCounts {
@@ -56,6 +51,8 @@ export interface HistoryCounts {
   readonly httpHeaders: number;
   /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
   readonly changes: number;
+  /** The size of a large history that was counted; 0 for any other. */
+  readonly octets: number;
 }
 
 /** In place of a history with records or headers that is too large to be read at once. */
@@ -100,6 +97,13 @@ interface HistoryRow {
 const LARGE = 64 * 1024;
 const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
 
+/** A history as it was read: parsing it and what is done with it afterwards keep the event loop for a while. */
+export interface ReadHistory {
+  /** Of records and headers. */
+  readonly characters: number;
+  parse(): DomainHistory;
+}
+
 /**
  * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
  * large ones.
@@ -110,7 +114,7 @@ const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
 export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
-): Promise<(DomainHistory | LargeHistory | null)[]> {
+): Promise<(ReadHistory | LargeHistory | null)[]> {
   const wanted: WantedParts = {
     dnsRecords: namesWanting('dnsRecords', keys),
     httpHeaders: namesWanting('httpHeaders', keys),
@@ -127,11 +131,7 @@ export async function loadDomainHistories(
       FROM domain
      WHERE name IN (${namesOfBatch(keys)})`;
   const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
-  const histories = new Map<string, DomainHistory>();
-  for (const row of rows) {
-    if (charactersOf(row) > LONG) await setImmediate();
-    histories.set(row.name, historyOf(row, wanted));
-  }
+  const histories = new Map(rows.map((row) => [row.name, readHistory(row, wanted)]));
   return keys.map(({ name, dnsRecords, httpHeaders }) => {
     const octets = large.get(name) ?? null;
     if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
@@ -165,8 +165,9 @@ export async function readHistoryPages(
   const small = { ...key, dnsRecords: false, httpHeaders: false };
   const { name } = key;
   for (let reading = 0; reading < MAX_READINGS; reading += 1) {
-    const [domain] = await loadDomainHistories(prisma, [small]);
-    if (domain === null || domain === undefined || domain instanceof LargeHistory) return null;
+    const [read] = await loadDomainHistories(prisma, [small]);
+    if (read === null || read === undefined || read instanceof LargeHistory) return null;
+    const domain = read.parse();
     const dnsPages = key.dnsRecords ? await readDnsPages(prisma, name, pages) : null;
     const headerPages = key.httpHeaders ? await readHeaderPages(prisma, name, pages) : null;
     const [after] = await loadDomainRows(prisma, [small]);
@@ -175,22 +176,27 @@ export async function readHistoryPages(
   throw new BusyError(1);
 }
 
+/** Approximately, of a page of a large history with what is done with it. */
+const MILLISECONDS_OF_PAGE = 5;
+
 /**
- * A large history in parts, each with some of its records or of its headers, in their order. The event loop gets a
- * turn between any two.
+ * A large history in parts, each with some of its records or of its headers, in their order. Each has a turn of the
+ * event loop.
+ *
+ * @param client That the response is for.
  */
-export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<DomainHistory> {
+export async function* partsOfHistory(pages: HistoryPages, client?: string): AsyncGenerator<DomainHistory> {
   const { domain } = pages;
   const dnsRecords = pages.dnsPages && [];
   const headers = pages.headerPages && (await parseHeaderPages(pages.headerPages));
   const nothing = { ...domain, dnsRecords, httpHeaders: headers && [] };
   yield nothing;
   for (const page of pages.dnsPages ?? []) {
-    await setImmediate();
+    await fairTurns.take(client, MILLISECONDS_OF_PAGE);
     yield { ...nothing, dnsRecords: parseDnsEntries(page) };
   }
   for (let at = 0; at < (headers?.length ?? 0); at += HEADERS_OF_PART) {
-    await setImmediate();
+    await fairTurns.take(client, MILLISECONDS_OF_PAGE);
     yield { ...nothing, httpHeaders: headers?.slice(at, at + HEADERS_OF_PART) ?? [] };
   }
 }
@@ -198,10 +204,10 @@ export async function* partsOfHistory(pages: HistoryPages): AsyncGenerator<Domai
 const HEADERS_OF_PART = 10;
 
 /** A large history in one piece. */
-export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> {
+export async function wholeHistory(pages: HistoryPages, client?: string): Promise<DomainHistory> {
   const dnsRecords: DnsEntry[] = [];
   const httpHeaders: HeaderEntry[] = [];
-  for await (const part of partsOfHistory(pages)) {
+  for await (const part of partsOfHistory(pages, client)) {
     for (const entry of part.dnsRecords ?? []) dnsRecords.push(entry);
     for (const entry of part.httpHeaders ?? []) httpHeaders.push(entry);
   }
@@ -210,10 +216,6 @@ export async function wholeHistory(pages: HistoryPages): Promise<DomainHistory> 
     dnsRecords: pages.dnsPages && dnsRecords,
     httpHeaders: pages.headerPages && httpHeaders,
   };
-}
-
-function charactersOf({ dnsRecords, httpHeaders }: HistoryRow): number {
-  return (dnsRecords?.length ?? 0) + (httpHeaders?.length ?? 0);
 }
 
 function isAmong(names: ReadonlySet<string>): Prisma.Sql {
@@ -226,19 +228,25 @@ function namesWanting(part: keyof HistoryParts, keys: readonly DomainHistoryKey[
   return new Set(keys.filter((key) => key[part]).map(({ name }) => name));
 }
 
-function historyOf(row: HistoryRow, wanted: WantedParts): DomainHistory {
+function readHistory(row: HistoryRow, wanted: WantedParts): ReadHistory {
   const isRead = row.largeOctets === null;
+  let parsed: DomainHistory | undefined;
   return {
-    ...parseDomainRow(row.name, row.numbers),
-    dnsRecords: isRead && wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
-    httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
-    counts: row.counts === null ? null : parseHistoryCounts(row.counts),
-    characters: charactersOf(row),
+    characters: (row.dnsRecords?.length ?? 0) + (row.httpHeaders?.length ?? 0),
+    parse: () => {
+      parsed ??= {
+        ...parseDomainRow(row.name, row.numbers),
+        dnsRecords: isRead && wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
+        httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
+        counts: row.counts === null ? null : parseHistoryCounts(row.counts, Number(row.largeOctets ?? 0)),
+      };
+      return parsed;
+    },
   };
 }
 
 /** The counts from what HISTORY_COUNTS_SQL gives. */
-function parseHistoryCounts(text: string): HistoryCounts {
+function parseHistoryCounts(text: string, octets: number): HistoryCounts {
   const [added = 0, removed = 0, httpHeaders = 0, headerChanges = 0] = text.split(',').map(Number);
-  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges };
+  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges, octets };
 }

@@ -79,13 +79,13 @@ export class UnavailableError extends PublicError {
   }
 }
 
-/** Too many large responses are in progress: there was no room for another in time. */
+/** Too many large requests or responses are in progress: there was no room for another in time. */
 export class BusyError extends PublicError {
   /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;
 
-  constructor(retryAfter: number) {
-    super('UNAVAILABLE', `Too many large histories are being answered. Try again in ${retryAfter} s.`);
+  constructor(retryAfter: number, reason = 'Too many large histories are being answered.') {
+    super('UNAVAILABLE', `${reason} Try again in ${retryAfter} s.`);
     this.retryAfter = retryAfter;
   }
 }

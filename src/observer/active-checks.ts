@@ -1,134 +1,67 @@
-import type { Instant } from '../model/instant.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
-import type { Priority } from './priority.js';
+import type { Counts, Priority } from './priority.js';
 import { type LeasedDomain, priorityOf } from './schedule/leases.js';
 
-/** A leased domain and its check. */
+/** A leased domain and its check; null: it was aborted, and another worker checks anew. */
 export interface FinishedCheck {
   readonly domain: LeasedDomain;
-  readonly check: DomainCheck;
+  readonly check: DomainCheck | null;
 }
 
-/** A check is running until it is finished or, where all are aborted, has nothing to record. */
-type State = { readonly running: AbortController } | { readonly finished: DomainCheck } | 'aborted';
+/** A check that runs: what aborts it, and its end. */
+interface RunningCheck {
+  readonly controller: AbortController;
+  readonly ended: Promise<void>;
+}
 
-/** The checks of a worker's leased domains: those that run, and those that are not written yet. */
+/** The running checks of a worker's leased domains. */
 export class ActiveChecks {
   readonly #observer: DomainObserver;
   readonly #timeout: number;
-  readonly #states = new Map<LeasedDomain, State>();
-  #latest: Priority | undefined;
+  readonly #onFinished: (finished: FinishedCheck) => void;
+  readonly #running = new Map<LeasedDomain, RunningCheck>();
   #isAborting = false;
-  #isClosed = false;
-  #isAbandoned = false;
-  #wake: () => void = () => undefined;
+  /** The priority of the check that was started last. */
+  latest: Priority | undefined;
 
   /** @param timeout for one check, in milliseconds. */
-  constructor(observer: DomainObserver, timeout: number) {
+  constructor(observer: DomainObserver, timeout: number, onFinished: (finished: FinishedCheck) => void) {
     this.#observer = observer;
     this.#timeout = timeout;
+    this.#onFinished = onFinished;
   }
 
-  /** How many there are. */
-  get size(): number {
-    return this.#states.size;
+  /** How many are running. */
+  get counts(): Counts {
+    const low = [...this.#running.keys()].filter((domain) => priorityOf(domain) === 'low').length;
+    return { normal: this.#running.size - low, low };
   }
 
-  /** How many are running, of all priorities and of the low one. */
-  get running(): { readonly all: number; readonly low: number } {
-    const running = [...this.#states].filter(([, state]) => isRunning(state));
-    return { all: running.length, low: running.filter(([domain]) => priorityOf(domain) === 'low').length };
-  }
-
-  /** The priority of the check that was begun last; undefined before the first. */
-  get latest(): Priority | undefined {
-    return this.#latest;
-  }
-
-  /** Begins to check a domain. */
-  begin(domain: LeasedDomain): void {
-    if (this.#isAborting) {
-      this.#states.set(domain, 'aborted');
-      this.#wake();
-      return;
-    }
+  start(domain: LeasedDomain): void {
     // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js 20 one
     // with an AbortSignal.timeout can be collected before it fires.
     const controller = new AbortController();
-    this.#states.set(domain, { running: controller });
-    this.#latest = priorityOf(domain);
+    if (this.#isAborting) controller.abort();
+    this.latest = priorityOf(domain);
+    this.#running.set(domain, { controller, ended: this.#check(domain, controller) });
+  }
+
+  async #check(domain: LeasedDomain, controller: AbortController): Promise<void> {
     const timer = setTimeout(() => controller.abort(CHECK_TIMEOUT), this.#timeout);
-    void this.#observer.check(domain.name, controller.signal, priorityOf(domain)).then((check) => {
-      clearTimeout(timer);
-      // An aborted check is incomplete: another worker checks anew.
-      this.#states.set(domain, this.#isAborting ? 'aborted' : { finished: check });
-      this.#wake();
-    });
+    const check = await this.#observer.check(domain.name, controller.signal, priorityOf(domain));
+    clearTimeout(timer);
+    this.#running.delete(domain);
+    this.#onFinished({ domain, check: this.#isAborting ? null : check });
   }
 
-  /** The first that are finished. They count until they are released. */
-  finished(most: number): readonly FinishedCheck[] {
-    return [...this.#states]
-      .flatMap(([domain, state]) => (isFinished(state) ? [{ domain, check: state.finished }] : []))
-      .slice(0, most);
+  /** Settles when those that run now have finished. */
+  async finish(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  /** The domains whose checks were aborted. They count until they are released. */
-  aborted(): readonly LeasedDomain[] {
-    return [...this.#states].filter(([, state]) => state === 'aborted').map(([domain]) => domain);
-  }
-
-  /** Whether there is something to write. */
-  get hasFinished(): boolean {
-    return [...this.#states.values()].some((state) => !isRunning(state));
-  }
-
-  /** Waits for something to write. False: there is none to come. */
-  async waitForFinished(): Promise<boolean> {
-    while (!this.#isAbandoned) {
-      if (this.hasFinished) return true;
-      if (this.#isClosed && this.size === 0) return false;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    return false;
-  }
-
-  /** No more are begun. */
-  close(): void {
-    this.#isClosed = true;
-    this.#wake();
-  }
-
-  /** Aborts all that run, and all that are begun from now on. */
+  /** Aborts all that run, and all that are started from now on. */
   abort(): void {
     this.#isAborting = true;
-    for (const state of this.#states.values()) if (isRunning(state)) state.running.abort();
+    for (const { controller } of this.#running.values()) controller.abort();
   }
-
-  /** What is not written yet never will be. */
-  abandon(): void {
-    this.#isAbandoned = true;
-    this.#wake();
-  }
-
-  /** Forgets those that could not be written before their leases ended: whoever leases them next checks anew. */
-  releaseExpired(now: Instant): void {
-    const unwritten = [...this.#states].filter(([, state]) => !isRunning(state)).map(([domain]) => domain);
-    this.release(unwritten.filter(({ until }) => until <= now));
-  }
-
-  /** Forgets those that are written. */
-  release(domains: readonly LeasedDomain[]): void {
-    for (const domain of domains) this.#states.delete(domain);
-  }
-}
-
-function isRunning(state: State): state is Extract<State, { running: unknown }> {
-  return state !== 'aborted' && 'running' in state;
-}
-
-function isFinished(state: State): state is Extract<State, { finished: unknown }> {
-  return state !== 'aborted' && 'finished' in state;
 }

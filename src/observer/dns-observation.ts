@@ -63,7 +63,6 @@ function textOf({ type, host, rdata }: DnsRecord): string {
   return `${type} ${host} ${rdata}`;
 }
 
-/** The name that an alias leads to. */
 function targetOf({ rdata }: DnsRecord): string {
   const { target, data } = parseRdata(rdata);
   return String(target ?? data);
@@ -74,6 +73,7 @@ export function dnsObservation({ dns, observedOwners }: JoinedAnswers): DnsObser
   const answered = [...dns].filter(([, { kind }]) => kind === 'answered');
   if (answered.length === 0) return null;
   const types = new Set(answered.map(([type]) => type));
+  // Not those of a type whose answer has too many records.
   const owners = new Map([...observedOwners].filter(([type]) => types.has(type) || !dns.has(type)));
   const records = recordsByType(answered.flatMap(([, answer]) => recordsOf(answer)));
   return owners.size === 0 ? { types, records } : { types, observedOwners: owners, records };

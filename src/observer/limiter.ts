@@ -19,16 +19,15 @@ export class Limiter {
 
   /** Takes a place if there is one now. True: leave() must follow. */
   tryEnter(priority: Priority): boolean {
-    const wanted = { normal: 0, low: 0, [priority]: 1 };
-    if (this.#share(wanted)[priority] === 0) return false;
-    this.#begin(priority);
-    return true;
+    const isFree = this.#share({ normal: 0, low: 0, [priority]: 1 })[priority] > 0;
+    if (isFree) this.#begin(priority);
+    return isFree;
   }
 
   /** Waits for a place. True: leave() must follow. False: the signal was aborted first. */
-  enter(signal: AbortSignal, priority: Priority = 'normal'): Promise<boolean> {
-    if (signal.aborted) return Promise.resolve(false);
-    if (this.tryEnter(priority)) return Promise.resolve(true);
+  async enter(signal: AbortSignal, priority: Priority = 'normal'): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (this.tryEnter(priority)) return true;
     const waiting = this.#waiting[priority];
     return new Promise((resolve) => {
       const onAbort = () => {
@@ -36,7 +35,9 @@ export class Limiter {
         resolve(false);
       };
       const proceed = () => {
+        waiting.delete(proceed);
         signal.removeEventListener('abort', onAbort);
+        this.#begin(priority);
         resolve(true);
       };
       waiting.add(proceed);
@@ -49,22 +50,15 @@ export class Limiter {
     this.#running[priority] -= 1;
     const { normal, low } = this.#waiting;
     const turns = this.#share({ normal: normal.size, low: low.size });
-    if (turns.normal > 0) this.#proceed('normal');
-    else if (turns.low > 0) this.#proceed('low');
+    const turn = turns.normal > 0 ? normal : low;
+    const [next] = turns.normal + turns.low > 0 ? turn : [];
+    next?.();
   }
 
   #share(wanted: Counts): Counts {
     const { normal, low } = this.#running;
     const free = this.#places - normal - low;
     return sharePlaces({ places: this.#places, free, low, latest: this.#latest }, wanted);
-  }
-
-  #proceed(priority: Priority): void {
-    const [next] = this.#waiting[priority];
-    if (next === undefined) return;
-    this.#waiting[priority].delete(next);
-    this.#begin(priority);
-    next();
   }
 
   #begin(priority: Priority): void {

@@ -1,6 +1,10 @@
 import type { Instant } from '../model/instant.js';
-import type { Observation } from '../model/observation.js';
-import { excessOfHeaders, excessOfRecords, type ObservationLimits } from '../model/observation.js';
+import {
+  excessOfHeaders,
+  excessOfRecords,
+  type Observation,
+  type ObservationLimits,
+} from '../model/observation.js';
 import { parseRdata } from '../model/rdata-values.js';
 import type { DnsAnswer } from './dns/answer.js';
 import type { DnsClient } from './dns/client.js';
@@ -39,7 +43,7 @@ export interface DomainObserverOptions {
   readonly http: HttpClient;
   /** The DNS types to query, A and AAAA among them: HTTP is observed at their addresses. */
   readonly types: readonly string[];
-  /** The header field names that `http` leaves out. */
+  /** Those that `http` leaves out. */
   readonly ignoredHeaders: ReadonlySet<string>;
   /** What one observation may hold: a part with more has failed, and the others go on. */
   readonly limits: ObservationLimits;
@@ -52,42 +56,23 @@ export interface DomainObserverOptions {
 /** The reason of a signal that ends a check because it took too long. */
 export const CHECK_TIMEOUT = new Error('the check took too long');
 
-/** Makes an observer of the two clients. */
 export function createDomainObserver(options: DomainObserverOptions): DomainObserver {
-  return {
-    check: (domain, signal = new AbortController().signal, priority = 'normal') =>
-      check(options, domain, signal, priority),
-  };
-}
-
-async function check(
-  options: DomainObserverOptions,
-  domain: string,
-  signal: AbortSignal,
-  priority: Priority,
-): Promise<DomainCheck> {
   const { types, limits } = options;
-  const observedAt = options.now();
-  const began = performance.now();
-  const answers = await options.dns.query(domain, types, signal, priority);
-  const joined = joinAnswers(
-    domain,
-    mapValues(answers, (answer) => withTimeout(answer, signal)),
-  );
-  const dns = mapValues(joined.dns, (answer, type) => limitRecords(type, answer, limits));
-  const http = limitHeaders(
-    withTimeout(await observeSite(options.http, domain, dns, signal), signal),
-    limits,
-  );
-  const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
-  return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
-}
-
-function mapValues<Key, Value>(
-  map: ReadonlyMap<Key, Value>,
-  change: (value: Value, key: Key) => Value,
-): ReadonlyMap<Key, Value> {
-  return new Map([...map].map(([key, value]) => [key, change(value, key)]));
+  return {
+    async check(domain, signal = new AbortController().signal, priority = 'normal') {
+      const observedAt = options.now();
+      const began = performance.now();
+      const joined = joinAnswers(domain, await options.dns.query(domain, types, signal, priority));
+      const dns = new Map<string, DnsAnswer>();
+      for (const [type, answer] of joined.dns) {
+        dns.set(type, limitRecords(type, withTimeout(answer, signal), limits));
+      }
+      const site = await observeSite(options.http, domain, dns, signal);
+      const http = limitHeaders(withTimeout(site, signal), limits);
+      const observation = observationOf(options, domain, observedAt, { ...joined, dns }, http);
+      return { domain, observedAt, duration: performance.now() - began, dns, http, observation };
+    },
+  };
 }
 
 /** In place of `stopped` where the time for the whole check was over. */
@@ -109,9 +94,8 @@ function limitRecords(type: string, answer: DnsAnswer, limits: ObservationLimits
 function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
   if (answer.kind === 'failed') return answer;
   const message = excessOfHeaders(answer.headers, limits);
-  return message === null
-    ? answer
-    : { ...failed('too-large', message), httpsDeclined: answer.scheme === 'http' };
+  if (message === null) return answer;
+  return { ...failed('too-large', message), httpsDeclined: answer.scheme === 'http' };
 }
 
 /**
@@ -124,20 +108,13 @@ async function observeSite(
   dns: ReadonlyMap<string, DnsAnswer>,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const addresses = addressesIn(dns);
-  if (addresses === null) return failed('no-address', 'its addresses could not be resolved');
-  return http.observe(domain, addresses, signal);
-}
-
-/**
- * The addresses that DNS has answered; null where they are not known. A site with IPv4 addresses is observed
- * at these: without them it would be observed at others than the time before.
- */
-function addressesIn(dns: ReadonlyMap<string, DnsAnswer>): string[] | null {
   const ipv4 = addressesOf(dns.get('A'), 'ip');
   const ipv6 = addressesOf(dns.get('AAAA'), 'ipv6');
-  if (ipv4 === null || (ipv6 === null && ipv4.length === 0)) return null;
-  return [...ipv4, ...(ipv6 ?? [])];
+  // A site with IPv4 addresses is observed at these: without them it would be observed at others than the time before.
+  if (ipv4 === null || (ipv6 === null && ipv4.length === 0)) {
+    return failed('no-address', 'its addresses could not be resolved');
+  }
+  return http.observe(domain, [...ipv4, ...(ipv6 ?? [])], signal);
 }
 
 function addressesOf(answer: DnsAnswer | undefined, field: 'ip' | 'ipv6'): string[] | null {

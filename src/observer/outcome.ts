@@ -4,7 +4,7 @@ import type { DnsAnswer } from './dns/answer.js';
 import type { Failure } from './failure.js';
 import type { HttpAnswer } from './http/client.js';
 
-/** The outcome of a check in short: what is stored and logged of it. */
+/** What is stored and logged of a check. */
 export interface CheckOutcome {
   /** The DNS types that were answered, and the failures of the others. */
   readonly dns: {
@@ -25,11 +25,7 @@ export interface SiteOutcome {
   readonly heldBack?: { readonly since: string; readonly looks: number; readonly until: string };
 }
 
-/**
- * The outcome of a check.
- *
- * @param heldBack why its response was not recorded; null: it was.
- */
+/** @param heldBack why the response was not recorded; null: it was. */
 export function outcomeOf(
   dns: ReadonlyMap<string, DnsAnswer>,
   http: HttpAnswer,
@@ -45,11 +41,10 @@ export function outcomeOf(
   if (http.kind === 'failed') return { dns: names, http: { failure: http.failure } };
   const { scheme, status, address } = http;
   const response = { scheme, status, address };
-  return { dns: names, http: heldBack === null ? response : { ...response, heldBack: asJson(heldBack) } };
-}
-
-function asJson({ since, looks, until }: HeldBack): NonNullable<SiteOutcome['heldBack']> {
-  return { since: formatInstant(since), looks, until: formatInstant(until) };
+  if (heldBack === null) return { dns: names, http: response };
+  const { since, looks, until } = heldBack;
+  const times = { since: formatInstant(since), looks, until: formatInstant(until) };
+  return { dns: names, http: { ...response, heldBack: times } };
 }
 
 /** Whether the answers say that there is no such name: mostly it is misspelt, or given up. */

@@ -18,20 +18,15 @@ const SIXBONE = ipaddr.IPv6.parseCIDR('3ffe::/16');
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an address literal is public: an IPv4 or IPv6 address of
- * global unicast that is in no special range of the IANA registries (RFC 6890). An IPv6 address that leads
- * to an IPv4 address (IPv4-mapped, NAT64's well-known prefix, 6to4) is public where that one is.
+ * Whether a text is a public address: of global unicast, and in no special range of the IANA registries (RFC 6890).
+ * An IPv6 address that leads to an IPv4 address is public where that one is.
  *
- * @param address Four decimals without leading zeros, or a form of RFC 4291, section 2.2, without a zone.
- * Any other text, such as the short, octal and hexadecimal notations of IPv4, is no address: false.
+ * @param address Any text that is not four decimals without leading zeros, nor a form of RFC 4291, section 2.2,
+ * without a zone, is not public: sockets read octal and hexadecimal notations, too.
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIpv4(address)) return isPublicIpv4(ipaddr.IPv4.parse(address));
+  if (isIpv4(address)) return ipaddr.IPv4.parse(address).range() === 'unicast';
   return isIpv6(address) && isPublicIpv6(ipaddr.IPv6.parse(canonicalIpv6(address)));
-}
-
-function isPublicIpv4(address: ipaddr.IPv4): boolean {
-  return address.range() === 'unicast';
 }
 
 function isPublicIpv6(address: ipaddr.IPv6): boolean {
@@ -40,5 +35,5 @@ function isPublicIpv6(address: ipaddr.IPv6): boolean {
     return address.range() === 'unicast' && address.match(GLOBAL_UNICAST) && !address.match(SIXBONE);
   }
   const { octet } = embedding;
-  return isPublicIpv4(new ipaddr.IPv4(address.toByteArray().slice(octet, octet + 4)));
+  return new ipaddr.IPv4(address.toByteArray().slice(octet, octet + 4)).range() === 'unicast';
 }

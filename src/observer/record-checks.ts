@@ -1,9 +1,10 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { Outcome } from '../history/record-observations.js';
 import type { HeaderChangeKind } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
-import type { ObservationChanges, ObservationEvent } from '../telemetry/observations.js';
+import type { Logger } from '../telemetry/logging.js';
 import type { DomainCheck } from './observe-domain.js';
 import { type CheckOutcome, outcomeOf } from './outcome.js';
 
@@ -11,7 +12,8 @@ import { type CheckOutcome, outcomeOf } from './outcome.js';
 export interface RecordedCheck {
   readonly check: DomainCheck;
   readonly outcome: CheckOutcome;
-  readonly recording: ObservationEvent['recording'];
+  /** `nothing`: no part was observed. */
+  readonly recording: Outcome['kind'] | 'nothing';
   /** Null: it changed nothing. */
   readonly changes: MergedChanges | null;
 }
@@ -20,18 +22,15 @@ export interface RecordedCheck {
 export type RecordObservations = (observations: readonly Observation[]) => Promise<Recording>;
 
 /**
- * Records checks as one batch; those that observed nothing leave no trace.
+ * Records checks of different domains as one batch; those that observed nothing leave no trace.
  *
- * @param checks of domains that are all different.
  * @throws what `record` throws.
  */
 export async function recordChecks(
   record: RecordObservations,
   checks: readonly DomainCheck[],
 ): Promise<RecordedCheck[]> {
-  const observations = checks
-    .map(({ observation }) => observation)
-    .filter((observation): observation is Observation => observation !== null);
+  const observations = checks.flatMap(({ observation }) => observation ?? []);
   const { outcomes, changes } = await record(observations);
   const recorded = new Map<Observation | null, Outcome | undefined>(
     observations.map((observation, place) => [observation, outcomes[place]]),
@@ -43,13 +42,59 @@ export async function recordChecks(
   });
 }
 
-/** A check as an event of telemetry. */
-export function eventOf({ check, outcome, recording, changes }: RecordedCheck): ObservationEvent {
-  const { domain, duration } = check;
-  return { domain, duration, ...outcome, recording, changes: countChanges(changes) };
+/** Reports a check that was recorded: one line in the log, and counters. */
+export type ReportCheck = (recorded: RecordedCheck) => void;
+
+/** Upper bounds in seconds: from a response on the same network to timeouts everywhere. */
+const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 60];
+
+/** Creates the metrics of observations in a registry, once for each registry. */
+export function createCheckReport(log: Logger, registry: Registry): ReportCheck {
+  const registers = [registry];
+  const observations = new Counter({
+    name: 'dms_observations_total',
+    help: 'Observations of a domain, by the result of recording.',
+    labelNames: ['recording'],
+    registers,
+  });
+  // A part is `http` or a DNS type; its outcome `answered`, the code of its failure, or `held-back`.
+  const parts = new Counter({
+    name: 'dms_observed_parts_total',
+    help: 'Observed parts of domains, by outcome.',
+    labelNames: ['part', 'outcome'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'dms_observed_changes_total',
+    help: 'Changes that observations brought, by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'dms_observation_duration_seconds',
+    help: 'Duration of an observation of a domain.',
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  return ({ check: { domain, duration }, outcome, recording, changes: merged }) => {
+    const counts = countChanges(merged);
+    const { dns, http } = outcome;
+    log.info({ domain, duration: Math.round(duration), dns, http, recording, changes: counts }, 'observed');
+    observations.inc({ recording });
+    for (const part of dns.answered) parts.inc({ part, outcome: 'answered' });
+    for (const [part, { code }] of Object.entries(dns.failures)) parts.inc({ part, outcome: code });
+    parts.inc({ part: 'http', outcome: siteOutcome(http) });
+    for (const [kind, count] of Object.entries(counts)) changes.inc({ kind }, count);
+    durations.observe(duration / 1000);
+  };
 }
 
-function countChanges(changes: MergedChanges | null): ObservationChanges {
+function siteOutcome(http: CheckOutcome['http']): string {
+  if ('failure' in http) return http.failure.code;
+  return http.heldBack === undefined ? 'answered' : 'held-back';
+}
+
+function countChanges(changes: MergedChanges | null): Readonly<Record<string, number>> {
   const headers = (kind: HeaderChangeKind) =>
     changes?.headers.filter((change) => change.kind === kind).length ?? 0;
   return {

@@ -5,21 +5,27 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import type { ObservationTelemetry } from '../telemetry/observations.js';
 import { ActiveChecks, type FinishedCheck } from './active-checks.js';
-import type { DomainObserver } from './observe-domain.js';
+import type { DomainCheck, DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
 import { type Counts, hasRoom, type Room } from './priority.js';
-import { eventOf, recordChecks } from './record-checks.js';
-import { type Completion, completeLeases, handBack, leaseDue, stillHeld } from './schedule/leases.js';
+import { type RecordedCheck, recordChecks } from './record-checks.js';
+import {
+  type Completion,
+  completeLeases,
+  handBack,
+  type LeasedDomain,
+  leaseDue,
+  stillHeld,
+} from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
 
-/** What a worker works with. */
 export interface WorkerOptions {
   readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;
-  readonly telemetry: ObservationTelemetry;
+  /** Called for each check that was recorded. */
+  readonly report: (recorded: RecordedCheck) => void;
   readonly log: Logger;
   /** The wall clock. Those of all workers' machines should agree to a few seconds. */
   readonly now: () => Instant;
@@ -29,16 +35,6 @@ export interface WorkerOptions {
   readonly lease: number;
   /** How long it waits, in milliseconds, before it polls again when nothing more was due. */
   readonly idle: number;
-}
-
-/** A running worker. */
-export interface Worker {
-  /**
-   * Leases no more domains, lets running checks finish, hands back the others, and settles when all is written.
-   *
-   * @param grace for running checks, in milliseconds.
-   */
-  stop(grace: number): Promise<void>;
 }
 
 /** How long, in milliseconds, finished checks wait for others to be recorded with, and free places to be filled. */
@@ -55,151 +51,170 @@ const MOST_UNWRITTEN = 2;
 /** How many checks are recorded in one transaction at most. */
 const BATCH = 256;
 
+/** A finished check with a result. */
+interface CheckedDomain {
+  readonly domain: LeasedDomain;
+  readonly check: DomainCheck;
+}
+
 /** Observes what is due until it is stopped. Any number of workers share the work. */
-export function startWorker(options: WorkerOptions): Worker {
-  const stopping = new AbortController();
-  const checks = new ActiveChecks(options.observer, options.lease / 2);
-  const leasing = leaseDomains(options, checks, stopping.signal).then(() => checks.close());
-  const done = Promise.all([leasing, writeFinished(options, checks)]);
-  return {
-    async stop(grace) {
-      stopping.abort();
-      const timers = [setTimeout(() => checks.abort(), grace)];
-      // Leases of what is not written by then end by themselves.
-      const givenUp = new Promise<void>((resolve) => {
-        timers.push(setTimeout(resolve, grace + WITHOUT_DATABASE));
-      });
-      await Promise.race([done, givenUp]);
-      checks.abandon();
-      for (const timer of timers) clearTimeout(timer);
-    },
-  };
-}
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #checks: ActiveChecks;
+  readonly #stopping = new AbortController();
+  readonly #leasing: Promise<void>;
+  #unwritten: FinishedCheck[] = [];
+  #writing: Promise<void> | undefined;
+  #isAbandoned = false;
 
-/** Leases what is due, whenever there is room for more. */
-async function leaseDomains(
-  options: WorkerOptions,
-  checks: ActiveChecks,
-  stopping: AbortSignal,
-): Promise<void> {
-  const database = new DatabaseRetry(options.log);
-  while (!stopping.aborted) {
-    const room = roomFor(options, checks);
-    const left = hasRoom(room, EITHER) ? await database.attempt(() => lease(options, checks, room)) : EITHER;
-    await pauseUntilRoom(options, checks, left ?? NOTHING, stopping);
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#checks = new ActiveChecks(options.observer, options.lease / 2, (finished) => {
+      this.#unwritten.push(finished);
+      this.#writing ??= this.#writeFinished();
+    });
+    this.#leasing = this.#leaseDomains();
   }
-}
 
-/** Waits until there is room for what was left; others may be due after the idle time. */
-async function pauseUntilRoom(
-  options: WorkerOptions,
-  checks: ActiveChecks,
-  left: Counts,
-  stopping: AbortSignal,
-): Promise<void> {
-  const end = performance.now() + options.idle;
-  const step = left.normal + left.low > 0 ? GATHERING : options.idle;
-  do {
-    // Aborted, it rejects: the loop ends at once.
-    await pause(step, undefined, { signal: stopping }).catch(() => undefined);
-  } while (!stopping.aborted && performance.now() < end && !hasRoom(roomFor(options, checks), left));
-}
-
-/** How many domains may be leased: where the database is slow, finished checks do not pile up. */
-function roomFor({ concurrency }: WorkerOptions, checks: ActiveChecks): Room {
-  const { all, low } = checks.running;
-  const free = Math.min(concurrency - all, MOST_UNWRITTEN * concurrency - checks.size);
-  return { places: concurrency, free: Math.max(free, 0), low, latest: checks.latest };
-}
-
-/** @returns how many more may be due. */
-async function lease(options: WorkerOptions, checks: ActiveChecks, room: Room): Promise<Counts> {
-  const now = options.now();
-  const { domains, left } = await leaseDue(options.prisma, now, now + BigInt(options.lease) * 1000n, room);
-  for (const domain of domains) checks.begin(domain);
-  return left;
-}
-
-/** Writes what is finished, while the next domains are checked. */
-async function writeFinished(options: WorkerOptions, checks: ActiveChecks): Promise<void> {
-  const database = new DatabaseRetry(options.log);
-  while (await checks.waitForFinished()) {
-    await pause(GATHERING);
-    checks.releaseExpired(options.now());
-    if (checks.hasFinished) await database.attempt(() => write(options, checks));
+  /**
+   * Leases no more domains, lets running checks finish, hands back the others, and settles when all is written.
+   *
+   * @param grace for running checks, in milliseconds.
+   */
+  async stop(grace: number): Promise<void> {
+    this.#stopping.abort();
+    const abort = setTimeout(() => this.#checks.abort(), grace);
+    // Leases of what is not written by then end by themselves.
+    await Promise.race([this.#finish(), pause(grace + WITHOUT_DATABASE, undefined, { ref: false })]);
+    this.#isAbandoned = true;
+    clearTimeout(abort);
   }
-}
 
-async function write(options: WorkerOptions, checks: ActiveChecks): Promise<void> {
-  const aborted = checks.aborted();
-  if (aborted.length > 0) {
-    await handBack(options.prisma, aborted);
-    checks.release(aborted);
+  async #finish(): Promise<void> {
+    await this.#leasing;
+    await this.#checks.finish();
+    await this.#writing;
   }
-  for (let batch = checks.finished(BATCH); batch.length > 0; batch = checks.finished(BATCH)) {
-    const domains = batch.map(({ domain }) => domain);
-    // A domain that is unwatched by now, or whose lease has ended, is not recorded.
-    const held = await stillHeld(options.prisma, domains);
-    await writeOrPostpone(
-      options,
-      batch.filter(({ domain }) => held.has(domain.name)),
+
+  /** Leases what is due, whenever there is room for more. */
+  async #leaseDomains(): Promise<void> {
+    const database = new DatabaseRetry(this.#options.log);
+    while (!this.#stopping.signal.aborted) {
+      const room = this.#room();
+      const left = hasRoom(room, EITHER) ? await database.attempt(() => this.#lease(room)) : EITHER;
+      await this.#pauseUntilRoom(left ?? NOTHING);
+    }
+  }
+
+  /** @returns how many more may be due. */
+  async #lease(room: Room): Promise<Counts> {
+    const now = this.#options.now();
+    const until = now + BigInt(this.#options.lease) * 1000n;
+    const { domains, left } = await leaseDue(this.#options.prisma, now, until, room);
+    for (const domain of domains) this.#checks.start(domain);
+    return left;
+  }
+
+  /** How many domains may be leased: where the database is slow, finished checks do not pile up. */
+  #room(): Room {
+    const { concurrency } = this.#options;
+    const { normal, low } = this.#checks.counts;
+    const running = normal + low;
+    const most = Math.min(concurrency, MOST_UNWRITTEN * concurrency - this.#unwritten.length);
+    return { places: concurrency, free: Math.max(most - running, 0), low, latest: this.#checks.latest };
+  }
+
+  /** Waits until there is room for what was left; others may be due after the idle time. */
+  async #pauseUntilRoom(left: Counts): Promise<void> {
+    const { signal } = this.#stopping;
+    const end = performance.now() + this.#options.idle;
+    const step = left.normal + left.low > 0 ? GATHERING : this.#options.idle;
+    do {
+      // Aborted, it rejects: the loop ends at once.
+      await pause(step, undefined, { signal }).catch(() => undefined);
+    } while (!signal.aborted && performance.now() < end && !hasRoom(this.#room(), left));
+  }
+
+  /** Writes what is finished, while the next domains are checked. */
+  async #writeFinished(): Promise<void> {
+    const database = new DatabaseRetry(this.#options.log);
+    while (this.#unwritten.length > 0 && !this.#isAbandoned) {
+      await pause(GATHERING);
+      // A domain whose lease has ended before its check could be written is another worker's, which checks anew.
+      const now = this.#options.now();
+      this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
+      await database.attempt(() => this.#write());
+    }
+    this.#writing = undefined;
+  }
+
+  async #write(): Promise<void> {
+    const { prisma } = this.#options;
+    while (this.#unwritten.length > 0) {
+      const batch = this.#unwritten.slice(0, BATCH);
+      const aborted = batch.filter(({ check }) => check === null).map(({ domain }) => domain);
+      if (aborted.length > 0) await handBack(prisma, aborted);
+      const checked = batch.flatMap(({ domain, check }) => (check === null ? [] : [{ domain, check }]));
+      // A domain that is unwatched by now, or whose lease has ended, is not recorded.
+      const held = await stillHeld(
+        prisma,
+        checked.map(({ domain }) => domain),
+      );
+      await this.#writeOrPostpone(checked.filter(({ domain }) => held.has(domain.name)));
+      this.#unwritten.splice(0, batch.length);
+    }
+  }
+
+  /** A check that cannot be recorded does not keep the others of its batch from it. */
+  async #writeOrPostpone(batch: readonly CheckedDomain[]): Promise<void> {
+    if (batch.length === 0) return;
+    try {
+      await this.#writeBatch(batch);
+    } catch (err) {
+      if (isDatabaseFailure(err) || isContention(err)) throw err;
+      const [first] = batch;
+      if (first !== undefined && batch.length === 1) await this.#postpone(first, err);
+      else for (const checked of batch) await this.#writeOrPostpone([checked]);
+    }
+  }
+
+  /** The domain is observed less and less often, as one that fails. */
+  async #postpone(checked: CheckedDomain, err: unknown): Promise<void> {
+    const { log, now, prisma } = this.#options;
+    log.error({ err, domain: checked.domain.name }, 'an observation could not be recorded');
+    await completeLeases(prisma, [completionOf(checked, now(), undefined, true)]);
+  }
+
+  /**
+   * Records checks and ends their leases. A worker that is killed between the two leaves domains that are observed
+   * again when their leases end: an observation more, and none lost.
+   */
+  async #writeBatch(batch: readonly CheckedDomain[]): Promise<void> {
+    const { recorder, prisma, report, now } = this.#options;
+    const recorded = await recordChecks(
+      recorder.record,
+      batch.map(({ check }) => check),
     );
-    checks.release(domains);
+    const time = now();
+    const outcomes = new Map(recorded.map(({ check, outcome }) => [check, outcome]));
+    const completions = batch.map((checked) => completionOf(checked, time, outcomes.get(checked.check)));
+    await completeLeases(prisma, completions);
+    for (const each of recorded) report(each);
   }
 }
 
-/** A check that cannot be recorded does not keep the others of its batch from it. */
-async function writeOrPostpone(options: WorkerOptions, batch: readonly FinishedCheck[]): Promise<void> {
-  try {
-    await writeBatch(options, batch);
-  } catch (err) {
-    if (isDatabaseFailure(err) || isContention(err)) throw err;
-    const [first] = batch;
-    if (first !== undefined && batch.length === 1) await postpone(options, first, err);
-    else for (const finished of batch) await writeOrPostpone(options, [finished]);
-  }
-}
-
-/** The domain is observed less and less often, as one that fails. */
-async function postpone(options: WorkerOptions, finished: FinishedCheck, err: unknown): Promise<void> {
-  options.log.error({ err, domain: finished.domain.name }, 'an observation could not be recorded');
-  await completeLeases(options.prisma, [completionOf(finished, options.now(), undefined, true)]);
-}
-
-/**
- * Records checks and ends their leases. A worker that is killed between the two leaves domains that are observed
- * again when their leases end: an observation more, and none lost.
- */
-async function writeBatch(options: WorkerOptions, batch: readonly FinishedCheck[]): Promise<void> {
-  const { recorder, prisma, telemetry, now } = options;
-  const recorded = await recordChecks(
-    recorder.record,
-    batch.map(({ check }) => check),
-  );
-  const time = now();
-  const outcomes = new Map(recorded.map(({ check, outcome }) => [check, outcome]));
-  await completeLeases(
-    prisma,
-    batch.map((finished) => completionOf(finished, time, outcomes.get(finished.check))),
-  );
-  for (const each of recorded) telemetry.observed(eventOf(each));
-}
-
+/** @param isRejected The check could not be recorded: it counts as a failure, whatever it observed. */
 function completionOf(
-  { domain, check }: FinishedCheck,
+  { domain, check }: CheckedDomain,
   now: Instant,
-  outcome = outcomeOf(check.dns, check.http),
+  outcome: CheckOutcome = outcomeOf(check.dns, check.http),
   isRejected = false,
 ): Completion {
-  const failures = failuresAfter(domain.failures, outcome, isRejected);
+  // An outage of our own resolvers must not put off every domain for a day.
+  const inRow = domain.failures + (isOutage(outcome) ? 0 : 1);
+  const failures = isRejected || hasFailed(outcome) ? inRow : 0;
   const next = nextTime({ ...domain, now, failures, chance: Math.random() });
   return { domain, observedAt: check.observedAt, outcome, failures, next };
-}
-
-/** An outage of our own resolvers must not put off every domain for a day. */
-function failuresAfter(before: number, outcome: CheckOutcome, isRejected: boolean): number {
-  if (!isRejected && !hasFailed(outcome)) return 0;
-  return isOutage(outcome) ? before : before + 1;
 }
 
 /** Survives failures of the database, and logs the first of several in a row, and the recovery. */

@@ -11,18 +11,19 @@ import type { RedisStore } from './redis-store.js';
 /** Creates limiters that count in one place. */
 export interface Limiters {
   /** A class of limiters with the policy's limit, unless its options have another. */
-  classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => MemoryLimiter;
+  classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => RateLimiterMemory;
   /** A limit per minute on what a client should not do often. */
   penalties(name: string, limit: number, options: PenaltyOptions): Penalties;
 }
 
-/**
- * Creates the factory of a process' limiters.
- *
- * @param store Where several processes count together; absent: this one counts in its own memory.
- */
+/** @param store Where several processes count together; absent: this one counts in its own memory. */
 export function createLimiters(store?: RedisStore): Limiters {
-  const classFor = store === undefined ? localClass : (policy: RatePolicy) => sharedClass(store, policy);
+  const classFor = (policy: RatePolicy) =>
+    class extends Limiter {
+      constructor(options: IRateLimiterOptions) {
+        super(options, policy, store);
+      }
+    };
   return {
     classFor,
     penalties(name, limit, options) {
@@ -32,26 +33,9 @@ export function createLimiters(store?: RedisStore): Limiters {
   };
 }
 
-function localClass(policy: RatePolicy) {
-  return class extends MemoryLimiter {
-    constructor(options: IRateLimiterOptions) {
-      super(completed(options, policy));
-    }
-  };
-}
-
-function sharedClass(store: RedisStore, policy: RatePolicy) {
-  return class extends SharedLimiter {
-    constructor(options: IRateLimiterOptions) {
-      super(completed(options, policy), store);
-    }
-  };
-}
-
 /** The limit is part of the key, so that limiters with different limits do not share counts. */
 function completed(options: IRateLimiterOptions, { name, limit }: RatePolicy): IRateLimiterOptions {
-  const points = options.points ?? limit;
-  const duration = options.duration ?? WINDOW_SECONDS;
+  const { points = limit, duration = WINDOW_SECONDS } = options;
   return { points, duration, keyPrefix: `dms:${name}:${points}/${duration}` };
 }
 
@@ -61,41 +45,6 @@ interface Window {
   readonly endsAt: number;
 }
 
-/**
- * A limiter that counts in the memory of this process. It extends the library's own only because the library exports
- * no abstract class: windows of that are by the wall clock, and where it steps back, a client would have to wait for
- * as long. Methods that are not overridden here must not be used.
- */
-class MemoryLimiter extends RateLimiterMemory {
-  /** By their ends: all windows have the same length. */
-  readonly #windows = new Map<string, Window>();
-
-  /** No points are never rejected. */
-  override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
-    const result = await this.penalty(key, points);
-    // The library's contract: exceeding the limit is a rejection with the result.
-    return points > 0 && result.consumedPoints > this.points ? Promise.reject(result) : result;
-  }
-
-  override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
-    const now = performance.now();
-    this.#removeEnded(now);
-    const begun = this.#windows.get(String(key));
-    const window = begun ?? { consumed: 0, endsAt: now + this.msDuration };
-    if (begun === undefined) this.#windows.set(String(key), window);
-    window.consumed += points;
-    const remaining = Math.max(0, this.points - window.consumed);
-    return new RateLimiterRes(remaining, window.endsAt - now, window.consumed, begun === undefined);
-  }
-
-  #removeEnded(now: number): void {
-    for (const [key, { endsAt }] of this.#windows) {
-      if (endsAt > now) return;
-      this.#windows.delete(key);
-    }
-  }
-}
-
 /** What is consumed of one key within one turn of the event loop. */
 interface Batch {
   points: number;
@@ -103,56 +52,58 @@ interface Batch {
 }
 
 /**
- * A limiter that shares its counts with other processes through Redis, and counts in memory while Redis is
- * unavailable. All that one turn of the event loop consumes of a key is one command, so that a request with a
- * hundred limited fields is; each of them gets the result that it would have got alone.
- *
- * The library's `insuranceLimiter` would hide the error, which the store needs: for the reason in the log, and to
- * close a connection on which Redis is silent. Its `inMemoryBlockOnConsumed` takes ends of blocks from the wall clock.
+ * A limiter that shares its counts with other processes through Redis, and counts in the memory of this process while
+ * there is none. It extends the library's own only because the library exports no abstract class; methods that are
+ * not overridden here must not be used. Windows of the library are by the wall clock: where it steps back, a client
+ * would have to wait for as long. Its `insuranceLimiter` would hide the error, which the store needs: for the reason
+ * in the log, and to close a connection on which Redis is silent.
  */
-class SharedLimiter extends MemoryLimiter {
-  readonly #store: RedisStore;
-  readonly #shared: RateLimiterRedis;
+class Limiter extends RateLimiterMemory {
+  readonly #store: RedisStore | undefined;
+  readonly #shared: RateLimiterRedis | undefined;
+  /** By their ends: all windows have the same length. */
+  readonly #windows = new Map<string, Window>();
   readonly #batches = new Map<string, Batch>();
 
-  constructor(options: IRateLimiterOptions, store: RedisStore) {
-    super(options);
+  constructor(options: IRateLimiterOptions, policy: RatePolicy, store: RedisStore | undefined) {
+    super(completed(options, policy));
     this.#store = store;
-    this.#shared = new RateLimiterRedis({ ...options, storeClient: store.client });
+    this.#shared =
+      store && new RateLimiterRedis({ ...completed(options, policy), storeClient: store.client });
   }
 
-  override consume(key: string | number, points = 1): Promise<RateLimiterRes> {
+  /**
+   * All that one turn of the event loop consumes of a key is one command to Redis, so that a request with a hundred
+   * limited fields is; each of them gets the result that it would have got alone. No points are never rejected.
+   */
+  override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
     const batch = this.#batchOf(String(key));
     batch.points += points;
     const upToHere = batch.points;
-    return batch.counted.then(({ consumedPoints, msBeforeNext }) => {
-      const consumed = consumedPoints - batch.points + upToHere;
-      const remaining = Math.max(0, this.points - consumed);
-      const result = new RateLimiterRes(remaining, msBeforeNext, consumed, consumed === points);
-      return points > 0 && consumed > this.points ? Promise.reject(result) : result;
-    });
-  }
-
-  override penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
-    return this.#count(String(key), points);
+    const { consumedPoints, msBeforeNext } = await batch.counted;
+    const consumed = consumedPoints - batch.points + upToHere;
+    const remaining = Math.max(0, this.points - consumed);
+    const result = new RateLimiterRes(remaining, msBeforeNext, consumed, consumed === points);
+    // The library's contract: exceeding the limit is a rejection with the result.
+    return points > 0 && consumed > this.points ? Promise.reject(result) : result;
   }
 
   #batchOf(key: string): Batch {
     const open = this.#batches.get(key);
     if (open !== undefined) return open;
-    const batch = { points: 0, counted: endOfTurn().then(() => this.#countBatch(key)) };
+    const batch: Batch = {
+      points: 0,
+      counted: endOfTurn().then(() => {
+        this.#batches.delete(key);
+        return this.penalty(key, batch.points);
+      }),
+    };
     this.#batches.set(key, batch);
     return batch;
   }
 
-  #countBatch(key: string): Promise<RateLimiterRes> {
-    const points = this.#batches.get(key)?.points ?? 0;
-    this.#batches.delete(key);
-    return this.#count(key, points);
-  }
-
-  async #count(key: string, points: number): Promise<RateLimiterRes> {
-    if (this.#store.isReady()) {
+  override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
+    if (this.#store?.isReady() && this.#shared !== undefined) {
       try {
         const counted = await this.#shared.penalty(key, points);
         this.#store.succeeded();
@@ -161,7 +112,21 @@ class SharedLimiter extends MemoryLimiter {
         this.#store.failed(error);
       }
     }
-    return super.penalty(key, points);
+    return this.#countHere(String(key), points);
+  }
+
+  #countHere(key: string, points: number): RateLimiterRes {
+    const now = performance.now();
+    for (const [ended, { endsAt }] of this.#windows) {
+      if (endsAt > now) break;
+      this.#windows.delete(ended);
+    }
+    const begun = this.#windows.get(key);
+    const window = begun ?? { consumed: 0, endsAt: now + this.msDuration };
+    if (begun === undefined) this.#windows.set(key, window);
+    window.consumed += points;
+    const remaining = Math.max(0, this.points - window.consumed);
+    return new RateLimiterRes(remaining, window.endsAt - now, window.consumed, begun === undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { isJsonObject } from '../model/json-values.js';
 import type { Logger } from '../telemetry/logging.js';
 
 // All in milliseconds.
@@ -105,11 +106,18 @@ function reasonOf(
   error: unknown,
   { byTls, wasReady }: { readonly byTls: boolean; readonly wasReady: boolean },
 ): string {
-  const closed = !(error instanceof Error) || isClosed(error);
-  if (byTls && (isTlsError(error) || (closed && !wasReady))) {
-    return `no TLS connection could be established (${codeOf(error)}): if Redis does not use TLS, write redis:// in REDIS_URL`;
+  const code = codeOf(error);
+  // A server without TLS waits for more, or sends something else.
+  const isTlsError = code === 'ETIMEDOUT' || code.startsWith('ERR_SSL_');
+  // The last is an error of the client, which has something to send then.
+  const isClosed =
+    !(error instanceof Error) ||
+    ['EPIPE', 'ECONNRESET'].includes(code) ||
+    /^Stream isn't writeable/.test(error.message);
+  if (byTls && (isTlsError || (isClosed && !wasReady))) {
+    return `no TLS connection could be established (${code}): if Redis does not use TLS, write redis:// in REDIS_URL`;
   }
-  if (closed) {
+  if (isClosed) {
     const advice = wasReady ? '' : ': if Redis requires TLS, write rediss:// in REDIS_URL';
     return `the connection was closed${advice}`;
   }
@@ -121,6 +129,16 @@ function reasonOf(
   return isTimeout(error) ? 'Redis does not respond in time' : error.message;
 }
 
+function reasonOfReply(error: Error): string {
+  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
+  const advice = ADVICE_OF_CODE[code] ?? (isDatabaseError(error) ? NO_DATABASE : undefined);
+  return advice ?? `Redis responds with an error: ${code}`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'closed';
+}
+
 /** Whether a command timed out. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Command timed out';
@@ -129,26 +147,5 @@ function isTimeout(error: unknown): boolean {
 /** Whether Redis rejected the database of the URL: the connection then has another one selected. */
 function isDatabaseError(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'ReplyError' || !('command' in error)) return false;
-  const { command } = error;
-  return typeof command === 'object' && command !== null && 'name' in command && command.name === 'select';
-}
-
-function reasonOfReply(error: Error): string {
-  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
-  const advice = ADVICE_OF_CODE[code] ?? (isDatabaseError(error) ? NO_DATABASE : undefined);
-  return advice ?? `Redis responds with an error: ${code}`;
-}
-
-/** A server without TLS waits for more, or sends something else. */
-function isTlsError(error: unknown): boolean {
-  return codeOf(error) === 'ETIMEDOUT' || codeOf(error).startsWith('ERR_SSL_');
-}
-
-/** An error of Node.js, or of the client, which has something to send then. */
-function isClosed(error: Error): boolean {
-  return ['EPIPE', 'ECONNRESET'].includes(codeOf(error)) || /^Stream isn't writeable/.test(error.message);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'closed';
+  return isJsonObject(error.command) && error.command['name'] === 'select';
 }

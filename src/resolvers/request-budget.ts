@@ -4,6 +4,9 @@ import { PublicError } from '../model/errors.js';
 const VALUES_OF_UNIT = 1_000;
 const OCTETS_OF_UNIT = 32_768;
 
+/** Counting a history takes so many times less than reading it. */
+const OCTETS_COUNTED_PER_READ = 8;
+
 /** What one request may have in its answer. */
 const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
@@ -11,6 +14,22 @@ const MOST_CHARACTERS = 10_000_000;
 const CHARACTERS_OF_VALUE = 256;
 /** In characters: what needs no room, as histories up to that size. */
 const SMALL_ANSWER = 65_536;
+/** Beyond it, compiling a document takes less time than executing it without. */
+const MOST_VALUES_UNCOMPILED = 3_000;
+
+/** Reading and examining so much takes a millisecond or two. */
+const OCTETS_OF_BODY_UNIT = 16_384;
+const TOKENS_OF_UNIT = 500;
+
+/**
+ * The units that a request costs before it is executed.
+ *
+ * @param octets Of its body, decompressed.
+ * @param newTokens Of its document where it has to be examined.
+ */
+export function unitsOfRequest(octets: number, newTokens: number): number {
+  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + Math.floor(newTokens / TOKENS_OF_UNIT);
+}
 
 /** The size of a part of the result. */
 export interface Size {
@@ -54,6 +73,8 @@ export class RequestBudget {
   #prepaid = 0;
   #payment: Promise<void> | undefined;
   #exceeded: PublicError | undefined;
+  #isTentative = false;
+  #isAbandoned = false;
 
   constructor(options: BudgetOptions) {
     this.#options = options;
@@ -72,6 +93,27 @@ export class RequestBudget {
   /** Why the request gets no data: its result would exceed a limit. */
   get exceeded(): PublicError | undefined {
     return this.#exceeded;
+  }
+
+  /**
+   * Makes the execution that follows end at the first large history or at many values, where a compiled one would
+   * take much less.
+   */
+  beginTentative(): void {
+    this.#isTentative = true;
+  }
+
+  /** Whether a tentative execution has ended in that way. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Makes the request's execution begin again, up to its end. What it has paid for stays paid. */
+  restart(): void {
+    this.#isTentative = false;
+    this.#isAbandoned = false;
+    this.#values = 0;
+    this.#characters = 0;
   }
 
   /**
@@ -107,6 +149,7 @@ export class RequestBudget {
     this.#characters += characters;
     if (this.#values > MOST_VALUES) this.#exceeded = tooMuch(MOST_VALUES, 'values');
     else if (this.#characters > MOST_CHARACTERS) this.#exceeded = tooMuch(MOST_CHARACTERS, 'characters');
+    else if (this.#values > MOST_VALUES_UNCOMPILED) this.#abandonTentative();
     this.#requireWithin();
     const payment = this.#paid()?.then(() => this.#requireWithin());
     const needed = Math.max(this.#characters, this.#values * CHARACTERS_OF_VALUE);
@@ -127,27 +170,38 @@ export class RequestBudget {
     this.#prepaid += units;
   }
 
-  /** Makes the request's execution begin again. What it has paid for stays paid. */
-  restart(): void {
-    this.#values = 0;
-    this.#characters = 0;
-  }
-
   /**
    * Takes the size of a large history before it is read.
    *
    * @throws RateLimitedError
    */
   async read(octets: number): Promise<void> {
+    this.#abandonTentative();
+    this.#requireWithin();
     this.#octetsRead += octets;
     // The loader has room for it before it is read.
     this.#reserved += octets;
     await this.#paid();
   }
 
-  /** Nothing more is executed of a request that exceeds a limit. */
+  /**
+   * Takes the size of a large history that was counted.
+   *
+   * @throws RateLimitedError
+   */
+  async count(octets: number): Promise<void> {
+    this.#octetsRead += octets / OCTETS_COUNTED_PER_READ;
+    await this.#paid();
+  }
+
+  #abandonTentative(): void {
+    this.#isAbandoned ||= this.#isTentative;
+  }
+
+  /** Nothing more is executed of a request that exceeds a limit, or that is executed in another way. */
   #requireWithin(): void {
     if (this.#exceeded !== undefined) throw this.#exceeded;
+    if (this.#isAbandoned) throw new PublicError('UNAVAILABLE', 'Another execution follows.');
   }
 
   /** All that is due in one turn of the event loop is one payment; what becomes due meanwhile waits for it. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 let registry: Registry | undefined;
@@ -22,73 +23,59 @@ export interface PoolState {
   readonly waitingCount: number;
 }
 
-/**
- * Creates the gauges of pools in a registry (once for each registry), read when the metrics are:
- *
- * - `dms_database_connections{pool, state}`: state is `idle` or `busy`
- * - `dms_database_connections_awaited{pool}`
- */
+/** Creates the gauges of pools, read when the metrics are, in a registry, once for each registry. */
 export function createPoolMetrics(registry: Registry, pools: Readonly<Record<string, PoolState>>): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'dms_database_connections',
-      help: 'Connections to the database, by pool and state.',
-      labelNames: ['pool', 'state'],
-      registers: [],
-      collect() {
-        for (const [pool, { totalCount, idleCount }] of Object.entries(pools)) {
-          this.set({ pool, state: 'idle' }, idleCount);
-          this.set({ pool, state: 'busy' }, totalCount - idleCount);
-        }
-      },
-    }),
-  );
-  registry.registerMetric(
-    new Gauge({
-      name: 'dms_database_connections_awaited',
-      help: 'Statements that wait for a connection, by pool.',
-      labelNames: ['pool'],
-      registers: [],
-      collect() {
-        for (const [pool, { waitingCount }] of Object.entries(pools)) this.set({ pool }, waitingCount);
-      },
-    }),
-  );
+  const connections = new Gauge({
+    name: 'dms_database_connections',
+    help: 'Connections to the database, by pool and state.',
+    labelNames: ['pool', 'state'],
+    registers: [],
+    collect() {
+      for (const [pool, { totalCount, idleCount }] of Object.entries(pools)) {
+        this.set({ pool, state: 'idle' }, idleCount);
+        this.set({ pool, state: 'busy' }, totalCount - idleCount);
+      }
+    },
+  });
+  const awaited = new Gauge({
+    name: 'dms_database_connections_awaited',
+    help: 'Statements that wait for a connection, by pool.',
+    labelNames: ['pool'],
+    registers: [],
+    collect() {
+      for (const [pool, { waitingCount }] of Object.entries(pools)) this.set({ pool }, waitingCount);
+    },
+  });
+  registry.registerMetric(connections);
+  registry.registerMetric(awaited);
 }
 
-/** Measures the batches of loaders. */
-export interface LoaderMetrics {
-  /** @param loader a name of the program's own. */
-  loaded(loader: string, size: number, seconds: number): void;
-}
+/** Measures the batches of loaders, by a name of the program's own. */
+export type LoaderMetrics = ReturnType<typeof createLoaderMetrics>;
 
 const LOADER_SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64];
 /** Upper bounds in seconds. */
 const LOADER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 10];
 
-/**
- * Creates the histograms of loaders in a registry (once for each registry):
- *
- * - `dms_loader_batch_size{loader}`
- * - `dms_loader_batch_duration_seconds{loader}`
- */
-export function createLoaderMetrics(registry: Registry): LoaderMetrics {
+/** Creates the histograms of loaders in a registry, once for each registry. */
+export function createLoaderMetrics(registry: Registry) {
+  const registers = [registry];
   const sizes = new Histogram({
     name: 'dms_loader_batch_size',
     help: 'Keys that were loaded by one statement.',
     labelNames: ['loader'],
     buckets: LOADER_SIZES,
-    registers: [registry],
+    registers,
   });
   const durations = new Histogram({
     name: 'dms_loader_batch_duration_seconds',
     help: 'How long the database took for a batch, the wait for a connection included.',
     labelNames: ['loader'],
     buckets: LOADER_SECONDS,
-    registers: [registry],
+    registers,
   });
   return {
-    loaded(loader, size, seconds) {
+    loaded(loader: string, size: number, seconds: number): void {
       sizes.observe({ loader }, size);
       durations.observe({ loader }, seconds);
     },
@@ -99,8 +86,8 @@ export function createLoaderMetrics(registry: Registry): LoaderMetrics {
 const SCRAPE_TIMEOUT = 1000;
 
 /**
- * Creates the counter of imports in a registry (once for each registry): `dms_import_lines_total{outcome}`.
- * Imports are separate processes, so the counts are in the database.
+ * Creates the counter of imports in a registry, once for each registry. Imports are separate processes, so the counts
+ * are in the database.
  *
  * @param read Reads the counts by outcome. Where it fails or takes too long, the previous ones remain.
  */
@@ -109,37 +96,23 @@ export function createImportMetrics(
   read: () => Promise<ReadonlyMap<string, number>>,
 ): void {
   let counts: ReadonlyMap<string, number> = new Map();
-  let reading: Promise<void> | null = null;
+  let reading: Promise<void> | undefined;
   const refresh = async () => {
-    try {
-      counts = await read();
-    } catch {
-      // The readiness probe reports an unavailable database.
-    } finally {
-      reading = null;
-    }
+    // The readiness probe reports an unavailable database.
+    counts = await read().catch(() => counts);
+    reading = undefined;
   };
-  registry.registerMetric(
-    new Counter({
-      name: 'dms_import_lines_total',
-      help: 'Lines of all completed imports into the database, by outcome.',
-      labelNames: ['outcome'],
-      registers: [],
-      async collect() {
-        reading ??= refresh();
-        await atMost(reading, SCRAPE_TIMEOUT);
-        this.reset();
-        for (const [outcome, lines] of counts) this.inc({ outcome }, lines);
-      },
-    }),
-  );
-}
-
-async function atMost(work: Promise<void>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+  const lines = new Counter({
+    name: 'dms_import_lines_total',
+    help: 'Lines of all completed imports into the database, by outcome.',
+    labelNames: ['outcome'],
+    registers: [],
+    async collect() {
+      reading ??= refresh();
+      await Promise.race([reading, pause(SCRAPE_TIMEOUT, undefined, { ref: false })]);
+      this.reset();
+      for (const [outcome, count] of counts) this.inc({ outcome }, count);
+    },
   });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
+  registry.registerMetric(lines);
 }

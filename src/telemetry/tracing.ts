@@ -1,5 +1,31 @@
-/** Attributes of a span, by OpenTelemetry's names or our own. */
-export type SpanAttributes = Readonly<Record<string, string | number>>;
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Attributes,
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Logger } from './logging.js';
+
+const SERVICE_NAME = 'domain-metadata-service';
+
+/** How long, in milliseconds, sending the last spans may take. */
+const STOP_TIMEOUT = 3000;
 
 /** The span of one HTTP request. */
 export interface RequestSpan {
@@ -11,24 +37,108 @@ export interface RequestSpan {
   end(status: number | undefined): void;
 }
 
-/** OpenTelemetry's kinds of spans. */
-export type WorkKind = 'internal' | 'client';
+type Headers = Readonly<Record<string, string>>;
 
-/** Sends traces. */
-export interface Tracing {
+const propagator = new W3CTraceContextPropagator();
+const HEADERS = {
+  get: (headers: Headers, name: string) => headers[name],
+  keys: (headers: Headers) => Object.keys(headers),
+};
+
+const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
+
+/**
+ * Sends traces by OpenTelemetry, set up by its standard variables, which it reads itself. This file is loaded only
+ * where traces are sent: others import its types.
+ */
+export class Tracing {
+  readonly #log: Logger;
+  readonly #provider: BasicTracerProvider;
+  /** The current span, through promises and timers. */
+  readonly #active = new AsyncLocalStorage<Context>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+    // The default handler would log the error as JSON, with its stack.
+    setGlobalErrorHandler((error) => log.warn({ reason: reasonOf(error) }, 'traces could not be sent'));
+    diag.setLogger(diagnosticsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+    this.#provider = new BasicTracerProvider({
+      resource: defaultResource()
+        .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
+        .merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    });
+  }
+
+  #startSpan(name: string, kind: SpanKind, attributes: Attributes, parent: Context): Span {
+    return this.#provider.getTracer(SERVICE_NAME).startSpan(name, { kind, attributes }, parent);
+  }
+
   /** Begins a request's span, as a child of the client's where its headers name one. */
-  startRequest(
-    headers: Readonly<Record<string, string>>,
-    name: string,
-    attributes: SpanAttributes,
-  ): RequestSpan;
+  startRequest(headers: Headers, name: string, attributes: Attributes): RequestSpan {
+    const parent = propagator.extract(ROOT_CONTEXT, headers, HEADERS);
+    const span = this.#startSpan(name, SpanKind.SERVER, attributes, parent);
+    return {
+      traceId: span.spanContext().traceId,
+      run: (work) => this.#active.run(trace.setSpan(parent, span), work),
+      end: (status) => endRequest(span, status),
+    };
+  }
+
   /** Does work in a span of its own, and returns its result. */
-  trace<Result>(
+  async trace<Result>(
     name: string,
-    kind: WorkKind,
-    attributes: SpanAttributes,
+    kind: keyof typeof KINDS,
+    attributes: Attributes,
     work: () => Promise<Result>,
-  ): Promise<Result>;
+  ): Promise<Result> {
+    const parent = this.#active.getStore() ?? ROOT_CONTEXT;
+    const span = this.#startSpan(name, KINDS[kind], attributes, parent);
+    try {
+      return await this.#active.run(trace.setSpan(parent, span), work);
+    } catch (error) {
+      // Its message may quote stored data, or the request.
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
   /** Sends the last spans, for three seconds at most. */
-  stop(): Promise<void>;
+  async stop(): Promise<void> {
+    const late = pause(STOP_TIMEOUT, 'late', { ref: false });
+    const sent = this.#provider
+      .shutdown()
+      .catch((error: unknown) =>
+        this.#log.warn({ reason: reasonOf(error) }, 'the last traces could not be sent'),
+      );
+    if ((await Promise.race([sent, late])) === 'late') {
+      this.#log.warn('the last traces could not be sent in time');
+    }
+  }
+}
+
+/** OpenTelemetry's semantic conventions for HTTP: a client error is not an error of the span. */
+function endRequest(span: Span, status: number | undefined): void {
+  if (status !== undefined) span.setAttribute('http.response.status_code', status);
+  if (status !== undefined && status >= 500) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    span.setAttribute('error.type', String(status));
+  }
+  span.end();
+}
+
+/** OpenTelemetry's own messages; an unavailable collector is not an error of the service. */
+function diagnosticsTo(log: Logger) {
+  const warn = (message: string) => log.warn({ reason: message }, 'OpenTelemetry');
+  const ignore = () => undefined;
+  return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** The error of several addresses has no message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }

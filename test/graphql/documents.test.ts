@@ -55,11 +55,11 @@ describe('a document is not compiled', () => {
     ['with introspection', '{ __schema { description } }'],
     ['with a default for a variable', 'query ($name: String! = "a") { domain(name: $name) { name } }'],
     ['with a variable named __proto__', 'query ($__proto__: String!) { domain(name: $__proto__) { name } }'],
-    ['that is long', `${QUERY} # ${'x'.repeat(8000)}`],
-    ['with many selections', `{ ${aliases(150)} }`],
+    ['that is long', `${QUERY} # ${'x'.repeat(12_000)}`],
+    ['with many selections', `{ ${aliases(201)} }`],
     [
       'with many selections by fragments',
-      `{ ${aliases(12, '...F')} } fragment F on Domain { ${'name '.repeat(12)}}`,
+      `{ ${aliases(20, '...F')} } fragment F on Domain { ${'name '.repeat(20)}}`,
     ],
   ])('%s', (_case, source) => {
     expect(compiledOf(source)).toBe(0);
@@ -79,7 +79,10 @@ function aliases(count: number, selection = 'name'): string {
 describe('what is known of documents has a bound', () => {
   test('and the compiled ones that were used longest ago go first', () => {
     const documents = createDocuments();
-    const sources = Array.from({ length: 200 }, (_, index) => `{ domain(name: "d${index}") { name } }`);
+    const sources = Array.from(
+      { length: 200 },
+      (_, index) => `{ domain(name: "d${index}") { ${'name '.repeat(30)}} }`,
+    );
     const [first = '', ...others] = sources;
     for (let time = 0; time < 32; time += 1) send(documents, first);
     for (const source of others) {

@@ -78,7 +78,7 @@ describe('a compiled operation gives what graphql-js gives', () => {
       contextValue: executor.contextFor(anonymous()),
       variableValues: variables,
     });
-    const result = await executor.execute(executor.prepare(source), variables, anonymous());
+    const result = await executor.executeStored(executor.prepare(source), variables, anonymous());
     expect(plain(result)).toEqual(plain(expected));
   });
 });
@@ -106,8 +106,8 @@ describe('the limits on how often a client may ask', () => {
     const operation = limited.prepare(
       '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }',
     );
-    expect((await limited.execute(operation, {}, anonymous())).errors).toBeUndefined();
-    const { data, errors } = await limited.execute(operation, {}, anonymous());
+    expect((await limited.executeStored(operation, {}, anonymous())).errors).toBeUndefined();
+    const { data, errors } = await limited.executeStored(operation, {}, anonymous());
     expect(data).toEqual({ a: { name: 'a.example' }, b: null });
     expect(errors).toHaveLength(1);
     expect(errors).toMatchObject([{ path: ['b'], originalError: { code: 'RATE_LIMITED' } }]);
@@ -121,23 +121,23 @@ describe('the limits on how often a client may ask', () => {
     const limited = openExecutor(database, limits);
     const operation = limited.prepare(THREE);
     for (const viewer of [anonymous('192.0.2.1'), anonymous('192.0.2.2'), withToken('192.0.2.1')]) {
-      expect((await limited.execute(operation, {}, viewer)).errors).toBeUndefined();
+      expect((await limited.executeStored(operation, {}, viewer)).errors).toBeUndefined();
     }
-    expect((await limited.execute(operation, {}, anonymous('192.0.2.2'))).errors).toHaveLength(3);
+    expect((await limited.executeStored(operation, {}, anonymous('192.0.2.2'))).errors).toHaveLength(3);
   });
 
   test('are wider for clients with a token', async () => {
     const limited = openExecutor(database, limits);
     const operation = limited.prepare(THREE);
-    expect((await limited.execute(operation, {}, withToken())).errors).toBeUndefined();
-    expect((await limited.execute(operation, {}, withToken())).errors).toHaveLength(1);
+    expect((await limited.executeStored(operation, {}, withToken())).errors).toBeUndefined();
+    expect((await limited.executeStored(operation, {}, withToken())).errors).toHaveLength(1);
   });
 
   test('are one and the same for all operations of a process', async () => {
     const limited = openExecutor(database, limits);
-    expect((await limited.execute(limited.prepare(THREE), {}, anonymous())).errors).toBeUndefined();
+    expect((await limited.executeStored(limited.prepare(THREE), {}, anonymous())).errors).toBeUndefined();
     const other = limited.prepare('query ($name: String!) { domain(name: $name) { created } }');
-    expect((await limited.execute(other, { name: 'a.example' }, anonymous())).errors).toHaveLength(1);
+    expect((await limited.executeStored(other, { name: 'a.example' }, anonymous())).errors).toHaveLength(1);
   });
 });
 
@@ -148,7 +148,7 @@ test('a database that is away is an error of the field, not of the program', asy
     rateLimits: { anonymous: 9, token: 9 },
   });
   await gone.close();
-  const result = await closed.execute(
+  const result = await closed.executeStored(
     closed.prepare('{ domain(name: "a.example") { name } }'),
     {},
     anonymous(),

@@ -368,6 +368,23 @@ function fragmentBomb(): string {
   return `{ ...F0 } ${fragments.join(' ')} fragment F30 on Query { __typename }`;
 }
 
+test('10,000 wrong variables are 21 errors of the client, and none of the server', async () => {
+  const { app, logged } = await serve();
+  const query =
+    'query ($types: [String!]) { domain(name: "a.example") { dnsRecords(types: $types) { __typename } } }';
+  for (const count of [1, 10_000]) {
+    const response = await post(app, query, { types: Array(count).fill(1) });
+    expect(response.status).toBe(400);
+    expect(response.body.errors).toHaveLength(Math.min(count, 21));
+    const codes = response.body.errors.map(
+      (error: { extensions: { code: string } }) => error.extensions.code,
+    );
+    expect(new Set(codes)).toEqual(new Set(['BAD_USER_INPUT']));
+    expect(response.body.errors[0].message).toContain('Variable "$types" got invalid value 1');
+  }
+  expect(logged).toEqual([]);
+});
+
 describe('the schema', () => {
   test('can be asked for', async () => {
     const { app } = await serve();

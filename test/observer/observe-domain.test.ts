@@ -76,7 +76,7 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
   });
 }
 
-/** Looks at a domain and records it. */
+/** Checks a domain and records it. */
 async function observe(domain = 'example.test') {
   const check = await observer.check(domain);
   const [recorded] = await recordChecks(recorder.record, [check]);

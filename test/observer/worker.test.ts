@@ -2,12 +2,12 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
+import { createCheckReport } from '../../src/observer/record-checks.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { startWorker, type Worker } from '../../src/observer/worker.js';
+import { Worker } from '../../src/observer/worker.js';
 import { createObserver } from '../../src/observing.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { createObservationTelemetry } from '../../src/telemetry/observations.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
@@ -60,11 +60,11 @@ function now(): bigint {
 
 function start(lease = 120_000, checking = observer, { concurrency = 10, idle = 20 } = {}): Worker {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
-  return startWorker({
+  return new Worker({
     prisma: database.writingPrisma,
     observer: checking,
     recorder: createRecorder(database.pool),
-    telemetry: createObservationTelemetry(log, new Registry()),
+    report: createCheckReport(log, new Registry()),
     log,
     now,
     concurrency,

@@ -17,7 +17,7 @@ beforeEach(() => emptyTestDatabase(database));
 
 /** The data of a query, as JSON has it; the query must have no errors. */
 async function data(source: string, variables = {}): Promise<unknown> {
-  const result = await executor.execute(executor.prepare(source), variables, anonymous());
+  const result = await executor.executeStored(executor.prepare(source), variables, anonymous());
   expect(result.errors).toBeUndefined();
   return JSON.parse(JSON.stringify(result.data));
 }
@@ -206,7 +206,7 @@ test('a name that no domain can have is the error INVALID_DOMAIN, beside all oth
   const operation = executor.prepare(
     '{ bad: domain(name: "192.0.2.1") { name } good: domain(name: "a.example") { name } }',
   );
-  const { data: found, errors } = await executor.execute(operation, {}, anonymous());
+  const { data: found, errors } = await executor.executeStored(operation, {}, anonymous());
   expect(found).toEqual({ bad: null, good: { name: 'a.example' } });
   expect(errors).toMatchObject([{ path: ['bad'], originalError: { code: 'INVALID_DOMAIN' } }]);
 });
@@ -221,7 +221,7 @@ test('100 domains by aliases cost far fewer statements, with their whole histori
   await insertDomain(database.pool, { name: 'd99.example' });
   const operation = executor.prepare(`{ ${aliases.join(' ')} } ${fragment}`);
   const query = vi.spyOn(pg.Pool.prototype, 'query');
-  const { data: found, errors } = await executor.execute(operation, {}, anonymous());
+  const { data: found, errors } = await executor.executeStored(operation, {}, anonymous());
   // How many at once: test/loaders/domain-history.test.ts.
   expect(query.mock.calls.length).toBeLessThan(20);
   query.mockRestore();

@@ -2,11 +2,15 @@ import { Registry } from 'prom-client';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
-import { eventOf, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
+import {
+  createCheckReport,
+  type RecordObservations,
+  type ReportCheck,
+  recordChecks,
+} from '../../observer/record-checks.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
-import { createObservationTelemetry, type ObservationTelemetry } from '../../telemetry/observations.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { parseDomains } from '../domain-arguments.js';
 import { checkAsJson, checkAsText } from './observe-output.js';
@@ -58,7 +62,7 @@ async function observeAll(run: Run, record: RecordObservations): Promise<void> {
   const observer = createObserver(context.settings(), context.now);
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
-  const telemetry = dryRun ? null : createTelemetry(context);
+  const report = dryRun ? null : createReport(context);
   const texts = new Map<string, string>();
   const failed = new Set<string>();
   // Texts are shown in the order of the names, each as soon as those before it are.
@@ -71,7 +75,7 @@ async function observeAll(run: Run, record: RecordObservations): Promise<void> {
   const take = async (checks: readonly DomainCheck[]): Promise<void> => {
     for (const recorded of await recordChecks(record, checks)) {
       const { domain } = recorded.check;
-      telemetry?.observed(eventOf(recorded));
+      report?.(recorded);
       texts.set(domain, json ? checkAsJson(recorded, !dryRun) : checkAsText(recorded, !dryRun));
       if (hasFailed(recorded.outcome)) failed.add(domain);
       observed += 1;
@@ -122,8 +126,8 @@ async function checkEach(
 }
 
 /** On a terminal the log would stand among what a person reads. */
-function createTelemetry({ stderr, settings }: CommandContext): ObservationTelemetry {
+function createReport({ stderr, settings }: CommandContext): ReportCheck {
   const { logLevel, secrets } = settings();
   const level = stderr.isTTY ? 'silent' : logLevel;
-  return createObservationTelemetry(createLogger({ level, secrets, stream: stderr }), new Registry());
+  return createCheckReport(createLogger({ level, secrets, stream: stderr }), new Registry());
 }

@@ -24,7 +24,7 @@ export const MOST_DIRECTIVES = 500;
 export const MOST_SELECTIONS = 30_000;
 
 /** Validation compares all fields of one name in one place with each other: 100 domains have 48,000 such pairs. */
-export const MOST_COMPARISONS = 100_000;
+export const MOST_COMPARISONS = 50_000;
 
 /** In the variables of a request: lists and objects, and all that is in them. 100 lists of 100 types have 10,100. */
 export const MOST_VARIABLE_VALUES = 11_000;

@@ -1,15 +1,15 @@
 import type { DnsRecord } from '../../model/dns-record.js';
-import type { Failed, Failure } from '../failure.js';
+import type { Failed, Failure, FailureCode } from '../failure.js';
 
 /** The result of a query for one type. */
 export type DnsAnswer =
   | {
       readonly kind: 'answered';
-      /** False for NXDOMAIN: the name asked, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
+      /** False for NXDOMAIN: the queried name, or the one that its CNAMEs lead to, does not exist (RFC 6604). */
       readonly nameExists: boolean;
-      /** The records of the type asked in canonical form, each once, in the order of compareDnsRecords. */
+      /** The records of the queried type in canonical form, each once, in the order of compareDnsRecords. */
       readonly records: readonly DnsRecord[];
-      /** The CNAME and DNAME records that lead from the name asked to the owner of the records. */
+      /** The CNAME and DNAME records that lead from the queried name to the owner of the records. */
       readonly aliases: readonly DnsRecord[];
     }
   | FailedAnswer;
@@ -28,18 +28,15 @@ export interface BareAnswer {
   readonly failure: Failure;
 }
 
-/** What a server says tells more than that it says nothing. */
-const TELLING: Readonly<Partial<Record<string, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
+/** What a server says tells more than that it says nothing: any other code has the rank 2. */
+const RANKS: Readonly<Partial<Record<FailureCode, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
 
 /** Of two tries without an answer the one to report: the later, unless the earlier tells more. */
 export function moreTelling(
   earlier: FailedAnswer | undefined,
   later: Pick<FailedAnswer, 'failure' | 'aliases'>,
 ): FailedAnswer {
-  if (earlier !== undefined && rank(earlier.failure) > rank(later.failure)) return earlier;
+  const rank = ({ failure }: Pick<FailedAnswer, 'failure'>) => RANKS[failure.code] ?? 2;
+  if (earlier !== undefined && rank(earlier) > rank(later)) return earlier;
   return { ...later, kind: 'failed' };
-}
-
-function rank({ code }: Failure): number {
-  return TELLING[code] ?? 2;
 }

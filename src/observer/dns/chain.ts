@@ -24,7 +24,7 @@ const MOST_NAMES = 64;
  * Follows a name through the aliases of a message, in whatever order they stand.
  *
  * @param name Canonical, as all names here.
- * @param stopsAtCname The CNAME of the name itself is asked for, so none is followed (RFC 1034, section 4.3.2).
+ * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section 4.3.2).
  */
 export function followChain(name: string, aliases: readonly Alias[], stopsAtCname: boolean): Chain {
   const links = new Set<Alias>();

@@ -1,10 +1,23 @@
 import { setMaxListeners } from 'node:events';
+import { canonicalType, typeNumber } from '../../model/dns-types.js';
+import { canonicalHostName } from '../../model/host-name.js';
+import { type Failed, failed, STOPPED } from '../failure.js';
 import type { Priority } from '../priority.js';
-import type { DnsAnswer } from './answer.js';
-import { Lookup } from './lookup.js';
-import { createNameServer, type DnsServer } from './name-server.js';
+import { type BareAnswer, type DnsAnswer, type FailedAnswer, moreTelling } from './answer.js';
+import { readAnswer } from './evidence.js';
+import { exchangeByTcp, exchangeByUdp } from './exchange.js';
+import {
+  createQuestion,
+  FORMERR,
+  type Header,
+  NOERROR,
+  NOTIMP,
+  NXDOMAIN,
+  type Question,
+  type Response,
+} from './message.js';
+import { chooseServer, createNameServer, type DnsServer, type NameServer } from './name-server.js';
 
-/** Which servers a client queries, and its limits. */
 export interface DnsClientOptions {
   /** At least one, in the order of preference. One that has timed out recently comes last for a while. */
   readonly servers: readonly DnsServer[];
@@ -20,16 +33,13 @@ export interface DnsClientOptions {
 export interface DnsClient {
   /**
    * Queries the types of one name: one or a few first, and all others at once when there is an answer. If each
-   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so.
-   * Never rejects.
+   * of the first queries, as many as one has tries, times out or has SERVFAIL, all types have failed so. It never
+   * rejects.
    *
-   * @param name Any name that DNS allows, as canonicalHostName takes it.
-   * @param types Types for which isKnownType is true; another is answered as malformed.
    * @param signal Settles what is not answered as stopped.
    * @param priority Which queries go first where they wait for a server; normal if absent.
-   * @returns The answer for each type, by the type's canonical name (canonicalType). A failed query
-   * has the failure of its last try, unless a server said something (SERVFAIL, a malformed message) and
-   * the last one was silent: then what was said last.
+   * @returns The answer for each type, by the type's canonical name; a type or name that cannot be queried has
+   * failed as malformed. A failed query has the most telling failure of its tries.
    */
   query(
     name: string,
@@ -40,13 +50,190 @@ export interface DnsClient {
 }
 
 /** A client that keeps nothing open between lookups. */
-export function createDnsClient({ servers, timeout, tries, queriesPerServer }: DnsClientOptions): DnsClient {
-  const nameServers = servers.map((server) => createNameServer(server, queriesPerServer));
+export function createDnsClient(options: DnsClientOptions): DnsClient {
+  const servers = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   return {
     query(name, types, signal = new AbortController().signal, priority = 'normal') {
       // Each query that waits has a listener, and Node.js takes more than ten for a leak.
       setMaxListeners(0, signal);
-      return new Lookup({ servers: nameServers, timeout, tries, signal, priority }).answers(name, types);
+      return new Lookup({ ...options, servers, name, signal, priority }).answers(types);
     },
   };
+}
+
+interface LookupOptions extends DnsClientOptions {
+  readonly servers: readonly NameServer[];
+  readonly name: string;
+  readonly signal: AbortSignal;
+  readonly priority: Priority;
+}
+
+/**
+ * A CNAME is answered even where it leads to servers that are silent, and the SOA record (or that there is
+ * none) where the servers fail for addresses only.
+ */
+const FIRST_TYPES = ['A', 'CNAME', 'SOA'];
+/** The fewest first queries, however few tries each has: one may be lost. */
+const LEAST_FIRST = 2;
+
+/** The query for one type. */
+interface Query {
+  readonly type: string;
+  triesLeft: number;
+  /** How often each server has had it. */
+  queried: Map<NameServer, number>;
+  /** The failure to report if the tries left give no answer either. */
+  reported?: FailedAnswer;
+}
+
+/** The queries for one name. */
+class Lookup {
+  readonly #options: LookupOptions;
+
+  constructor(options: LookupOptions) {
+    this.#options = options;
+  }
+
+  async answers(types: readonly string[]): Promise<ReadonlyMap<string, DnsAnswer>> {
+    const { tries } = this.#options;
+    const distinct = new Set(types.map((type) => canonicalType(type) ?? type));
+    const queries = [...distinct].map((type): Query => ({ type, triesLeft: tries, queried: new Map() }));
+    const first = queries.length > 1 ? await this.#queryFirst(queries) : new Map<Query, DnsAnswer>();
+    const entries = queries.map(async (query) => {
+      return [query.type, first.get(query) ?? (await this.#query(query))] as const;
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  /**
+   * Sends one query after the other, as many as each has tries and each for another type, until there is
+   * an answer. Without one the name is given up: otherwise each query for a dead name would hold its place
+   * at a server for all its tries, and other names would wait for it.
+   */
+  async #queryFirst(queries: readonly Query[]): Promise<ReadonlyMap<Query, DnsAnswer>> {
+    const queried = new Map<NameServer, number>();
+    let reported: FailedAnswer | undefined;
+    for (const query of firstQueries(queries, Math.max(this.#options.tries, LEAST_FIRST))) {
+      const answer = await this.#query({ type: query.type, triesLeft: 1, queried });
+      if (answer.kind === 'answered' || isFinal(answer)) return new Map([[query, answer]]);
+      query.triesLeft -= 1;
+      query.queried = new Map(queried);
+      query.reported = answer;
+      if (!isUnresolved(answer)) return new Map();
+      reported = moreTelling(reported, answer);
+    }
+    return new Map(queries.map((query) => [query, reported ?? STOPPED]));
+  }
+
+  async #query(query: Query): Promise<DnsAnswer> {
+    try {
+      const number = typeNumber(query.type);
+      if (number === undefined) return failed('malformed', `${query.type} is not a type that can be queried`);
+      const question = createQuestion(canonicalHostName(this.#options.name), query.type, number);
+      return await this.#answer(question, query);
+    } catch (error) {
+      return failed('malformed', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
+  async #answer(question: Question, { triesLeft, queried, reported }: Query): Promise<DnsAnswer> {
+    let bare: BareAnswer | undefined;
+    for (let left = triesLeft; left > 0; left -= 1) {
+      const answer = await this.#try(question, queried);
+      if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
+      reported = moreTelling(reported, answer);
+      if (answer.kind === 'failed') continue;
+      if (bare !== undefined) {
+        const { nameExists } = answer;
+        return bare.nameExists === nameExists
+          ? { kind: 'answered', nameExists, records: [], aliases: [] }
+          : reported;
+      }
+      bare = answer;
+      left = Math.max(left, 2);
+    }
+    return reported ?? STOPPED;
+  }
+
+  async #try(question: Question, queried: Map<NameServer, number>): Promise<DnsAnswer | BareAnswer> {
+    const server = await this.#enterServer(queried);
+    if (server === undefined) return STOPPED;
+    queried.set(server, (queried.get(server) ?? 0) + 1);
+    try {
+      return await this.#exchange(server, question);
+    } finally {
+      server.limiter.leave(this.#options.priority);
+    }
+  }
+
+  /** The server for the next try, its limiter entered; undefined if stopped. */
+  async #enterServer(queried: ReadonlyMap<NameServer, number>): Promise<NameServer | undefined> {
+    const { servers, signal, priority } = this.#options;
+    const choose = () => chooseServer(servers, queried, performance.now());
+    let server = choose();
+    while (server !== undefined && !signal.aborted) {
+      if (server.limiter.tryEnter(priority)) return server;
+      if (!(await server.limiter.enter(signal, priority))) return undefined;
+      // It may have timed out meanwhile: all who waited would time out one after the other.
+      const better = server.breaker.isOpen ? choose() : server;
+      if (better === server) return server;
+      server.limiter.leave(priority);
+      server = better;
+    }
+    return undefined;
+  }
+
+  /** One try: over UDP, without EDNS if the server does not know it, and over TCP if truncated. */
+  async #exchange(server: NameServer, question: Question): Promise<DnsAnswer | BareAnswer> {
+    const { timeout, signal } = this.#options;
+    const sent = performance.now();
+    let withEdns = true;
+    let overTcp = false;
+    for (;;) {
+      const timeLeft = Math.max(Math.ceil(sent + timeout - performance.now()), 1);
+      const exchange = { server, question, withEdns, timeout: timeLeft, signal };
+      const result = await (overTcp ? exchangeByTcp(exchange) : exchangeByUdp(exchange));
+      recordResult(server, result, sent);
+      if (result.kind === 'failed') return result;
+      if (withEdns && isWithoutEdns(result.header)) withEdns = false;
+      else if (!overTcp && isTruncated(result.header)) overTcp = true;
+      else return readAnswer(server.text, question, result);
+    }
+  }
+}
+
+/** A server that cannot be reached, or sends what is no response, counts as one that has timed out. */
+function recordResult({ breaker }: NameServer, result: Response | Failed, sent: number): void {
+  if (result.kind === 'response') breaker.recordResponse(performance.now());
+  else if (result.failure.code !== 'stopped') breaker.recordTimeout(sent, performance.now());
+}
+
+/** So many queries in their order; once all have had their turn, the first again. */
+function firstQueries(queries: readonly Query[], count: number): Query[] {
+  const first = FIRST_TYPES.flatMap((type) => queries.find((query) => query.type === type) ?? []);
+  const inOrder = [...new Set([...first, ...queries])];
+  return Array.from({ length: count }, () => inOrder)
+    .flat()
+    .slice(0, count);
+}
+
+/** Resolvers are silent or answer SERVFAIL where the name's own servers are silent. */
+function isUnresolved({ failure }: Failed): boolean {
+  return failure.code === 'timeout' || failure.code === 'servfail';
+}
+
+/** Another try would give the same: no message is larger than those over TCP. */
+function isFinal({ failure }: Failed): boolean {
+  return failure.code === 'stopped' || failure.code === 'truncated';
+}
+
+/** How servers respond that do not know EDNS (RFC 6891, section 7). */
+function isWithoutEdns({ rcode }: Header): boolean {
+  return rcode === FORMERR || rcode === NOTIMP;
+}
+
+/** Truncated errors stay errors over TCP. */
+function isTruncated({ isTruncated, rcode }: Header): boolean {
+  return isTruncated && (rcode === NOERROR || rcode === NXDOMAIN);
 }

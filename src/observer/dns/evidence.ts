@@ -3,7 +3,7 @@ import { typeNumber } from '../../model/dns-types.js';
 import { InvalidObservationError, MalformedMessageError } from '../../model/errors.js';
 import { HEADER_LENGTH, MessageReader } from '../../model/message-reader.js';
 import { readRdata } from '../../model/rdata-text.js';
-import { type DnsFailureCode, failed } from '../failure.js';
+import { type FailureCode, failed } from '../failure.js';
 import type { BareAnswer, DnsAnswer, FailedAnswer } from './answer.js';
 import { type Alias, type Chain, followChain, isBelow } from './chain.js';
 import {
@@ -77,24 +77,16 @@ export function readAnswer(
   }
 }
 
-/** RFC 1035, section 4.1.1; RFC 2136, section 2.2; RFC 6891, section 9; RFC 7873, section 8. */
-const RCODE_NAMES: ReadonlyMap<number, string> = new Map([
-  [1, 'FORMERR'],
-  [SERVFAIL, 'SERVFAIL'],
-  [4, 'NOTIMP'],
-  [REFUSED, 'REFUSED'],
-  [6, 'YXDOMAIN'],
-  [7, 'YXRRSET'],
-  [8, 'NXRRSET'],
-  [9, 'NOTAUTH'],
-  [10, 'NOTZONE'],
-  [16, 'BADVERS'],
-  [23, 'BADCOOKIE'],
-]);
+/** In their order: RFC 1035, section 4.1.1; RFC 2136, section 2.2. */
+const RCODE_NAMES: readonly (string | undefined)[] =
+  'NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE'.split(' ');
+/** RFC 6891, section 9; RFC 7873, section 8. */
+const EXTENDED_RCODE_NAMES: Readonly<Record<number, string>> = { 16: 'BADVERS', 23: 'BADCOOKIE' };
 
 function rcodeFailure(server: string, rcode: number): FailedAnswer {
-  const code = rcode === SERVFAIL ? 'servfail' : rcode === REFUSED ? 'refused' : 'rcode';
-  return failed(code, `${RCODE_NAMES.get(rcode) ?? `RCODE ${rcode}`} from ${server}`);
+  const message = `${RCODE_NAMES[rcode] ?? EXTENDED_RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${server}`;
+  if (rcode === SERVFAIL) return failed('servfail', message);
+  return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
 }
 
 /** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
@@ -185,7 +177,7 @@ function readPositive(
   return { kind: 'answered', nameExists: true, records: set, aliases: aliasRecords(chain) };
 }
 
-/** A message without records of the type asked: they do not exist, or the server does not know them. */
+/** A message without records of the queried type: they do not exist, or the server does not know them. */
 function readNegative(
   qtype: number,
   header: Header,
@@ -242,6 +234,6 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
 }
 
 /** @param chain An incomplete chain, whose aliases count all the same. */
-function noEvidence(code: DnsFailureCode, reason: string, chain?: Chain): FailedAnswer {
+function noEvidence(code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
   return { ...failed(code, reason), aliases: chain === undefined ? [] : aliasRecords(chain) };
 }

@@ -108,19 +108,14 @@ function answersQuestion(question: Question, header: Header, message: Buffer): b
 }
 
 /** Whether the message's first question is this one, its letters in whatever case (RFC 4343). */
-export function hasQuestion({ section }: Question, message: Buffer): boolean {
-  const end = HEADER_LENGTH + section.length;
-  if (message.length < end) return false;
-  if (section.compare(message, HEADER_LENGTH, end) === 0) return true;
+function hasQuestion({ section }: Question, message: Buffer): boolean {
+  const other = message.subarray(HEADER_LENGTH, HEADER_LENGTH + section.length);
+  if (other.equals(section)) return true;
   // Type and class, the last four octets, are no letters.
-  const typeStart = section.length - 4;
-  return section.every((octet, at) => {
-    const other = message[HEADER_LENGTH + at] ?? 0;
-    return octet === other || (at < typeStart && lowerCase(octet) === lowerCase(other));
-  });
+  return other.subarray(-4).equals(section.subarray(-4)) && lowerCase(other) === lowerCase(section);
 }
 
 /** The length octets of labels are below 0x40, and so never taken for a letter. */
-function lowerCase(octet: number): number {
-  return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet;
+function lowerCase(octets: Buffer): string {
+  return octets.toString('latin1').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -1,5 +1,5 @@
 import { CircuitBreaker } from '../circuit-breaker.js';
-import { endpointText, type Failed, failed } from '../failure.js';
+import { endpointText } from '../failure.js';
 import { Limiter } from '../limiter.js';
 
 /** Where a DNS server listens, over UDP and TCP. */
@@ -19,9 +19,9 @@ export interface NameServer extends DnsServer {
 }
 
 /** @param queriesAtOnce How many queries it may have in flight. */
-export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number): NameServer {
-  const text = endpointText({ address, port });
-  return { address, port, text, limiter: new Limiter(queriesAtOnce), breaker: new CircuitBreaker(1) };
+export function createNameServer(server: DnsServer, queriesAtOnce: number): NameServer {
+  const [limiter, breaker] = [new Limiter(queriesAtOnce), new CircuitBreaker(1)];
+  return { ...server, text: endpointText(server), limiter, breaker };
 }
 
 /**
@@ -40,19 +40,4 @@ export function chooseServer(
   const fewest = Math.min(...servers.map((server) => tries.get(server) ?? 0));
   const next = servers.filter((server) => (tries.get(server) ?? 0) === fewest);
   return next.find(({ breaker }) => breaker.allows(now)) ?? next[0];
-}
-
-/** Only messages came that are no response to the query. */
-export function mismatched(server: NameServer): Failed {
-  return failed('mismatched', `only answers to something else came from ${server.text}`);
-}
-
-/** Nothing came in time. */
-export function timedOut(server: NameServer): Failed {
-  return failed('timeout', `no answer from ${server.text} in time`);
-}
-
-/** @param reason The system's, such as `ECONNREFUSED`. */
-export function unreachable(server: NameServer, reason: string): Failed {
-  return failed('unreachable', `${server.text} cannot be reached (${reason})`);
 }

@@ -5,7 +5,7 @@ import { endpointText, type Failed, type Failure, failed, STOPPED } from '../fai
 import { createLenientContext } from './connection.js';
 import { Endpoints } from './endpoints.js';
 import { type RequestOptions, type RequestOutcome, sendRequest, slow } from './request.js';
-import { selectAddresses, type Target } from './target.js';
+import { NO_ADDRESS, selectAddresses, type Target } from './target.js';
 
 /** The result of observing a domain's front page. */
 export type HttpAnswer =
@@ -15,10 +15,7 @@ export type HttpAnswer =
       /** Where the connection went. */
       readonly address: string;
       readonly status: number;
-      /**
-       * Lower-case names to trimmed values, those of one name joined by `, `; ignored ones are left out.
-       * Values are read as UTF-8 where they are, and otherwise as ISO 8859-1.
-       */
+      /** As responseFields() gives them. */
       readonly headers: ReadonlyMap<string, string>;
     }
   | FailedHttpAnswer;
@@ -29,17 +26,11 @@ export interface FailedHttpAnswer extends Failed {
   readonly httpsDeclined?: boolean;
 }
 
-export interface HttpClientOptions {
+export interface HttpClientOptions extends Omit<RequestOptions, 'secureContext'> {
   readonly httpsPort: number;
   readonly httpPort: number;
   /** In milliseconds, for one observation, both schemes together. */
   readonly timeout: number;
-  /** The value of the User-Agent field. */
-  readonly userAgent: string;
-  /** Field names in lower case. */
-  readonly ignoredHeaders: ReadonlySet<string>;
-  /** Whether addresses that are not public may be connected to. */
-  readonly allowPrivate: boolean;
   /**
    * How many connections one address gets at once; others wait, which does not count towards their timeout.
    * They fail without a connection if the address stops responding meanwhile.
@@ -51,7 +42,7 @@ export interface HttpClientOptions {
 export interface HttpClient {
   /**
    * Observes a domain's front page once: `https://{domain}/`, or `http://{domain}/` where HTTPS is declined:
-   * at each address that can be reached, its port refuses the connection or speaks no TLS. It never rejects,
+   * at each address that can be reached, its port rejects the connection or speaks no TLS. It never rejects,
    * and leaves nothing open.
    *
    * @param addresses The domain's A and AAAA addresses, as DNS answered them.
@@ -60,78 +51,64 @@ export interface HttpClient {
   observe(domain: string, addresses: readonly string[], signal?: AbortSignal): Promise<HttpAnswer>;
 }
 
-/**
- * Makes a client.
- *
- * @throws TypeError for a User-Agent that cannot be a field's value.
- */
+/** @throws TypeError for a User-Agent that cannot be a field's value. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   validateHeaderValue('user-agent', options.userAgent);
-  const shared: Shared = {
-    options: { ...options, secureContext: createLenientContext() },
-    endpoints: new Endpoints(options.connectionsPerAddress),
-  };
+  const endpoints = new Endpoints(options.connectionsPerAddress);
+  const secureContext = createLenientContext();
   return {
     observe(domain, addresses, signal = new AbortController().signal) {
       // Many observations may share it, and Node.js takes more than ten listeners for a leak.
       setMaxListeners(0, signal);
-      return observe(domain, addresses, { ...shared, signal, timeLeft: options.timeout });
+      const timeLeft = options.timeout;
+      return observe(addresses, { ...options, secureContext, endpoints, domain, signal, timeLeft });
     },
   };
 }
 
-/** What all observations of a client share. */
-interface Shared {
-  readonly options: HttpClientOptions & RequestOptions;
-  readonly endpoints: Endpoints;
-}
-
 /** One observation. */
-interface Progress extends Shared {
+interface Progress extends HttpClientOptions, RequestOptions {
+  readonly endpoints: Endpoints;
+  readonly domain: string;
   readonly signal: AbortSignal;
   /** In milliseconds. Only requests use it up. */
   timeLeft: number;
 }
 
-/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
-const CONNECT_PART = 1 / 3;
-
-async function observe(
-  domain: string,
-  addresses: readonly string[],
-  progress: Progress,
-): Promise<HttpAnswer> {
+async function observe(addresses: readonly string[], progress: Progress): Promise<HttpAnswer> {
+  const { domain, allowPrivate } = progress;
   if (isIP(domain) !== 0) return failed('no-address', `${domain} is an address, not a domain`);
-  const selected = selectAddresses(addresses, progress.options.allowPrivate);
+  const selected = selectAddresses(addresses, allowPrivate);
   if ('kind' in selected) return selected;
-  const secure = await observeBy('https', domain, selected, progress);
+  const secure = await observeBy('https', selected, progress);
   if (secure.kind !== 'declined') return answerOf('https', secure);
-  const plain = answerOf('http', await observeBy('http', domain, selected, progress));
+  const plain = answerOf('http', await observeBy('http', selected, progress));
   return plain.kind === 'failed' ? { ...plain, httpsDeclined: true } : plain;
 }
 
 function observeBy(
   scheme: 'https' | 'http',
-  domain: string,
   addresses: readonly string[],
   progress: Progress,
 ): Promise<SchemeOutcome> {
-  const port = scheme === 'https' ? progress.options.httpsPort : progress.options.httpPort;
+  const { domain, endpoints, signal } = progress;
+  const port = scheme === 'https' ? progress.httpsPort : progress.httpPort;
   return tryAddresses(addresses, async (address) => {
-    const target = { scheme, domain, address, port };
-    const request = () => requestUnlessSilent(target, progress);
-    return (await progress.endpoints.run(address, progress.signal, request)) ?? STOPPED;
+    const request = () => requestUnlessSilent({ scheme, domain, address, port }, progress);
+    return (await endpoints.run(address, signal, request)) ?? STOPPED;
   });
 }
 
+/** A connection may take this part of the timeout, so that a dead address leaves time for the next. */
+const CONNECT_PART = 1 / 3;
+
 async function requestUnlessSilent(target: Target, progress: Progress): Promise<RequestOutcome> {
-  const { endpoints, signal, options } = progress;
+  const { endpoints, signal, timeout, timeLeft: time } = progress;
   const endpoint = endpointText(target);
   const sent = performance.now();
   if (!endpoints.allows(endpoint, sent)) return slow(`${endpoint} has not responded lately`);
-  const connectTime = options.timeout * CONNECT_PART;
-  const time = progress.timeLeft;
-  const outcome = await sendRequest(target, options, { connectTime, time, signal });
+  const connectTime = timeout * CONNECT_PART;
+  const outcome = await sendRequest(target, progress, { connectTime, time, signal });
   const now = performance.now();
   progress.timeLeft = Math.max(0, time - (now - sent));
   const code = outcome.kind === 'answered' ? null : outcome.failure.code;
@@ -145,39 +122,35 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
 export type SchemeOutcome =
   | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
   | Failed
-  /** Every address that can be reached refuses, or speaks no TLS: the other scheme may be tried. */
+  /** Every address that can be reached rejects the connection, or speaks no TLS: the other scheme may be tried. */
   | { readonly kind: 'declined'; readonly failure: Failure };
 
 /** The outcomes after which the next address is tried, the one that counts most first. */
 const NEXT_ADDRESS = ['slow', 'closed', 'no-tls', 'refused', 'no-route'] as const;
 
 /**
- * Tries the addresses one after the other until one gives a response, or a failure that is the site's own.
+ * Tries the addresses, at least one, one after the other until one gives a response, or a failure that is the
+ * site's own.
  *
  * Where one did not respond in time, or closed the connection, no other can decline for the domain: how it
  * responds next is chance, and the headers of the two schemes would take turns.
- *
- * @param addresses At least one.
  */
 export async function tryAddresses(
   addresses: readonly string[],
   request: (address: string) => Promise<RequestOutcome>,
 ): Promise<SchemeOutcome> {
-  const failures = new Map<RequestOutcome['kind'], Failure>();
+  const failures: Partial<Record<RequestOutcome['kind'], Failure>> = {};
   for (const address of addresses) {
     const outcome = await request(address);
     if (outcome.kind === 'answered') return { ...outcome, address };
     if (outcome.kind === 'failed') return outcome;
-    failures.set(outcome.kind, outcome.failure);
+    failures[outcome.kind] = outcome.failure;
   }
-  const kind = NEXT_ADDRESS.find((candidate) => failures.has(candidate));
-  const failure = kind === undefined ? undefined : failures.get(kind);
-  if (failure === undefined) return failed('no-address', 'the domain has no address');
+  const kind = NEXT_ADDRESS.find((candidate) => failures[candidate] !== undefined) ?? 'no-route';
+  const failure = failures[kind] ?? NO_ADDRESS.failure;
   return { kind: kind === 'no-tls' || kind === 'refused' ? 'declined' : 'failed', failure };
 }
 
 function answerOf(scheme: 'https' | 'http', outcome: SchemeOutcome): HttpAnswer {
-  if (outcome.kind !== 'answered') return { kind: 'failed', failure: outcome.failure };
-  const { address, status, headers } = outcome;
-  return { kind: 'answered', scheme, address, status, headers };
+  return outcome.kind === 'answered' ? { ...outcome, scheme } : { kind: 'failed', failure: outcome.failure };
 }

@@ -10,8 +10,8 @@ export class ConnectionClosedError extends Error {
 }
 
 /**
- * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event; that this can no
- * longer come, for the first error, end or failure of ours, is found out here, once for all steps.
+ * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event, and for the first
+ * error, end or failure of ours, after which that event can no longer come.
  */
 export class Connection {
   readonly #sockets: Socket[] = [];
@@ -102,16 +102,12 @@ export function createLenientContext(): SecureContext {
 }
 
 /**
- * What OpenSSL 3.0 to 3.5 says of octets that are no TLS record header (RFC 8446, section 5.1). The second
- * octet is not 3: wrong version number, and two names of its own for what looks like a request. It is 3 by
- * chance: the length is beyond any record's, under three names. Fewer than five octets say nothing.
+ * Whether an error of the handshake means that the server does not speak TLS at all: what OpenSSL 3.0 to 3.5 says of
+ * octets that are no TLS record header (RFC 8446, section 5.1). The second octet is not 3: wrong version number, and
+ * two names of its own for what looks like a request. It is 3 by chance: the length is beyond any record's, under
+ * three names. Fewer than five octets say nothing.
  */
-const NO_RECORD: ReadonlySet<string> = new Set([
-  ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_HTTP_REQUEST', 'ERR_SSL_HTTPS_PROXY_REQUEST'],
-  ...['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_DATA_LENGTH_TOO_LONG', 'ERR_SSL_ENCRYPTED_LENGTH_TOO_LONG'],
-]);
-
-/** Whether an error of the handshake means that the server does not speak TLS at all. */
 export function speaksNoTls(code: string): boolean {
-  return NO_RECORD.has(code);
+  const wrong = /^ERR_SSL_(WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST)$/;
+  return wrong.test(code) || /^ERR_SSL_(PACKET|DATA|ENCRYPTED)_LENGTH_TOO_LONG$/.test(code);
 }

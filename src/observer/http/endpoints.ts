@@ -22,11 +22,7 @@ export class Endpoints {
     this.#connectionsPerAddress = connectionsPerAddress;
   }
 
-  /**
-   * Runs something when the address has a free connection for it.
-   *
-   * @returns its result; undefined: the signal was aborted first.
-   */
+  /** Runs something when the address has a free connection for it; undefined: the signal was aborted first. */
   async run<Result>(
     address: string,
     signal: AbortSignal,
@@ -35,14 +31,11 @@ export class Endpoints {
     const key = oneAddress(address);
     const limiter = this.#limiters.get(key) ?? new Limiter(this.#connectionsPerAddress);
     this.#limiters.set(key, limiter);
+    const entered = await limiter.enter(signal);
     try {
-      if (!(await limiter.enter(signal))) return undefined;
-      try {
-        return await work();
-      } finally {
-        limiter.leave();
-      }
+      return entered ? await work() : undefined;
     } finally {
+      if (entered) limiter.leave();
       if (limiter.isIdle) this.#limiters.delete(key);
     }
   }

@@ -26,7 +26,7 @@ export interface RequestLimits {
 export type RequestOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
   /**
-   * Another address is to be tried: the port refuses; this machine has no route to such addresses (no IPv6,
+   * Another address is to be tried: the port rejects the connection; this machine has no route to such addresses (no IPv6,
    * say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
    * open and speaks no TLS; or the connection was closed or reset before the response's head ended.
    */
@@ -46,7 +46,11 @@ export async function sendRequest(
   if (signal.aborted) return STOPPED;
   const endpoint = endpointText(target);
   const connection = new Connection();
-  const end = (outcome: RequestOutcome) => connection.fail(new EndedError(outcome));
+  let ended: RequestOutcome | undefined;
+  const end = (outcome: RequestOutcome) => {
+    ended ??= outcome;
+    connection.fail(new Error('the request was ended'));
+  };
   const onAbort = () => end(STOPPED);
   signal.addEventListener('abort', onAbort);
   const connectTimer = setTimeout(() => end(slow(`${endpoint} does not answer`)), connectTime);
@@ -63,23 +67,12 @@ export async function sendRequest(
     const head = await requestHead(stream, fields, connection);
     return { kind: 'answered', status: head.status, headers: responseFields(head.fields, ignoredHeaders) };
   } catch (error) {
-    return outcomeOfError(error, step, endpoint);
+    return ended ?? outcomeOfError(error, step, endpoint);
   } finally {
     signal.removeEventListener('abort', onAbort);
     clearTimeout(connectTimer);
     clearTimeout(timer);
     connection.destroy();
-  }
-}
-
-/** We have ended the request ourselves, with a known outcome. */
-class EndedError extends Error {
-  override readonly name = 'EndedError';
-  readonly outcome: RequestOutcome;
-
-  constructor(outcome: RequestOutcome) {
-    super('the request was ended');
-    this.outcome = outcome;
   }
 }
 
@@ -97,69 +90,40 @@ export type Step = 'connect' | 'handshake' | 'head';
 
 /** The outcome of a request that an error has ended in the given step. */
 export function outcomeOfError(error: unknown, step: Step, endpoint: string): RequestOutcome {
-  if (error instanceof EndedError) return error.outcome;
   if (error instanceof PrivateAddressError) return failed('private-address', error.message);
+  if (error instanceof InvalidResponseError || error instanceof InvalidObservationError) {
+    const invalid = error instanceof InvalidResponseError ? error.code : 'malformed';
+    return failed(invalid, `invalid response from ${endpoint}: ${error.message}`);
+  }
   const code = errorCode(error);
   if (step === 'connect') return connectOutcome(code, endpoint);
-  if (step === 'handshake') return handshakeOutcome(error, code, endpoint);
-  return headOutcome(error, code, endpoint);
-}
-
-function connectOutcome(code: string, endpoint: string): RequestOutcome {
-  switch (code) {
-    case 'ECONNREFUSED':
-      return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} refuses the connection` } };
-    case 'ETIMEDOUT':
-      return slow(`${endpoint} does not answer`);
-    case 'ECONNRESET':
-    case 'ECONNABORTED':
-    case 'ERR_CONNECTION_CLOSED':
-      return closed(`${endpoint} closed the connection at once`);
-    default: {
-      const failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` } as const;
-      return { kind: NO_ROUTE.has(code) ? 'no-route' : 'slow', failure };
-    }
+  if (step === 'handshake' && speaksNoTls(code)) {
+    return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
   }
+  if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
+    return failed('tls', `no TLS with ${endpoint}: ${reasonOf(error)}`);
+  }
+  const when = step === 'handshake' ? 'during the TLS handshake' : "before the end of the response's head";
+  return closed(`${endpoint} closed the connection ${when}`);
 }
 
 /** The errors of a machine without such a network. */
-const NO_ROUTE = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+const NO_ROUTE = ['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 
-function handshakeOutcome(error: unknown, code: string, endpoint: string): RequestOutcome {
-  if (speaksNoTls(code)) {
-    return { kind: 'no-tls', failure: { code: 'tls', message: `${endpoint} does not speak TLS` } };
+function connectOutcome(code: string, endpoint: string): RequestOutcome {
+  if (code === 'ECONNREFUSED') {
+    return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} refuses the connection` } };
   }
-  return isTlsError(code)
-    ? tlsFailure(error, endpoint)
-    : closed(`${endpoint} closed the connection during the TLS handshake`);
-}
-
-function headOutcome(error: unknown, code: string, endpoint: string): RequestOutcome {
-  if (error instanceof InvalidResponseError) return invalidResponse(error.code, error, endpoint);
-  if (error instanceof InvalidObservationError) return invalidResponse('malformed', error, endpoint);
-  return isTlsError(code)
-    ? tlsFailure(error, endpoint)
-    : closed(`${endpoint} closed the connection before the end of the response's head`);
-}
-
-function isTlsError(code: string): boolean {
-  return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
-}
-
-function tlsFailure(error: unknown, endpoint: string): RequestOutcome {
-  return failed('tls', `no TLS with ${endpoint}: ${reasonOf(error)}`);
+  if (code === 'ETIMEDOUT') return slow(`${endpoint} does not answer`);
+  if (['ECONNRESET', 'ECONNABORTED', 'ERR_CONNECTION_CLOSED'].includes(code)) {
+    return closed(`${endpoint} closed the connection at once`);
+  }
+  const failure: Failure = { code: 'unreachable', message: `no connection to ${endpoint} (${code})` };
+  return { kind: NO_ROUTE.includes(code) ? 'no-route' : 'slow', failure };
 }
 
 /** In the words of OpenSSL, if there are any. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
-}
-
-function invalidResponse(
-  code: 'malformed' | 'too-large',
-  { message }: Error,
-  endpoint: string,
-): RequestOutcome {
-  return failed(code, `invalid response from ${endpoint}: ${message}`);
 }

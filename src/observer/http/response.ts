@@ -7,7 +7,7 @@ import { type Connection, ConnectionClosedError } from './connection.js';
 const LARGEST_HEAD = 65_536;
 const MOST_INTERIM_RESPONSES = 10;
 
-/** A response that is not recorded. The message says what is wrong with it. */
+/** A response that is not recorded. */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';
   readonly code: 'malformed' | 'too-large';
@@ -24,11 +24,8 @@ export class InvalidResponseError extends Error {
  *
  * Node.js' own parser is not used: it rejects sites that curl reads, and takes RTSP for HTTP.
  *
- * @param fields of the request: names and values that may stand in a head.
  * @returns the head with a character for each octet.
- * @throws InvalidResponseError for a head that is too large, follows too many interim responses or is not of
- * HTTP/1, and for a switch of protocols; InvalidObservationError for one that cannot be parsed; otherwise the
- * connection's error.
+ * @throws InvalidResponseError; InvalidObservationError for a head that cannot be parsed; the connection's error.
  */
 export function requestHead(
   socket: Duplex,
@@ -44,20 +41,20 @@ async function finalHead(socket: Duplex): Promise<ResponseHead> {
   let interim = 0;
   for await (const text of headsIn(socket)) {
     const head = parseResponseHead(text);
-    checkUsable(head);
+    // The body is not read, so fields that contradict each other about its length do no harm.
+    if (!/^1\.\d$/.test(head.version))
+      throw new InvalidResponseError('malformed', `its version is HTTP/${head.version}`);
+    if (head.status === 101) throw new InvalidResponseError('malformed', 'it switches protocols');
     if (head.status >= 200) return head;
     interim += 1;
     if (interim > MOST_INTERIM_RESPONSES) {
-      throw tooLarge(`more than ${MOST_INTERIM_RESPONSES} interim responses came`);
+      throw new InvalidResponseError(
+        'too-large',
+        `more than ${MOST_INTERIM_RESPONSES} interim responses came`,
+      );
     }
   }
   throw new ConnectionClosedError('the connection was closed');
-}
-
-/** The body is not read, so fields that contradict each other about its length do no harm. */
-function checkUsable({ version, status }: ResponseHead): void {
-  if (!/^1\.\d$/.test(version)) throw malformed(`its version is HTTP/${version}`);
-  if (status === 101) throw malformed('it switches protocols');
 }
 
 const START_OF_HEAD = 'HTTP/';
@@ -88,24 +85,15 @@ function endOfHead(text: string, searched: number): number {
 /** What cannot become a head is rejected at once, without waiting for its end. */
 function checkBeginning(text: string): void {
   const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
-  if (!START_OF_HEAD.startsWith(start)) throw malformed('it is not HTTP');
-  if (text.length > LARGEST_HEAD) throw tooLarge(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
-}
-
-function malformed(message: string): InvalidResponseError {
-  return new InvalidResponseError('malformed', message);
-}
-
-function tooLarge(message: string): InvalidResponseError {
-  return new InvalidResponseError('too-large', message);
+  if (!START_OF_HEAD.startsWith(start)) throw new InvalidResponseError('malformed', 'it is not HTTP');
+  if (text.length > LARGEST_HEAD)
+    throw new InvalidResponseError('too-large', `its head is larger than ${LARGEST_HEAD / 1024} kB`);
 }
 
 /**
  * The fields of a response: lower-case names to trimmed values, those of one name joined by `, ` in their
- * order (RFC 9110, section 5.3), without the ignored ones.
- *
- * A field with an invalid name is skipped. No history has such a name, so nothing is said of its absence
- * either.
+ * order (RFC 9110, section 5.3), without the ignored ones. Texts are read as UTF-8 where they are, and otherwise as
+ * ISO 8859-1. A field with an invalid name is skipped: no history has one, so its absence changes nothing.
  *
  * @param fields with a character for each octet.
  * @throws InvalidObservationError for a name that is longer than a name may be.

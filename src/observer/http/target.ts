@@ -13,6 +13,9 @@ export interface Target {
   readonly port: number;
 }
 
+/** The failure of a domain without an address. */
+export const NO_ADDRESS = failed('no-address', 'the domain has no address');
+
 /**
  * The addresses to try, at most four, IPv4 first and otherwise in the order given: the public ones, or all
  * with `allowPrivate`. If none is left, the failure.
@@ -24,22 +27,20 @@ export function selectAddresses(
   allowPrivate: boolean,
 ): readonly string[] | Failed {
   const known = [...new Set(addresses)].filter((address) => isIP(address) !== 0);
-  if (known.length === 0) return failed('no-address', 'the domain has no address');
+  if (known.length === 0) return NO_ADDRESS;
   const allowed = known.filter((address) => allowPrivate || isPublicAddress(address));
-  if (allowed.length === 0) return noPublicAddress(known);
-  return [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)].slice(0, MOST_ADDRESSES);
-}
-
-function noPublicAddress(addresses: readonly string[]): Failed {
-  const [first, ...others] = addresses;
+  if (allowed.length > 0) {
+    return [...allowed.filter(isIPv4), ...allowed.filter(isIPv6)].slice(0, MOST_ADDRESSES);
+  }
+  const shown = known.slice(0, MOST_ADDRESSES).join(', ');
   const message =
-    others.length === 0
-      ? `${first} is not a public address`
-      : `none of the domain's addresses is public: ${addresses.slice(0, MOST_ADDRESSES).join(', ')}`;
+    known.length === 1
+      ? `${shown} is not a public address`
+      : `none of the domain's addresses is public: ${shown}`;
   return failed('private-address', message);
 }
 
-/** A connection to an address that is not public was rejected before it was made. */
+/** A connection was rejected before it was made. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
   readonly code = 'ERR_PRIVATE_ADDRESS';

@@ -8,9 +8,8 @@ import { type Counts, type Priority, type Room, sharePlaces } from '../priority.
 /** A domain that is this worker's to observe, until its lease ends. */
 export interface LeasedDomain {
   readonly name: string;
-  /** Which lease it is in. */
+  /** A UUID. */
   readonly lease: string;
-  /** When the lease ends. */
   readonly until: Instant;
   /** From one observation to the next, in microseconds. */
   readonly every: bigint;
@@ -38,44 +37,37 @@ export interface Completion {
   readonly next: Instant;
 }
 
-/** Of so many candidates for each domain wanted, some are drawn by chance: workers seldom want the same. */
+/** Of so many candidates for each domain wanted, random ones are taken: workers seldom want the same. */
 const CANDIDATES_PER_DOMAIN = 4;
 
-/** What was taken, and how many more are due or may be: the worker asks again when there is room for them. */
-export interface Taken {
-  readonly domains: readonly LeasedDomain[];
-  readonly left: Counts;
-}
-
 /**
- * Takes domains that are due. Of two workers that want the same one, one gets it: the update holds only
- * where it is still due. What a worker that dies had leased is due again when
- * the lease ends.
+ * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want the
+ * same one, one gets it: the update holds only where it is still due.
  *
  * The candidates come from a statement of their own, so that this works on sharded tables too, where no
  * statement can lock rows over several shards.
  *
- * @param until when the lease ends.
- * @param room how many to take.
+ * @returns `left`: how many more are due, or may be. The worker polls again when there is room for them.
  */
 export async function leaseDue(
   prisma: PrismaClient,
   now: Instant,
   until: Instant,
   room: Room,
-): Promise<Taken> {
+): Promise<{ domains: readonly LeasedDomain[]; left: Counts }> {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
   const normal = await candidatesOf(prisma, 'normal', now, room.free);
   const low = lowMost === 0 ? [] : await candidatesOf(prisma, 'low', now, lowMost);
   const share = sharePlaces(room, { normal: normal.length, low: low.length });
-  const names = [...drawn(normal, share.normal), ...drawn(low, share.low)];
+  const names = [...normal.slice(0, share.normal), ...low.slice(0, share.low)];
   const domains = names.length === 0 ? [] : await takeStillDue(prisma, now, until, names);
   const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
-  // What was not looked for may be due, and so may what other workers had before this one.
+  // What was not queried may be due, and so may what other workers had before this one.
   const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
   return { domains, left: { normal: normal.length - taken('normal'), low: lowLeft } };
 }
 
+/** The domains that are due first, in random order. */
 async function candidatesOf(
   prisma: PrismaClient,
   priority: Priority,
@@ -83,9 +75,11 @@ async function candidatesOf(
   most: number,
 ): Promise<string[]> {
   const rows = await prisma.$queryRaw<{ name: string }[]>`
-    SELECT name FROM watched_domain
-     WHERE ${HAS_PRIORITY[priority]} AND due <= ${now}
-     ORDER BY due LIMIT ${most * CANDIDATES_PER_DOMAIN}`;
+    SELECT name
+      FROM (SELECT name FROM watched_domain
+             WHERE ${HAS_PRIORITY[priority]} AND due <= ${now}
+             ORDER BY due LIMIT ${most * CANDIDATES_PER_DOMAIN}) AS earliest
+     ORDER BY random()`;
   return rows.map(({ name }) => name);
 }
 
@@ -118,17 +112,7 @@ async function takeStillDue(
   }
 }
 
-/** Some elements of a list, each as likely as the others. */
-function drawn<Element>(list: readonly Element[], most: number): Element[] {
-  const rest = [...list];
-  const found: Element[] = [];
-  while (found.length < most && rest.length > 0) {
-    found.push(...rest.splice(Math.floor(Math.random() * rest.length), 1));
-  }
-  return found;
-}
-
-/** The names of those domains that are still in the lease that they were taken with. */
+/** The names of the domains that are still in the lease that they were taken with. */
 export async function stillHeld(
   prisma: PrismaClient,
   domains: readonly LeasedDomain[],
@@ -142,9 +126,8 @@ export async function stillHeld(
 }
 
 /**
- * Ends leases with what has become of their domains. A domain whose lease has ended meanwhile, or that
- * is not watched any more, is left as it is; one that has got another pace meanwhile is next observed at
- * that one.
+ * Ends leases with what has become of their domains, but for those whose lease has ended meanwhile or that are
+ * unwatched. A domain whose interval has changed meanwhile is next observed after the new one.
  */
 export async function completeLeases(
   prisma: PrismaClient,

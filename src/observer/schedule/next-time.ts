@@ -1,16 +1,13 @@
 import type { Instant } from '../../model/instant.js';
 
-/** A finished observation. Durations are microseconds. */
+/** A finished observation, as a LeasedDomain has it. */
 export interface Finished {
   /** When the observation ended. */
   readonly now: Instant;
-  /** When it was to be made. */
   readonly scheduled: Instant;
-  /** The domain's interval. */
   readonly every: bigint;
-  /** How many observations failed in a row, this one included; 0: it did not fail. */
+  /** Of observations in a row, this one included. */
   readonly failures: number;
-  /** Whether it was the domain's first. */
   readonly first: boolean;
   /** A random number from 0 to 1, without 1. */
   readonly chance: number;
@@ -31,15 +28,11 @@ export function nextTime(finished: Finished): Instant {
   const wait = waitAfter(every, finished.failures);
   const late = now - scheduled > every / 10n;
   const spread = first || late ? wait / 3n : wait / 10n;
-  return now + wait + share(spread, chance);
+  return now + wait + (spread * BigInt(Math.floor(chance * 1_000_000))) / 1_000_000n;
 }
 
 function waitAfter(every: bigint, failures: number): bigint {
   const longest = every > DAY ? every : DAY;
   const doubled = every << BigInt(Math.min(failures, MOST_DOUBLINGS));
   return doubled < longest ? doubled : longest;
-}
-
-function share(duration: bigint, chance: number): bigint {
-  return (duration * BigInt(Math.floor(chance * 1_000_000))) / 1_000_000n;
 }

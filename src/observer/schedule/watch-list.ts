@@ -4,7 +4,7 @@ import { isJsonObject } from '../../model/json-values.js';
 import { retryOnContention } from '../../recorder/contention.js';
 import type { CheckOutcome } from '../outcome.js';
 
-/** A domain that is observed again and again. */
+/** A domain that is observed repeatedly. */
 export interface WatchedDomain {
   readonly name: string;
   /** From one observation to the next, in microseconds. */
@@ -61,18 +61,13 @@ export async function watchDomains(
   return { added, changed: rows.length - added };
 }
 
-/**
- * Stops watching domains. Their history stays.
- *
- * @returns how many of them were watched.
- */
+/** Stops watching domains, and returns how many of them were watched. Their history stays. */
 export async function unwatchDomains(prisma: PrismaClient, names: readonly string[]): Promise<number> {
   const where = { name: { in: [...names] } };
   const { count } = await retryOnContention(() => prisma.watchedDomain.deleteMany({ where }));
   return count;
 }
 
-/** How many domains are watched. */
 export function countWatched(prisma: PrismaClient): Promise<number> {
   return prisma.watchedDomain.count();
 }

@@ -172,7 +172,13 @@ async function findInParts(
   const parts = new BodyInParts();
   let first: object | undefined;
   try {
-    for await (const result of executor.executeInParts(route.stored, variables, viewer, response, large)) {
+    for await (const result of executor.executeStoredInParts(
+      route.stored,
+      variables,
+      viewer,
+      response,
+      large,
+    )) {
       const found = foundIn(result, route, variables);
       first ??= found;
       parts.add(route.body.present(found));
@@ -195,7 +201,7 @@ async function execute(
   operation: StoredOperation,
   counted: boolean,
 ): Promise<ExecutionResult> {
-  const result = await executor.execute(operation, variables, viewer, response, counted);
+  const result = await executor.executeStored(operation, variables, viewer, response, counted);
   if (!counted) setRateFields(response, viewer.rates);
   return result;
 }

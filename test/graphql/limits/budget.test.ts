@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
@@ -99,6 +102,27 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect(answer.extensions?.cost).toBe(2 * (2 + 42));
   });
 
+  test('counting a large history costs 1 for each 256 kB of it', async () => {
+    const { answer } = await ask('{ domain(name: "texts.example") { changeCount } }');
+    expect(answer.data).toEqual({ domain: { changeCount: 16 } });
+    const octets = 16 * (200 + JSON.stringify({ txt: '', entries: Array(65_000).fill('') }).length);
+    const cost = answer.extensions?.cost ?? 0;
+    // The database writes a space or two more for each entry.
+    expect(cost).toBeGreaterThanOrEqual(octets / 262_144);
+    expect(cost).toBeLessThan((octets * 2) / 262_144);
+    const small = await ask('{ domain(name: "ordinary.example") { changeCount } }');
+    expect(small.answer.extensions?.cost).toBe(1);
+  });
+
+  test('many values of small histories are the same, and cost the same, as often as they come', async () => {
+    const query = repeated('ordinary.example', 149, 'dnsRecords { __typename ... on ARecord { ip } }');
+    const texts = new Set<string>();
+    for (let time = 0; time < UNTIL_COMPILED; time += 1) texts.add(JSON.stringify((await ask(query)).answer));
+    expect(texts.size).toBe(1);
+    // 10 records with two fields, 149 times.
+    expect([...texts][0]).toContain('"cost":5');
+  });
+
   test('and as often as it comes', async () => {
     const query = repeated('ordinary.example', 100, 'dnsRecords { __typename }');
     const costs = new Set<number | undefined>();
@@ -108,12 +132,12 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect([...costs]).toEqual([2]);
   });
 
-  test('a long document costs 1 for each 2,000 tokens when it is new, and 1 for each 16 kB each time', async () => {
+  test('a long document costs 1 for each 500 tokens when it is new, and 1 for each 16 kB each time', async () => {
     const types = '"A" '.repeat(6_000);
     const query = `{ domain(name: "ordinary.example") { dnsRecords(types: [${types}]) { __typename } } }`;
     const body = Math.floor(JSON.stringify({ query }).length / 16_384);
     const first = await ask(query);
-    expect(first.answer.extensions?.cost).toBe(body + 3);
+    expect(first.answer.extensions?.cost).toBe(body + 12);
     expect((await ask(query)).answer.extensions?.cost).toBe(body);
   });
 
@@ -215,4 +239,34 @@ test('the alias __proto__ is answered every time as the first time', async () =>
   }
   expect([...texts]).toHaveLength(1);
   expect([...texts][0]).toContain('"__proto__":{"__proto__":"ordinary.example"}');
+});
+
+test('a client has 4 MB of bodies under way at most; short ones, and those of others, pass meanwhile', async () => {
+  const port = Number(new URL(service.url).port);
+  const long = JSON.stringify({
+    query: `{ domain(name: "ordinary.example") { name } } # ${'x'.repeat(20_000)}`,
+  });
+  const send = async (body: string, localAddress = '127.0.0.1') => {
+    const sent = request({
+      ...{ port, host: '127.0.0.1', localAddress, path: '/graphql', method: 'POST' },
+      headers: { 'content-type': 'application/json', 'content-length': body.length },
+    }).end(body);
+    const [response] = await once(sent, 'response');
+    response.resume();
+    return response;
+  };
+  const head =
+    'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 524288\r\n\r\n';
+  const sockets = Array.from({ length: 8 }, () => connect({ port, host: '127.0.0.1' }));
+  try {
+    for (const socket of sockets) socket.on('error', () => {}).write(`${head}{`);
+    await expect.poll(async () => (await send(long)).statusCode).toBe(503);
+    expect((await send(long)).headers['retry-after']).toBe('1');
+    expect((await send('{"query":"{ __typename }"}')).statusCode).toBe(200);
+    expect((await send(long, '127.0.0.2')).statusCode).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(async () => (await send(long)).statusCode).toBe(200);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 });

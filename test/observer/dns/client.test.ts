@@ -80,6 +80,20 @@ describe('several servers', () => {
     expect([first.questions, second.questions]).toEqual([1, 16]);
   });
 
+  test('one that was silent has the next query after half a minute, and is first again once it answers', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [first, second] = await twoServers(silence);
+    const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
+    await client.query(NAME, ['A']);
+    first.behave('*', undefined);
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
+    vi.advanceTimersByTime(30_000);
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
+    expect([first.questions, second.questions]).toEqual([3, 2]);
+  });
+
   test('if the others fail, it is asked all the same, and is first again once it answers', async () => {
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });

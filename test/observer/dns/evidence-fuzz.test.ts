@@ -28,7 +28,7 @@ const AT_ONCE = 24;
 const SHORT = 250;
 const PATIENT = 10_000;
 
-/** No site is looked at: the addresses in the replies may be anybody's. */
+/** No site is requested: the addresses in the replies may be anybody's. */
 const NO_SITE: HttpClient = {
   observe: async () => ({ kind: 'failed', failure: { code: 'unreachable', message: 'no site' } }),
 };
@@ -45,14 +45,14 @@ const tally = {
 };
 const findings: string[] = [];
 
-/** One server and its clients, which look at one name at a time. */
+/** One server and its clients, which check one name at a time. */
 class Desk {
   readonly #server: DnsTestServer;
   readonly #hasty: DnsClient;
   readonly #patient: DnsClient;
-  /** What was sent to each question of the look in hand, but for replies with another id. */
+  /** What was sent to each question of the current check, but for replies with another id. */
   readonly #sent = new Map<string, Buffer[]>();
-  /** Of the look in hand. */
+  /** Of the current check. */
   #answers: ReadonlyMap<string, DnsAnswer> = new Map();
   /** Undefined: all is well. */
   #seed: number | undefined;
@@ -74,21 +74,21 @@ class Desk {
     await this.#server.close();
   }
 
-  /** What is known of a name once it was looked at while all was well. */
+  /** What is known of a name once it was checked while all was well. */
   async known(name: string): Promise<Progress> {
     this.#seed = undefined;
-    const look = await this.#look(name, this.#patient);
-    if (look.observation === null) throw new Error('the good zone was not observed');
-    // Before every other look, whoever looks.
+    const check = await this.#check(name, this.#patient);
+    if (check.observation === null) throw new Error('the good zone was not observed');
+    // Before every other check, whichever comes first.
     const observedAt = 1_600_000_000_000_000n;
-    return recordObservations(beginRecording(null, [{ ...look.observation, observedAt }]));
+    return recordObservations(beginRecording(null, [{ ...check.observation, observedAt }]));
   }
 
-  /** Looks at a name whose server sends replies of a seed, and compares what comes of it with the judge. */
+  /** Checks a name whose server sends replies of a seed, and compares what comes of it with the judge. */
   async play(name: string, known: Progress, seed: number): Promise<void> {
     this.#seed = seed;
     this.#sent.clear();
-    const { observation } = await this.#look(name, this.#hasty);
+    const { observation } = await this.#check(name, this.#hasty);
     const shown = new Set(TYPES.flatMap((type) => this.#shown(name, type)).map(key));
     const verdicts = new Map<string, Verdict>();
     for (const [type, answer] of this.#answers) {
@@ -103,9 +103,9 @@ class Desk {
     }
     if (observation === null) return;
     const progress = recordObservations({ ...known, changes: [], outcomes: [], waiting: [observation] });
-    const look = `look ${seed}: ${name}`;
-    for (const changes of progress.changes) checkChanges(look, changes, verdicts, shown);
-    checkShown(look, progress, verdicts);
+    const check = `check ${seed}: ${name}`;
+    for (const changes of progress.changes) checkChanges(check, changes, verdicts, shown);
+    checkShown(check, progress, verdicts);
   }
 
   async #askAgain(name: string, type: string, seed: number): Promise<void> {
@@ -114,7 +114,7 @@ class Desk {
     if (answer !== undefined) this.#compare(type, seed, answer, this.#verdict(name, type));
   }
 
-  #look(name: string, client: DnsClient) {
+  #check(name: string, client: DnsClient) {
     // The answers as the client gives them: the observer joins their chains.
     const query: DnsClient['query'] = async (...question) => {
       this.#answers = await client.query(...question);
@@ -178,7 +178,7 @@ class Desk {
 
   #find(what: string, type: string, seed: number): void {
     const sent = (this.#sent.get(type) ?? []).map((octets) => octets.toString('hex'));
-    findings.push([what, type, `look ${seed}`, ...sent].join('\n'));
+    findings.push([what, type, `check ${seed}`, ...sent].join('\n'));
   }
 }
 
@@ -205,20 +205,20 @@ const isLink = ({ type }: DnsRecord) => type === 'CNAME' || type === 'DNAME';
 
 /** Nothing is added that no reply shows, and nothing removed but by evidence. */
 function checkChanges(
-  look: string,
+  check: string,
   { added, removed }: Changes,
   verdicts: ReadonlyMap<string, Verdict>,
   shown: ReadonlySet<string>,
 ) {
   for (const { record } of added) {
     tally.added += 1;
-    if (!shown.has(key(record))) findings.push(`${look} added ${key(record)}`);
+    if (!shown.has(key(record))) findings.push(`${check} added ${key(record)}`);
   }
   for (const { record } of removed) {
     tally.removed += 1;
     const own = verdicts.get(record.type);
     const isGone = isLink(record) ? isLinkGone(record, verdicts) : own?.kind === 'evidence';
-    if (!isGone) findings.push(`${look} removed ${key(record)}`);
+    if (!isGone) findings.push(`${check} removed ${key(record)}`);
   }
 }
 
@@ -240,13 +240,13 @@ function isLinkGone(record: DnsRecord, verdicts: ReadonlyMap<string, Verdict>): 
 }
 
 /** The links of complete and of incomplete chains are present afterwards. */
-function checkShown(look: string, { holdings }: Progress, verdicts: ReadonlyMap<string, Verdict>) {
+function checkShown(check: string, { holdings }: Progress, verdicts: ReadonlyMap<string, Verdict>) {
   for (const [type, { kind, aliases }] of verdicts) {
     if (kind === 'none') continue;
     for (const link of aliases) {
       tally.aliases += 1;
       const present = holdings?.records.get(link.type)?.some(({ record }) => key(record) === key(link));
-      if (present !== true) findings.push(`${look} does not show ${key(link)} of its ${kind} ${type}`);
+      if (present !== true) findings.push(`${check} does not show ${key(link)} of its ${kind} ${type}`);
     }
   }
 }
@@ -254,7 +254,7 @@ function checkShown(look: string, { holdings }: Progress, verdicts: ReadonlyMap<
 function report(): string {
   const kinds = new Map<string, number>();
   for (const finding of findings) {
-    const kind = finding.replace(/^look \d+: /, '').split('\n')[0] ?? '';
+    const kind = finding.replace(/^check \d+: /, '').split('\n')[0] ?? '';
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   return [
@@ -277,16 +277,16 @@ test(
     onTestFinished(() => Promise.all(desks.map((desk) => desk.close())).then(() => undefined));
     const [first] = desks;
     const known = await Promise.all(NAMES.map(async (name) => [name, await first?.known(name)] as const));
-    let look = SEED * 1000;
+    let check = SEED * 1000;
     let isOver = false;
     onTestFinished(() => {
       isOver = true;
     });
     const play = async (desk: Desk) => {
       while (tally.replies < REPLIES && !isOver) {
-        look += 1;
-        const [name, progress] = known[look % known.length] ?? [];
-        if (name !== undefined && progress !== undefined) await desk.play(name, progress, look);
+        check += 1;
+        const [name, progress] = known[check % known.length] ?? [];
+        if (name !== undefined && progress !== undefined) await desk.play(name, progress, check);
       }
     };
     await Promise.all(desks.map(play));

@@ -13,7 +13,7 @@ export const ASKED: ReadonlyMap<string, number> = new Map([
   ['CAA', 257],
 ]);
 
-/** A name to look at: itself the owner of eleven records, or led there by CNAMEs or a DNAME. */
+/** A name to check: itself the owner of eleven records, or led there by CNAMEs or a DNAME. */
 export const NAMES = ['example.test', 'www.example.test', 'example.old.test'] as const;
 
 interface Record {

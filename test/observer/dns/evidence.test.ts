@@ -92,8 +92,8 @@ function observerOf(servers: readonly DnsTestServer[], timeout: string): DomainO
 }
 
 async function observe(observer: DomainObserver): Promise<void> {
-  const looks = await Promise.all(NAMES.map((domain) => observer.check(domain)));
-  await recordChecks(recorder.record, looks);
+  const checks = await Promise.all(NAMES.map((domain) => observer.check(domain)));
+  await recordChecks(recorder.record, checks);
 }
 
 /** Both servers' answers to these types, until the test ends or they are given others. */
@@ -105,7 +105,7 @@ function behave(
   for (const one of servers) for (const type of types) one.behave('*', behaviour, type);
 }
 
-/** Looks while the server behaves so, between two looks at which it does not. */
+/** Checks while the server behaves so, between two checks at which it does not. */
 async function misled(behaviour: Behaviour, types = TYPES, observer = hasty, servers = [server]) {
   onTestFinished(() => behave(undefined, TYPES, servers));
   await observe(patient);
@@ -253,7 +253,7 @@ describe('a resolver’s denial without an SOA counts only if it is said twice',
   });
 });
 
-/** What a look showed while the server behaved so. */
+/** What a check showed while the server behaved so. */
 async function seen(behaviour: Behaviour, types: readonly string[]) {
   onTestFinished(() => behave(undefined));
   await observe(patient);

@@ -80,7 +80,7 @@ describe('watching', () => {
     expect(await watched()).toMatchObject([{ next: NOW + MINUTE + HOUR }]);
   });
 
-  test('removing tells which were watched, and a removed domain is not taken up again when its look ends', async () => {
+  test('removing tells which were watched, and a removed domain is not taken up again when its check ends', async () => {
     await watch(['a.example', 'b.example']);
     const held = await lease();
     expect(await unwatchDomains(database.writingPrisma, ['a.example', 'x.example'])).toBe(1);

@@ -1,0 +1,121 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import { errorCode, type Failed, failed, STOPPED } from '../failure.js';
+import { encodeQuery, type Question, type Response, responseTo } from './message.js';
+import type { NameServer } from './name-server.js';
+
+/** One query to a server. */
+export interface Exchange {
+  readonly server: NameServer;
+  readonly question: Question;
+  readonly withEdns: boolean;
+  /** How long all of it may take, in milliseconds. */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+type Result = Response | Failed;
+
+/** How an exchange ends that has no result in time. */
+interface Ending {
+  timedOut(): Failed;
+  close(): void;
+}
+
+/** The first result counts: a response, an error, the timeout, or STOPPED by the signal. */
+function firstResult(
+  { timeout, signal }: Exchange,
+  begin: (settle: (result: Result) => void) => Ending,
+): Promise<Result> {
+  if (signal.aborted) return Promise.resolve(STOPPED);
+  return new Promise((resolve) => {
+    let isSettled = false;
+    const settle = (result: Result) => {
+      if (isSettled) return;
+      isSettled = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      ending.close();
+      resolve(result);
+    };
+    const onAbort = () => settle(STOPPED);
+    signal.addEventListener('abort', onAbort);
+    // After the turn in which sockets are read: a busy process may not have read the response yet.
+    const timer = setTimeout(() => setImmediate(() => settle(ending.timedOut())), timeout);
+    const ending = begin(settle);
+  });
+}
+
+/**
+ * Sends a query over UDP, from a port of its own that the system chooses: who forges a response must guess it, too
+ * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
+ * port.
+ */
+export function exchangeByUdp(exchange: Exchange): Promise<Result> {
+  const { server, question, withEdns } = exchange;
+  return firstResult(exchange, (settle) => {
+    const id = randomInt(0x10000);
+    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
+    let isMismatched = false;
+    const fail = (error: Error | null) => {
+      if (error !== null) settle(unreachable(server, error));
+    };
+    socket.on('error', fail);
+    socket.on('connect', () => socket.send(encodeQuery(question, id, withEdns), fail));
+    socket.on('message', (message) => {
+      const response = responseTo(question, id, message);
+      if (response === undefined) isMismatched = true;
+      else settle(response);
+    });
+    socket.connect(server.port, server.address);
+    return {
+      timedOut: () =>
+        isMismatched ? mismatched(server) : failed('timeout', `no answer from ${server.text} in time`),
+      close: () => socket.close(),
+    };
+  });
+}
+
+/** Sends a query over a TCP connection of its own (RFC 7766). */
+export function exchangeByTcp(exchange: Exchange): Promise<Result> {
+  const { server, question, withEdns } = exchange;
+  return firstResult(exchange, (settle) => {
+    const id = randomInt(0x10000);
+    const socket = connect({ host: server.address, port: server.port, noDelay: true });
+    const chunks: Buffer[] = [];
+    let [received, end] = [0, Number.POSITIVE_INFINITY];
+    socket.on('error', (error) => settle(unreachable(server, error)));
+    socket.on('end', () => settle(endedEarly(server, received)));
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      received += chunk.length;
+      // The message has its length in two octets before it (RFC 1035, section 4.2.2).
+      if (received >= 2 && !Number.isFinite(end)) end = 2 + Buffer.concat(chunks).readUInt16BE(0);
+      if (received < end) return;
+      // No one else can write here: a message that answers something else is final.
+      const message = Buffer.concat(chunks).subarray(2, end);
+      settle(responseTo(question, id, message) ?? mismatched(server));
+    });
+    const query = encodeQuery(question, id, withEdns);
+    socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query]));
+    return {
+      timedOut: () => failed('timeout', `no answer from ${server.text} in time`),
+      close: () => socket.destroy(),
+    };
+  });
+}
+
+function mismatched({ text }: NameServer): Failed {
+  return failed('mismatched', `only answers to something else came from ${text}`);
+}
+
+function unreachable({ text }: NameServer, error: Error): Failed {
+  return failed('unreachable', `${text} cannot be reached (${errorCode(error) || error.message})`);
+}
+
+function endedEarly({ text }: NameServer, received: number): Failed {
+  return received === 0
+    ? failed('unreachable', `${text} cannot be reached (it closes the connection)`)
+    : failed('malformed', `malformed answer from ${text}: the connection ends before it does`);
+}

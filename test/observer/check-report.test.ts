@@ -1,0 +1,88 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import type { MergedChanges } from '../../src/history/merge-changes.js';
+import type { HeaderChange, RecordStay } from '../../src/history/state.js';
+import { failed } from '../../src/observer/failure.js';
+import type { CheckOutcome } from '../../src/observer/outcome.js';
+import { createCheckReport, type RecordedCheck } from '../../src/observer/record-checks.js';
+import { createLogger } from '../../src/telemetry/logging.js';
+
+const OUTCOME: CheckOutcome = {
+  dns: {
+    nameExists: true,
+    answered: ['A', 'MX'],
+    failures: { TXT: { code: 'timeout', message: '192.0.2.53:53 does not answer' } },
+  },
+  http: { scheme: 'https', status: 200, address: '192.0.2.7' },
+};
+const STAY: RecordStay = {
+  record: { host: 'example.com', class: 'IN', type: 'A', rdata: '{"ip":"192.0.2.7"}' },
+  ...{ firstSeen: 1n, position: 0, source: null, removal: null },
+};
+const CREATED: HeaderChange = {
+  ...{ name: 'server', kind: 'created', observedAt: 1n, value: 'nginx', old: null, source: null },
+};
+const CHANGES: MergedChanges = {
+  added: [STAY, STAY],
+  removed: [STAY],
+  headers: [CREATED, CREATED, CREATED],
+  responses: [],
+};
+const RECORDED: RecordedCheck = {
+  check: {
+    ...{ domain: 'example.com', observedAt: 1n, duration: 123.4, dns: new Map(), observation: null },
+    http: failed('timeout', 'not reported: the outcome is'),
+  },
+  outcome: OUTCOME,
+  recording: 'changed',
+  changes: CHANGES,
+};
+
+test('each observation is one line of the log and one set of counters', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(JSON.parse(line)) } });
+  const registry = new Registry();
+  const report = createCheckReport(log, registry);
+  report(RECORDED);
+  report({
+    ...RECORDED,
+    outcome: {
+      ...OUTCOME,
+      http: { failure: { code: 'private-address', message: '10.0.0.1 is not a public address' } },
+    },
+    recording: 'unchanged',
+  });
+  const heldBack = { since: '2024-03-01T00:00:00Z', looks: 1, until: '2024-03-02T00:00:00Z' };
+  report({
+    ...RECORDED,
+    outcome: { ...OUTCOME, http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack } },
+    recording: 'unchanged',
+    changes: null,
+  });
+  expect(lines).toHaveLength(3);
+  const changes = {
+    ...{ recordsAdded: 2, recordsRemoved: 1 },
+    ...{ headersCreated: 3, headersUpdated: 0, headersGone: 0, headersReturned: 0 },
+  };
+  expect(lines[0]).toMatchObject({
+    ...OUTCOME,
+    ...{ domain: 'example.com', duration: 123, recording: 'changed', changes },
+    ...{ level: 'info', msg: 'observed' },
+  });
+  const text = await registry.metrics();
+  for (const line of [
+    'dms_observations_total{recording="changed"} 1',
+    'dms_observations_total{recording="unchanged"} 2',
+    'dms_observed_parts_total{part="A",outcome="answered"} 3',
+    'dms_observed_parts_total{part="TXT",outcome="timeout"} 3',
+    'dms_observed_parts_total{part="http",outcome="answered"} 1',
+    'dms_observed_parts_total{part="http",outcome="private-address"} 1',
+    'dms_observed_parts_total{part="http",outcome="held-back"} 1',
+    'dms_observed_changes_total{kind="recordsAdded"} 4',
+    'dms_observed_changes_total{kind="headersUpdated"} 0',
+    'dms_observation_duration_seconds_bucket{le="0.3"} 3',
+    'dms_observation_duration_seconds_count 3',
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
+});
