@@ -17,9 +17,9 @@ const STEPS = [
   {
     name: 'prisma',
     line: 'Generating the database client',
-    inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'package-lock.json'],
+    inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'scripts/generate-client.js', 'package-lock.json'],
     output: 'src/database/generated/client.ts',
-    command: ['node_modules/prisma/build/index.js', 'generate'],
+    command: ['scripts/generate-client.js'],
   },
   {
     name: 'codegen',

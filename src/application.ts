@@ -11,7 +11,7 @@ import type { Instant } from './model/instant.js';
 import { startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
-import { DATA_STEPS } from './recorder/canonicalize-stored.js';
+import { DATA_STEPS } from './recorder/data-steps.js';
 import { createRecorder } from './recorder/recorder.js';
 import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';

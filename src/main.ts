@@ -4,6 +4,10 @@ import { loadEnvironmentFile, readSettings } from './config/env.js';
 
 endWithoutOutput(process.stdout, process.stderr);
 
+// Node.js 20 has no `navigator`. Without it, pg loads all of fetch() to find out that this is not Cloudflare.
+if (!('navigator' in globalThis))
+  Object.defineProperty(globalThis, 'navigator', { value: { userAgent: 'Node.js' } });
+
 /** How long, in milliseconds, a signal counts as a repetition of the first: `npm start` forwards what a terminal sends to all. */
 const SAME_SIGNAL = 1000;
 

@@ -1,8 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Settings } from '../config/settings.js';
-import type { Database } from '../database/client.js';
+import type { Connections, Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
-import type { OpenOptions } from './open-database.js';
 import type { ProgressStream } from './progress.js';
 
 /** What the process gives to its commands. */
@@ -20,29 +19,43 @@ export interface Process {
   stopRequested(): Promise<void>;
 }
 
+/** What a command does if the data folder has no database. */
+export type IfMissing = 'create' | 'fail';
+
 /** What a command works with. */
 export interface CommandContext extends Process {
   /** The wall clock. */
   now(): Instant;
   /**
-   * Opens the database that the settings name, with its schema up to date.
+   * Works on the database that the settings name, with its schema up to date, and closes it.
    *
-   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated, or does not exist and
-   *   may not be created.
+   * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated; what the work throws.
    */
-  openDatabase(options?: OpenOptions): Promise<Database>;
+  withDatabase<Result>(ifMissing: IfMissing, work: (database: Database) => Promise<Result>): Promise<Result>;
+  /** The same without Prisma, which takes longer to load than all else. */
+  withConnections<Result>(
+    ifMissing: IfMissing,
+    work: (database: Connections) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 /** The context of the commands of a process. */
 export function createCommandContext(parent: Process): CommandContext {
+  // Loaded when it is needed: a wrong use does without.
   return {
     ...parent,
     now: () => BigInt(Date.now()) * 1000n,
-    async openDatabase(options = {}) {
-      const settings = parent.settings();
-      // Most of a command's start is loading Prisma, which a wrong use does not need.
-      const { openMigrated } = await import('./open-database.js');
-      return openMigrated(settings, parent.stderr, options);
+    async withDatabase(ifMissing, work) {
+      const options = { ...parent.settings(), ifMissing };
+      const { withMigrated } = await import('./open-database.js');
+      const { openDatabase } = await import('../database/client.js');
+      return withMigrated(await openDatabase(options), parent.stderr, work);
+    },
+    async withConnections(ifMissing, work) {
+      const options = { ...parent.settings(), ifMissing };
+      const { withMigrated } = await import('./open-database.js');
+      const { openConnections } = await import('../database/client.js');
+      return withMigrated(await openConnections(options), parent.stderr, work);
     },
   };
 }

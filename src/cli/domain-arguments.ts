@@ -13,11 +13,7 @@ export function parseDomains(texts: readonly string[]): string[] {
   return [...new Set(texts.map(parseDomain))];
 }
 
-/**
- * The canonical name of one domain that a user has written.
- *
- * @throws UsageError as parseDomains() does.
- */
+/** The canonical name of one domain. @throws UsageError as parseDomains() does. */
 export function parseDomain(text: string): string {
   try {
     return parseDomainName(text);
@@ -28,8 +24,12 @@ export function parseDomain(text: string): string {
 }
 
 function explain(text: string, complaint: string): string {
-  if (isIpv4(text) || isIpv6(text)) {
-    return `${complaint} Write a name; that of the address itself is ${reverseName(text)}.`;
+  if (isIpv4(text)) {
+    const name = `${text.split('.').reverse().join('.')}.in-addr.arpa`;
+    return `${complaint} Write a name; that of the address itself is ${name}.`;
+  }
+  if (isIpv6(text)) {
+    return `${complaint} Write a name; that of the address itself is the one that it has in ip6.arpa.`;
   }
   const host = hostOf(text);
   if (host === text || !isName(host)) return complaint;
@@ -42,11 +42,4 @@ function isName(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** RFC 1035, section 3.5; of IPv6 only its zone (RFC 3596, section 2.5). */
-function reverseName(address: string): string {
-  return isIpv4(address)
-    ? `${address.split('.').reverse().join('.')}.in-addr.arpa`
-    : 'the one that it has in ip6.arpa';
 }

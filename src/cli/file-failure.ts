@@ -32,23 +32,22 @@ export function rejectFolder(path: string, advice: string): void {
 
 /** The error for a file given by the user that cannot be read. */
 export function unreadable(file: string, error: unknown): OperationError {
-  return failureOf(file, error, READING, 'cannot be read');
+  return failureOf(file, error, READING, 'read');
 }
 
 /** The error for a file given by the user that cannot be written. */
 export function unwritable(file: string, error: unknown): OperationError {
-  return failureOf(file, error, WRITING, 'cannot be written');
+  return failureOf(file, error, WRITING, 'written');
 }
 
 function failureOf(
   file: string,
   error: unknown,
   texts: Readonly<Record<string, string>>,
-  otherwise: string,
+  done: string,
 ): OperationError {
   if (error instanceof OperationError) return error;
   const code = error instanceof Error ? String(Reflect.get(error, 'code')) : '';
-  return new OperationError(`${file} ${texts[code] ?? `${otherwise} (${code || String(error)})`}.`, {
-    cause: error,
-  });
+  const text = texts[code] ?? `cannot be ${done} (${code || String(error)})`;
+  return new OperationError(`${file} ${text}.`, { cause: error });
 }

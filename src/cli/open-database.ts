@@ -1,34 +1,20 @@
 import type { Pool } from 'pg';
-import type { Settings } from '../config/settings.js';
-import { type Database, openDatabase } from '../database/client.js';
+import type { Connections } from '../database/client.js';
 import { migrate } from '../database/migrate.js';
-import { dataSteps } from '../recorder/canonicalize-stored.js';
+import { dataSteps } from '../recorder/data-steps.js';
 import { type ProgressStream, showProgress } from './progress.js';
 
-/** How a command opens the database. */
-export interface OpenOptions {
-  /** Whether a data folder without a database gets a new one; true if absent. */
-  readonly mayCreate?: boolean;
-}
-
-/**
- * Opens the database that the settings name, with its schema up to date.
- *
- * @param stream shows how far a migration is.
- * @throws OperationError where it cannot be opened or migrated, or does not exist and may not be created.
- */
-export async function openMigrated(
-  settings: Settings,
+/** Migrates an open database, works on it, and closes it. @param stream shows how far a migration is. */
+export async function withMigrated<Opened extends Connections, Result>(
+  database: Opened,
   stream: ProgressStream,
-  { mayCreate = true }: OpenOptions,
-): Promise<Database> {
-  const database = await openDatabase({ ...settings, ifMissing: mayCreate ? 'create' : 'fail' });
+  work: (database: Opened) => Promise<Result>,
+): Promise<Result> {
   try {
     await migrateShowing(stream, database.pool);
-    return database;
-  } catch (error) {
+    return await work(database);
+  } finally {
     await database.close();
-    throw error;
   }
 }
 
@@ -40,12 +26,11 @@ export async function openMigrated(
  */
 export async function migrateShowing(stream: ProgressStream, pool: Pool): Promise<string[]> {
   const steps = dataSteps((progress) => {
-    stream.write(
-      `Migrating ${progress.total.toLocaleString('en')} domains. It may be stopped and run again.\n`,
-    );
+    const { total } = progress;
+    stream.write(`Migrating ${total.toLocaleString('en')} domains. It may be stopped and run again.\n`);
     return showProgress(stream, 'domains', () => ({
       done: progress.domains,
-      total: progress.total,
+      total,
       items: progress.domains,
     }));
   });

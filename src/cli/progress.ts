@@ -7,13 +7,13 @@ export interface ProgressStream {
 
 /** What a long work tells of itself. */
 export interface ProgressState {
-  /** Of `total`, in the same unit. */
-  readonly done: number;
-  /** Null if unknown. */
-  readonly total: number | null;
   /** How many items are done, which the rate is of. */
   readonly items: number;
-  /** What is done with them now; absent: there is but one thing. */
+  /** Of `total`, in the same unit. */
+  readonly done?: number;
+  /** Null or absent: it is not known. */
+  readonly total?: number | null;
+  /** What is done with the items now; absent: there is but one thing. */
   readonly doing?: string;
   /** When that began, by the monotonic clock; absent: with the show. */
   readonly since?: number;
@@ -43,24 +43,16 @@ export function showProgress(stream: ProgressStream, noun: string, state: () => 
   timer.unref();
   return () => {
     clearInterval(timer);
-    if (terminal) {
-      stream.write('\r\x1b[2K');
-    }
+    if (terminal) stream.write('\r\x1b[2K');
   };
 }
 
-/**
- * One line of progress.
- *
- * @param seconds since the work began.
- */
+/** One line of progress. @param seconds since the work began. */
 export function progressLine(noun: string, state: ProgressState, seconds: number): string {
-  const { done, total, items, doing } = state;
+  const { done = 0, total = null, items, doing } = state;
   const rate = Math.round(items / Math.max(seconds, 0.001));
   const counted = `${items.toLocaleString('en')} ${noun}${doing === undefined ? '' : ` ${doing}`}, ${rate.toLocaleString('en')}/s`;
-  if (total === null || total === 0) {
-    return counted;
-  }
+  if (total === null || total === 0) return counted;
   const share = Math.min(done / total, 1);
   const filled = Math.round(share * BAR_WIDTH);
   const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}]`;
@@ -70,7 +62,8 @@ export function progressLine(noun: string, state: ProgressState, seconds: number
 
 function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
+  const digits = (count: number) => String(count).padStart(2, '0');
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  const clock = `${String(minutes).padStart(hours > 0 ? 2 : 1, '0')}:${String(whole % 60).padStart(2, '0')}`;
-  return hours > 0 ? `${hours}:${clock}` : clock;
+  const start = hours > 0 ? `${hours}:${digits(minutes)}` : String(minutes);
+  return `${start}:${digits(whole % 60)}`;
 }

@@ -2,9 +2,8 @@ import { type Command, CommanderError } from 'commander';
 import { UsageError } from '../model/errors.js';
 
 /**
- * Makes a command, and all below it, throw instead of ending the process: a UsageError whose one line
- * says what is wrong and what to write instead, or a CommanderError with exit code 0 after `--help`.
- * Texts that were asked for are written with `write`.
+ * Makes a command, and all below it, throw instead of ending the process: a UsageError whose one line says what is
+ * wrong and what to write instead, or a CommanderError with exit code 0 after a text like help is written by `write`.
  */
 export function throwUsageErrors(command: Command, write: (text: string) => void): void {
   command.exitOverride((error) => {

@@ -4,11 +4,9 @@ import { unwritable } from './file-failure.js';
 /** Streams whose write error has been thrown to the command that waited for the write. */
 const awaited = new WeakSet<Writable>();
 
-/**
- * Writes text to standard output, and waits until it is written.
- *
- * @throws OperationError, with the system's error as its cause, where it cannot be.
- */
+const OUTPUT = 'standard output';
+
+/** Writes text to standard output, and waits until it is. @throws OperationError, caused by the system's error. */
 export async function writeText(stream: Writable, text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     stream.write(text, (error) => {
@@ -18,8 +16,6 @@ export async function writeText(stream: Writable, text: string): Promise<void> {
     });
   });
 }
-
-const OUTPUT = 'standard output';
 
 /**
  * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by

@@ -10,11 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Where an empty value is a value, and not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
-/**
- * Reads the settings and checks them.
- *
- * @throws UsageError, one line that names the setting, its value, and what to write instead.
- */
+/** Reads and checks the settings. @throws UsageError, which names the setting, its value, and what to write instead. */
 export function readSettings(environment: Environment = process.env): Settings {
   const settings = settingsFrom((name, fallback, parse) => {
     const value = environment[name]?.trim();

@@ -18,33 +18,26 @@ const FORMATS =
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
-  const content = parse(file, readText(file));
-  const entries = isJsonObject(content) ? entriesOf(content) : undefined;
-  if (entries === undefined || !entries.every(isOperation))
-    throw invalid(file, `it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw invalid(file, `it has no operation in it; ${FORMATS}`);
+  const invalid = (advice: string) => invalidSetting('PERSISTED_ONLY', file, advice);
+  const entries = entriesOf(contentOf(file, invalid));
+  if (entries === undefined || !entries.every(isOperation)) throw invalid(`it is neither format; ${FORMATS}`);
+  if (entries.length === 0) throw invalid(`it has no operation in it; ${FORMATS}`);
   return new Map(entries);
 }
 
-function readText(file: string): string {
+function contentOf(file: string, invalid: (advice: string) => UsageError): unknown {
   try {
-    return readFileSync(file, 'utf8');
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
+    if (error instanceof SyntaxError) throw invalid(`it is not JSON; ${FORMATS}`);
     const reason = error instanceof Error ? error.message : String(error);
-    throw invalid(file, `it cannot be read (${reason}); write the path of a file`);
+    throw invalid(`it cannot be read (${reason}); write the path of a file`);
   }
 }
 
-function parse(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid(file, `it is not JSON; ${FORMATS}`);
-  }
-}
-
-/** Ids and documents, not checked yet; undefined for a manifest of another version. */
-function entriesOf(content: Readonly<Record<string, unknown>>): [unknown, unknown][] | undefined {
+/** Ids and documents, not checked yet; undefined for another format, and a manifest of another version. */
+function entriesOf(content: unknown): [unknown, unknown][] | undefined {
+  if (!isJsonObject(content)) return undefined;
   const { format, version, operations } = content;
   if (format === undefined) return Object.entries(content);
   if (format !== 'apollo-persisted-query-manifest' || version !== 1) return undefined;
@@ -56,8 +49,4 @@ function entriesOf(content: Readonly<Record<string, unknown>>): [unknown, unknow
 
 function isOperation(entry: readonly [unknown, unknown]): entry is [string, string] {
   return typeof entry[0] === 'string' && entry[0] !== '' && typeof entry[1] === 'string';
-}
-
-function invalid(file: string, advice: string): UsageError {
-  return invalidSetting('PERSISTED_ONLY', file, advice);
 }

@@ -1,18 +1,16 @@
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../model/errors.js';
-import { invalidSetting, splitList } from './parse.js';
+import { invalidSecret, invalidSetting, parsed, splitList } from './parse.js';
 
-const PATH_SEGMENT = /^[A-Za-z0-9._~-]+$/;
+const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
 /** The prefix of all paths, as '' or `/a/b`, of segments that need no escapes: slashes at its ends do not matter. */
-export function basePath(name: string, value: string): string {
+export const basePath = parsed((value) => {
   const path = value.replace(/^\/|\/$/g, '');
   if (path === '') return '';
-  const isValid = (part: string) => PATH_SEGMENT.test(part) && part !== '.' && part !== '..';
-  if (path.split('/').every(isValid)) return `/${path}`;
-  throw invalidSetting(name, value, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
-}
+  return path.split('/').every((part) => PATH_SEGMENT.test(part)) ? `/${path}` : undefined;
+}, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
 
 function parseUrl(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined;
@@ -20,11 +18,11 @@ function parseUrl(value: string): URL | undefined {
 
 /** The URL of a PostgreSQL database. The error does not show it. */
 export function databaseUrl(name: string, value: string): string {
-  const protocol = parseUrl(value)?.protocol;
-  if (protocol === 'postgresql:' || protocol === 'postgres:') return value;
-  throw new UsageError(
-    `${name} is not a valid PostgreSQL URL (it is not shown, since it may contain a password): ` +
-      'write postgresql://user:password@host:5432/name, or leave it unset for the embedded database.',
+  if (/^postgres(?:ql)?:$/.test(parseUrl(value)?.protocol ?? '')) return value;
+  throw invalidSecret(
+    name,
+    'a valid PostgreSQL URL',
+    'write postgresql://user:password@host:5432/name, or leave it unset for the embedded database',
   );
 }
 
@@ -34,10 +32,11 @@ export function redisUrl(name: string, value: string): string {
   const hasScheme = url?.protocol === 'redis:' || url?.protocol === 'rediss:';
   const isValid = hasScheme && url.hostname !== '' && /^\/?\d{0,4}$/.test(url.pathname);
   if (isValid && isDecodable(url.username) && isDecodable(url.password)) return value;
-  throw new UsageError(
-    `${name} is not a valid Redis URL (it is not shown, since it may contain a password): ` +
-      'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
-      'rediss://… for TLS, or leave it unset to count in each process.',
+  throw invalidSecret(
+    name,
+    'a valid Redis URL',
+    'write redis://user:password@host:6379, with special characters in the password percent-encoded, or ' +
+      'rediss://… for TLS, or leave it unset to count in each process',
   );
 }
 
@@ -68,10 +67,10 @@ function isLoopback(host: string): boolean {
 }
 
 /** What a claim of a token must be. */
-export function tokenClaim(name: string, value: string): string {
-  if (/^[\x21-\x7e]{1,1000}$/.test(value)) return value;
-  throw invalidSetting(name, value, 'write it as in the tokens: printable characters without blanks');
-}
+export const tokenClaim = parsed(
+  (value) => (/^[\x21-\x7e]{1,1000}$/.test(value) ? value : undefined),
+  'write it as in the tokens: printable characters without blanks',
+);
 
 /** The settings of an identity provider; undefined where one is not set. */
 interface ProviderParts {
@@ -97,25 +96,22 @@ export function identityProvider({ jwksUrl, issuer, audience }: ProviderParts) {
 export function corsOrigins(name: string, value: string): '*' | readonly string[] {
   const parts = splitList(value);
   if (parts.length === 1 && parts[0] === '*') return '*';
-  for (const part of parts) requireOrigin(name, value, part);
+  for (const part of parts) {
+    const advice = adviceOnOrigin(part);
+    if (advice !== null) throw invalidSetting(name, value, advice);
+  }
   return [...new Set(parts)];
 }
 
-function requireOrigin(name: string, value: string, part: string): void {
+function adviceOnOrigin(part: string): string | null {
   if (part.includes('*')) {
-    throw invalidSetting(
-      name,
-      value,
-      `${part} is not a single origin; list each one, or write * alone for all`,
-    );
+    return `${part} is not a single origin; list each one, or write * alone for all`;
   }
   const origin = parseUrl(part)?.origin ?? 'null';
-  if (origin === part && origin !== 'null') return;
-  const advice =
-    origin === 'null'
-      ? `${part} is not an origin; write origins between commas, such as https://app.example, http://localhost:3000, or * alone`
-      : `write ${origin} instead of ${part}`;
-  throw invalidSetting(name, value, advice);
+  if (origin === 'null') {
+    return `${part} is not an origin; write origins between commas, such as https://app.example, http://localhost:3000, or * alone`;
+  }
+  return origin === part ? null : `write ${origin} instead of ${part}`;
 }
 
 /** A resolver in a list: an address, with a port where it is not 53. */
@@ -137,16 +133,12 @@ export function dnsServer(name: string, part: string, value: string): { address:
 const NAMED_SUBNETS = ['loopback', 'linklocal', 'uniquelocal'];
 
 /** A number of hops, or addresses, subnets and Express' names of subnets between commas. */
-export function trustProxy(name: string, value: string): number | readonly string[] {
+export const trustProxy = parsed<number | readonly string[]>((value) => {
   if (/^\d{1,3}$/.test(value)) return Number(value);
   const parts = splitList(value).map((part) => (NAMED_SUBNETS.includes(part) ? part : canonicalSubnet(part)));
-  if (parts.length > 0 && parts.every((part) => part !== undefined)) return parts;
-  throw invalidSetting(
-    name,
-    value,
-    'write the number of proxies before this server, such as 1, or their addresses, such as 10.0.0.0/8, 192.0.2.1, loopback, linklocal or uniquelocal',
-  );
-}
+  const known = parts.filter((part) => part !== undefined);
+  return known.length > 0 && known.length === parts.length ? known : undefined;
+}, 'write the number of proxies before this server, such as 1, or their addresses, such as 10.0.0.0/8, 192.0.2.1, loopback, linklocal or uniquelocal');
 
 /** Undefined for any other text. Express does not parse every form of an address. */
 function canonicalSubnet(text: string): string | undefined {

@@ -1,7 +1,7 @@
 import { canonicalType } from '../model/dns-types.js';
 import { durationOf } from '../model/duration.js';
 import { IGNORED_HEADERS } from '../model/ignored-headers.js';
-import { invalidSetting, splitList } from './parse.js';
+import { invalidSetting, parsed, splitList } from './parse.js';
 
 /** What every domain is asked for. */
 const DNS_TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
@@ -20,12 +20,10 @@ export function observedDnsTypes(name: string, value: string): string[] {
 const MAX_GRACE = 365n * 86_400_000_000n;
 
 /** A duration in microseconds; `off` or `0s`: none. */
-export function gracePeriod(name: string, value: string): bigint {
-  if (value === 'off' || value === '0s') return 0n;
-  const microseconds = durationOf(value);
-  if (microseconds !== undefined && microseconds <= MAX_GRACE) return microseconds;
-  throw invalidSetting(name, value, 'write a time up to 365d, such as 12h or 1d, or off');
-}
+export const gracePeriod = parsed((value) => {
+  const microseconds = value === 'off' || value === '0s' ? 0n : durationOf(value);
+  return microseconds !== undefined && microseconds <= MAX_GRACE ? microseconds : undefined;
+}, 'write a time up to 365d, such as 12h or 1d, or off');
 
 /** RFC 9110, section 5.6.2. */
 const FIELD_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;

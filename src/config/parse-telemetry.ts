@@ -1,5 +1,5 @@
 import { UsageError } from '../model/errors.js';
-import { invalidSetting } from './parse.js';
+import { invalidSecret, invalidSetting } from './parse.js';
 
 /**
  * Whether traces are sent: where an endpoint or the exporter is set, and they are not disabled (OpenTelemetry
@@ -24,17 +24,16 @@ export function wantsTraces(read: (name: string) => string): boolean {
     throw invalidSetting('OTEL_EXPORTER_OTLP_PROTOCOL', protocol, 'write http/protobuf, or leave it unset');
   }
   if (endpoint !== '' && !isHttpUrl(endpoint)) {
-    throw new UsageError(
-      'OTEL_EXPORTER_OTLP_ENDPOINT is not a valid URL (it is not shown, since it may contain a password): ' +
-        'write one such as http://127.0.0.1:4318.',
+    throw invalidSecret(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'a valid URL',
+      'write one such as http://127.0.0.1:4318',
     );
   }
   const pairs = otlp('HEADERS').split(',');
   if (!pairs.every((pair) => pair.trim() === '' || HEADER.test(pair))) {
-    throw new UsageError(
-      'OTEL_EXPORTER_OTLP_HEADERS is not a list of headers (it is not shown, since it may contain a secret): ' +
-        'write name=value, with commas between several.',
-    );
+    const advice = 'write name=value, with commas between several';
+    throw invalidSecret('OTEL_EXPORTER_OTLP_HEADERS', 'a list of headers', advice, 'secret');
   }
   return true;
 }

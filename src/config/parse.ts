@@ -6,13 +6,25 @@ import { parseSourceName } from '../model/text.js';
 /** Parses the value of a setting. @throws UsageError, as invalidSetting() makes it. */
 export type Parse<Value> = (name: string, value: string) => Value;
 
-/**
- * The error for a setting's value.
- *
- * @param advice What to write instead, such as `write a port from 0 to 65535`.
- */
+/** The error for a setting's value. @param advice What to write instead, such as `write a port from 0 to 65535`. */
 export function invalidSetting(name: string, value: string, advice: string): UsageError {
   return new UsageError(`${name} is ${JSON.stringify(value)}: ${advice}.`);
+}
+
+/** The error for a setting whose value no message may show. @param what What it is not, such as `a valid Redis URL`. */
+export function invalidSecret(name: string, what: string, advice: string, secret = 'password'): UsageError {
+  return new UsageError(
+    `${name} is not ${what} (it is not shown, since it may contain a ${secret}): ${advice}.`,
+  );
+}
+
+/** What `read` makes of a value. @param read Returns undefined for an invalid one. @param advice What to write instead. */
+export function parsed<Value>(read: (value: string) => Value | undefined, advice: string): Parse<Value> {
+  return (name, value) => {
+    const result = read(value);
+    if (result !== undefined) return result;
+    throw invalidSetting(name, value, advice);
+  };
 }
 
 /** Any text. */
@@ -41,27 +53,21 @@ export function splitList(value: string): string[] {
 
 /** A whole number within the bounds. */
 export function integer(least: number, most: number): Parse<number> {
-  return (name, value) => {
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw invalidSetting(name, value, `write a whole number from ${least} to ${most}`);
-  };
+  return parsed((value) => {
+    const number = Number(value);
+    return /^\d+$/.test(value) && number >= least && number <= most ? number : undefined;
+  }, `write a whole number from ${least} to ${most}`);
 }
 
 const BYTES_OF_UNIT: Readonly<Record<string, number>> = { '': 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 
 /** A size such as `512`, `16kB`, `4MB` or `1GB`, in bytes. */
 export function size(least: number, most: number): Parse<number> {
-  return (name, value) => {
+  return parsed((value) => {
     const [, digits, unit = ''] = /^(\d{1,15}) ?((?:[kmg]b)?)$/i.exec(value) ?? [];
     const bytes = Number(digits) * (BYTES_OF_UNIT[unit.toLowerCase()] ?? Number.NaN);
-    if (bytes >= least && bytes <= most) return bytes;
-    throw invalidSetting(
-      name,
-      value,
-      `write a size from ${least} to ${most} bytes, such as 65536, 64kB or 4MB`,
-    );
-  };
+    return bytes >= least && bytes <= most ? bytes : undefined;
+  }, `write a size from ${least} to ${most} bytes, such as 65536, 64kB or 4MB`);
 }
 
 /** The bounds of a duration, and examples, as they are written. */
@@ -76,22 +82,15 @@ export function duration({ least, most, example }: DurationBounds): Parse<number
   const range = least === undefined ? `up to ${most}` : `from ${least} to ${most}`;
   const lowest = durationOf(least ?? '') ?? 0n;
   const highest = durationOf(most) ?? 0n;
-  return (name, value) => {
-    const microseconds = durationOf(value);
-    if (microseconds !== undefined && microseconds >= lowest && microseconds <= highest) {
-      return Number(microseconds / 1000n);
-    }
-    throw invalidSetting(name, value, `write a time ${range}, such as ${example}`);
-  };
+  return parsed((value) => {
+    const microseconds = durationOf(value) ?? -1n;
+    return microseconds >= lowest && microseconds <= highest ? Number(microseconds / 1000n) : undefined;
+  }, `write a time ${range}, such as ${example}`);
 }
 
 /** One of some words. */
 export function choice<Choice extends string>(...choices: readonly Choice[]): Parse<Choice> {
-  return (name, value) => {
-    const found = choices.find((candidate) => candidate === value);
-    if (found !== undefined) return found;
-    throw invalidSetting(name, value, `write ${choices.join(' or ')}`);
-  };
+  return parsed((value) => choices.find((candidate) => candidate === value), `write ${choices.join(' or ')}`);
 }
 
 /** `on` or `off`. */
@@ -107,16 +106,16 @@ export function scope(name: string, part: string, value: string): Scope {
 }
 
 /** The value of a header field in ASCII (RFC 9110, section 5.5). */
-export function printableAscii(name: string, value: string): string {
-  if (/^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(value)) return value;
-  throw invalidSetting(name, value, 'write up to 256 printable characters of ASCII');
-}
+export const printableAscii = parsed(
+  (value) => (/^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(value) ? value : undefined),
+  'write up to 256 printable characters of ASCII',
+);
 
 /** An observer's name. */
-export function sourceName(name: string, value: string): string {
+export const sourceName = parsed((value) => {
   try {
     return parseSourceName(value);
   } catch {
-    throw invalidSetting(name, value, 'write 1 to 64 printable characters');
+    return undefined;
   }
-}
+}, 'write 1 to 64 printable characters');

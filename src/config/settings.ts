@@ -27,12 +27,7 @@ import {
 import { gracePeriod, ignoredHeaders, observedDnsTypes } from './parse-observe.js';
 import { wantsTraces } from './parse-telemetry.js';
 
-/**
- * Reads one setting.
- *
- * @param fallback The value of an unset one, as it would be written.
- * @throws UsageError, one line that names the setting, its value, and what to write instead.
- */
+/** Reads one setting. @param fallback The value of an unset one, as it would be written. */
 export type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
 /** The program's settings, checked. Durations are milliseconds unless said otherwise. */
@@ -66,7 +61,6 @@ export function settingsFrom(read: Read) {
     basePath: read('BASE_PATH', '', basePath),
     /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
     databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
-    /** Folder of the embedded database. */
     dataDirectory: read('DATA_DIR', './data', path),
     logLevel: read('LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     /** What a serving process does: everything, or the API only. */
@@ -95,20 +89,14 @@ export function settingsFrom(read: Read) {
     },
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
     anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
-    /** Whether a new embedded database is filled with the sample observations. */
     samples: read('SAMPLES', 'on', onOff),
-    /**
-     * Which proxies may name a client's address in X-Forwarded-For: how many of the nearest hops, or those
-     * of these addresses and subnets. Zero hops: none.
-     */
+    /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
     /** How long requests and observations under way may take once the service stops. */
     shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', duration({ most: '10m', example: '10s' })),
-    /** How domains are observed. */
     observe: {
       /** The resolvers to ask, in order of preference; none: those of the system. */
       dnsServers: read('DNS_SERVERS', '', list(dnsServer)),
-      /** Every DNS type to ask for. */
       dnsTypes: read('OBSERVE_DNS_TYPES', '', observedDnsTypes),
       /** How long one try of a question may take, and how many tries it has. */
       dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', duration({ most: '1m', example: '500ms or 10s' })),
@@ -117,13 +105,9 @@ export function settingsFrom(read: Read) {
       httpPort: read('OBSERVE_HTTP_PORT', '80', port),
       /** How long the observation of a site may take in all. */
       httpTimeout: read('OBSERVE_HTTP_TIMEOUT', '10s', duration({ most: '1m', example: '500ms or 10s' })),
-      /**
-       * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0:
-       * they always do.
-       */
+      /** In microseconds: how long HTTPS must be declined before responses over HTTP count; 0: they always do. */
       httpsGrace: read('OBSERVE_HTTPS_GRACE', '1d', gracePeriod),
       userAgent: read('OBSERVE_USER_AGENT', USER_AGENT, printableAscii),
-      /** The observer's name in recorded observations. */
       source: read('OBSERVE_SOURCE', 'dms', sourceName),
       /** The response headers that are not recorded: field names in lower case. */
       ignoredHeaders: read('OBSERVE_IGNORED_HEADERS', '', ignoredHeaders),
@@ -156,7 +140,6 @@ export function settingsFrom(read: Read) {
     graphql: {
       /** The largest estimated cost of one request. */
       maxCost: read('GRAPHQL_MAX_COST', '100000', integer(1, 1_000_000_000)),
-      /** Whether clients may query the schema. */
       introspection: read('GRAPHQL_INTROSPECTION', 'on', onOff),
       /** A file with the only operations that are executed; absent: any operation is. */
       persistedOnly: read('PERSISTED_ONLY', '', optional(path)),

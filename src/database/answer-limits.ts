@@ -41,24 +41,10 @@ function isSelect(statement: unknown): boolean {
   return typeof text === 'string' && /^\s*SELECT\b/i.test(text);
 }
 
-/**
- * The result of the work, if it ends in time. A later one is dropped.
- *
- * @param milliseconds from now.
- * @throws UnavailableError if it does not; else what the work throws.
- */
+/** The result of the work, if it ends in time. @throws UnavailableError if it does not; else what the work throws. */
 export function withinTime<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new UnavailableError()), milliseconds);
-    work.then(
-      (result) => {
-        clearTimeout(limit);
-        resolve(result);
-      },
-      (error: unknown) => {
-        clearTimeout(limit);
-        reject(error);
-      },
-    );
+    work.then(resolve, reject).finally(() => clearTimeout(limit));
   });
 }

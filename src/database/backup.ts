@@ -1,12 +1,11 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
+import type pg from 'pg';
 import { type Headers, type Pack, pack } from 'tar-stream';
 import { OperationError } from '../model/errors.js';
-import type { Database } from './client.js';
 import { DATABASE_FOLDER } from './embedded/data-folder.js';
 import { inTransaction } from './transaction.js';
 
@@ -20,12 +19,11 @@ const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 const BLOCK = 1024 * 1024;
 
 export interface BackupOptions {
-  /** Absolute path of the data folder of the embedded database. */
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;
-  /** Called after each file of the database with the number of files so far. */
-  readonly onFile?: ((files: number) => void) | undefined;
+  /** Called after each file of the database. */
+  readonly onFile?: (() => void) | undefined;
   /** Ends the backup with an AbortError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,18 +36,14 @@ export interface BackupOptions {
  * @returns the size of the backup, in bytes.
  * @throws OperationError if the database ends meanwhile; the system's error if the file exists or cannot be written.
  */
-export async function backUpEmbedded(
-  database: Database,
-  { dataDirectory, file, onFile, signal }: BackupOptions,
-): Promise<number> {
+export async function backUpEmbedded(pool: pg.Pool, options: BackupOptions): Promise<number> {
+  const { file, signal } = options;
   const handle = await open(file, 'wx', 0o600);
   try {
-    await inTransaction(database.pool, async (client) => {
+    await inTransaction(pool, async (client) => {
       signal?.throwIfAborted();
       await client.query('CHECKPOINT');
-      // By its path: a stream closes the handle that it is given, and this one is still to be synced.
-      const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
-      await writeArchive(dataDirectory, target, { onFile, signal });
+      await writeArchive(options);
       // If the process that had the database open has ended, another may have changed the files meanwhile.
       await client.query('SELECT 1');
     });
@@ -63,22 +57,20 @@ export async function backUpEmbedded(
   }
 }
 
-async function writeArchive(
-  dataDirectory: string,
-  target: Writable,
-  { onFile, signal }: Pick<BackupOptions, 'onFile' | 'signal'>,
-): Promise<void> {
+async function writeArchive({ dataDirectory, file, onFile, signal }: BackupOptions): Promise<void> {
   const archive = pack();
   addEntries(archive, dataDirectory, onFile).catch((error) => archive.destroy(error));
   // The fastest level: all clients wait for the copy, and slower levels save little.
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: BLOCK });
+  // By its path: a stream closes the handle that it is given, and that of the caller is still to be synced.
+  const target = createWriteStream(file, { flags: 'r+', highWaterMark: BLOCK });
   await pipeline(archive, gzip, target, { signal });
 }
 
 async function addEntries(archive: Pack, dataDirectory: string, onFile: BackupOptions['onFile']) {
-  for (const [index, name] of (await namesOf(dataDirectory)).entries()) {
+  for (const name of await namesOf(dataDirectory)) {
     await addEntry(archive, join(dataDirectory, name), name);
-    onFile?.(index + 1);
+    onFile?.();
   }
   archive.finalize();
 }

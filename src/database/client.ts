@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { IfMissing } from './embedded/data-folder.js';
-import { openEmbedded } from './embedded/embedded-database.js';
 import { embeddedPlace, embeddedPools } from './embedded-pool.js';
 import type { PrismaClient } from './generated/client.js';
-import { closePools, type PoolLimits, type Pools } from './pool.js';
 import { serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
@@ -13,17 +11,12 @@ const ANSWER_LIMIT = 10_000;
 /** A server keeps each prepared statement for as long as the connection lives: this many, and no more. */
 const MOST_STATEMENTS = 500;
 
-/** An open database. Everything above this folder sees PostgreSQL, and not where it runs. */
-export interface Database {
+/** Connections to an open database. Everything above this folder sees PostgreSQL, and not where it runs. */
+export interface Connections {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
-  /** Connections for the queries of responses only, which Prisma uses: a query that takes too long fails. */
+  /** Connections for the queries of responses only: a query that takes too long fails. */
   readonly answeringPool: pg.Pool;
-  /** Prisma, for the queries of responses: one that takes too long fails. */
-  readonly prisma: PrismaClient;
-  /** Prisma on the connections of `pool`, without a time limit: for commands and for observing. */
-  readonly writingPrisma: PrismaClient;
-  readonly home: 'embedded' | 'server';
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
@@ -40,6 +33,14 @@ export interface Database {
   markSeeded(): Promise<void>;
   /** Waits for the connections of `pool` that are in use, closes all, and detaches from the embedded database. */
   close(): Promise<void>;
+}
+
+/** An open database with Prisma Client on its connections. */
+export interface Database extends Connections {
+  /** On the connections of `answeringPool`: a query that takes too long fails. */
+  readonly prisma: PrismaClient;
+  /** On the connections of `pool`, without a time limit: for commands and for observing. */
+  readonly writingPrisma: PrismaClient;
 }
 
 export interface DatabaseOptions {
@@ -62,42 +63,33 @@ export interface DatabaseOptions {
  *
  * @throws OperationError, in one line that never holds a password, if it cannot be opened.
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const limits = { size: options.poolSize ?? POOL_SIZE, answer: options.answerMilliseconds ?? ANSWER_LIMIT };
-  const open =
-    options.databaseUrl === undefined ? openOwn(options, limits) : openServer(options.databaseUrl, limits);
-  // Prisma takes longer to load than all else that most commands need: it loads while the database is connected to.
-  const [opened, { PrismaClient }, { PrismaPg }] = await Promise.all([
-    open,
-    import('./generated/client.js'),
-    import('@prisma/adapter-pg'),
-  ]);
-  const { pools, embedded, place } = opened;
-  // All clients of the embedded database share one session, in which named statements would clash.
-  const naming = embedded === null ? { statementNameGenerator: statementNames() } : {};
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pools.answering, naming) });
-  const writingPrisma = new PrismaClient({
-    adapter: new PrismaPg(pools.writing, naming),
-    transactionOptions: TRANSACTIONS,
-  });
+export async function openConnections({
+  databaseUrl,
+  ifMissing = 'create',
+  poolSize: size = POOL_SIZE,
+  answerMilliseconds: answer = ANSWER_LIMIT,
+  ...place
+}: DatabaseOptions): Promise<Connections> {
+  const limits = { size, answer };
+  const embedded =
+    databaseUrl === undefined
+      ? await (await import('./embedded/embedded-database.js')).openEmbedded({ ...place, ifMissing })
+      : null;
+  const pools = embedded ? embeddedPools(embedded, limits) : await serverPools(databaseUrl ?? '', limits);
   const close = async () => {
-    await Promise.all([prisma.$disconnect(), writingPrisma.$disconnect()]);
-    await closePools(pools);
+    await pools.close();
     embedded?.close();
   };
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
     answeringPool: pools.answering,
-    prisma,
-    writingPrisma,
-    home: embedded === null ? 'server' : 'embedded',
-    place,
+    place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
     unseeded: embedded?.unseeded ?? false,
     failure: () => embedded?.failure ?? null,
-    answersAtOnce: limits.size,
-    answerMilliseconds: limits.answer,
+    answersAtOnce: size,
+    answerMilliseconds: answer,
     markSeeded: async () => embedded?.markSeeded(),
     close() {
       closed ??= close();
@@ -106,23 +98,37 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
+/** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const [connections, { PrismaClient }, { PrismaPg }] = await Promise.all([
+    openConnections(options),
+    import('./generated/client.js'),
+    import('@prisma/adapter-pg'),
+  ]);
+  // All clients of the embedded database share one session, in which named statements would clash.
+  const naming = options.databaseUrl === undefined ? {} : { statementNameGenerator: statementNames() };
+  const prisma = new PrismaClient({ adapter: new PrismaPg(connections.answeringPool, naming) });
+  const writingPrisma = new PrismaClient({
+    adapter: new PrismaPg(connections.pool, naming),
+    transactionOptions: TRANSACTIONS,
+  });
+  return {
+    ...connections,
+    prisma,
+    writingPrisma,
+    async close() {
+      await Promise.all([prisma.$disconnect(), writingPrisma.$disconnect()]);
+      await connections.close();
+    },
+  };
+}
+
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
 const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
-async function openOwn({ ifMissing = 'create', ...options }: DatabaseOptions, limits: PoolLimits) {
-  const embedded = await openEmbedded({ ...options, ifMissing });
-  return { pools: embeddedPools(embedded, limits), embedded, place: embeddedPlace(options.dataDirectory) };
-}
-
-async function openServer(databaseUrl: string, limits: PoolLimits) {
-  const pools: Pools = await serverPools(databaseUrl, limits);
-  return { pools, embedded: null, place: serverPlace(databaseUrl) };
-}
-
 /**
  * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
- * SQL text always has the same name, of 26 characters. A text that comes after 500 others has no name (the empty
- * string), and is planned every time.
+ * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time.
  */
 function statementNames(): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();

@@ -23,35 +23,24 @@ const FAILURE_CLASSES = /^(?:08\w{3}|53\w{3}|57P0\d)$/;
  * Errors of pg and its pool that have no code, and of a Unix socket that does not exist. Prisma puts lines of its
  * own before them.
  */
-const FAILURE_MESSAGES = [
-  /^Connection terminated/m,
-  /^timeout exceeded when trying to connect/m,
-  /^Query read timeout/m,
-  /^Client (?:was closed|has encountered a connection error) and is not queryable/m,
-  /^Cannot use a pool after calling end/m,
-  /^The embedded database (?:has ended|cannot be reached)/m,
-  /connect ENOENT/,
-];
+const FAILURE_MESSAGE =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|Client (?:was closed|has encountered a connection error) and is not queryable|The embedded database (?:has ended|cannot be reached))|connect ENOENT/m;
 
 /** The errors of a connection that was lost with a statement under way: the statement may be repeated. */
 const LOST_CODES = new Set(['ECONNRESET', 'EPIPE', '57P01', '57P02', '08003', '08006']);
-const LOST_MESSAGES = [
-  /^Connection terminated(?: unexpectedly)?$/,
-  /^Client (?:was closed|has encountered a connection error) and is not queryable/,
-];
+const LOST_MESSAGE =
+  /^(?:Connection terminated(?: unexpectedly)?$|Client (?:was closed|has encountered a connection error) and is not queryable)/;
 
 /** Whether an error from the database means that it is unavailable, and not that we have made a mistake. */
 export function isDatabaseFailure(error: unknown): boolean {
-  return codesOf(error).some(isFailureCode) || hasMessage(error, FAILURE_MESSAGES);
+  const isFailure = (code: string) => FAILURE_CODES.has(code) || FAILURE_CLASSES.test(code);
+  return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));
 }
 
-/**
- * Whether an error of pg means that the connection was lost; the database itself may be available.
- *
- * @param error of pg, not of Prisma.
- */
+/** Whether an error of pg (not of Prisma) means that the connection was lost; the database itself may be available. */
 export function isLostConnection(error: unknown): boolean {
-  return codesOf(error).some((code) => LOST_CODES.has(code)) || hasMessage(error, LOST_MESSAGES);
+  const isLost = codesOf(error).some((code) => LOST_CODES.has(code));
+  return isLost || (error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
@@ -63,14 +52,6 @@ export function codesOf(error: unknown): string[] {
     property(driverError, 'originalCode'),
   ];
   return codes.filter((code) => typeof code === 'string');
-}
-
-function isFailureCode(code: string): boolean {
-  return FAILURE_CODES.has(code) || FAILURE_CLASSES.test(code);
-}
-
-function hasMessage(error: unknown, patterns: readonly RegExp[]): boolean {
-  return error instanceof Error && patterns.some((pattern) => pattern.test(error.message));
 }
 
 function property(value: unknown, key: string): unknown {
@@ -92,22 +73,14 @@ const EXPLANATIONS: readonly (readonly [codes: RegExp, text: string])[] = [
 
 /**
  * Explains the error of a database that is unavailable, full or read-only: what is wrong and what to do, in one line
- * with the driver's own message at its end.
- *
- * @returns null for any other error.
+ * with the driver's own message at its end. Null for any other error.
  */
 export function explainFailure(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof OperationError || !isDatabaseFailure(error)) return null;
   const codes = codesOf(error);
-  const [, text] = EXPLANATIONS.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [
-    null,
-    'The database went away or does not respond: start again when it does',
-  ];
-  return `${text} (${lastLineOf(error)}).`;
-}
-
-/** Prisma puts lines of its own before the database's message. */
-function lastLineOf({ message, name }: Error): string {
-  const line = message.trim().split('\n').at(-1) ?? '';
-  return (line === '' ? name : line).trim().replace(/\.$/, '');
+  const [, text = 'The database went away or does not respond: start again when it does'] =
+    EXPLANATIONS.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [];
+  // Prisma puts lines of its own before the database's message.
+  const line = error.message.trim().split('\n').at(-1)?.trim() ?? '';
+  return `${text} (${(line || error.name).replace(/\.$/, '')}).`;
 }

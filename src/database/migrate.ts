@@ -40,7 +40,8 @@ export async function migrate(
   directory?: URL,
 ): Promise<{ applied: string[]; reports: string[] }> {
   const migrations = await readMigrations(directory);
-  const [applied, reports]: [string[], string[]] = [[], []];
+  const applied: string[] = [];
+  const reports: string[] = [];
   if (await isUpToDate(pool, migrations)) return { applied, reports };
   const done = new Set<string>();
   for (;;) {
@@ -65,9 +66,7 @@ function applyUntil(
     const waiting = pending.find(waits);
     const ready = waiting === undefined ? pending : pending.slice(0, pending.indexOf(waiting));
     if (ready.length > 0) await run(client, CREATE_MIGRATION_TABLE, `The table ${MIGRATION_TABLE}`);
-    for (const migration of ready) {
-      await apply(client, migration);
-    }
+    for (const migration of ready) await apply(client, migration);
     return { applied: ready.map(({ name }) => name), waiting: waiting?.name };
   });
 }

@@ -50,26 +50,23 @@ export const MIGRATION_TABLE = 'schema_migration';
 
 /** What a database records of its schema. */
 export interface SchemaState {
-  /** Checksums of the migrations that were applied, by name; null if there is no record. */
-  readonly recorded: ReadonlyMap<string, string> | null;
+  /** Checksums of the migrations that were applied, by name. */
+  readonly recorded: ReadonlyMap<string, string>;
   /** The tables of the schema that unqualified names refer to. */
   readonly tables: ReadonlySet<string>;
 }
 
 /** Reads the state. Without the lock of migrate() its two parts may be from before and after another process's. */
 export async function readSchemaState(database: pg.Pool | pg.PoolClient): Promise<SchemaState> {
-  const { rows } = await database.query<{ name: string }>(
+  const found = await database.query<{ name: string }>(
     'SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
-  const tables = new Set(rows.map(({ name }) => name));
-  return { tables, recorded: tables.has(MIGRATION_TABLE) ? await readRecorded(database) : null };
-}
-
-async function readRecorded(database: pg.Pool | pg.PoolClient): Promise<ReadonlyMap<string, string>> {
+  const tables = new Set(found.rows.map(({ name }) => name));
+  if (!tables.has(MIGRATION_TABLE)) return { tables, recorded: new Map() };
   const { rows } = await database.query<{ name: string; checksum: string }>(
     `SELECT name, checksum FROM ${MIGRATION_TABLE}`,
   );
-  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  return { tables, recorded: new Map(rows.map(({ name, checksum }) => [name, checksum])) };
 }
 
 /**
@@ -80,61 +77,39 @@ async function readRecorded(database: pg.Pool | pg.PoolClient): Promise<Readonly
  */
 export function pendingMigrations(
   migrations: readonly Migration[],
-  { recorded, tables }: SchemaState,
+  state: SchemaState,
 ): readonly Migration[] {
-  if (recorded === null || recorded.size === 0) {
-    rejectForeignTables(migrations, tables);
-    return migrations;
-  }
-  rejectNewer(migrations, recorded);
-  const applied = migrations.filter(({ name }) => recorded.has(name));
-  rejectGap(migrations, applied);
-  rejectChanged(applied, recorded);
-  rejectMissingTables(applied, tables);
+  const applied = migrations.filter(({ name }) => state.recorded.has(name));
+  const problem = state.recorded.size === 0 ? foreign(migrations, state) : misfit(migrations, applied, state);
+  if (problem !== null) throw new OperationError(problem);
   return migrations.slice(applied.length);
 }
 
-function rejectForeignTables(migrations: readonly Migration[], tables: ReadonlySet<string>): void {
-  const [found] = [...tablesAfter(migrations)].filter((table) => tables.has(table));
-  if (found === undefined) return;
-  throw new OperationError(
-    `The database has a table ${found}, but no record that this program made it. Use an empty database, or restore this one from a backup.`,
-  );
+function foreign(migrations: readonly Migration[], { tables }: SchemaState): string | null {
+  const found = [...tablesAfter(migrations)].find((table) => tables.has(table));
+  if (found === undefined) return null;
+  return `The database has a table ${found}, but no record that this program made it. Use an empty database, or restore this one from a backup.`;
 }
 
-function rejectNewer(migrations: readonly Migration[], recorded: ReadonlyMap<string, string>): void {
-  const known = new Set(migrations.map(({ name }) => name));
-  const [unknown] = [...recorded.keys()].filter((name) => !known.has(name)).sort();
-  if (unknown === undefined) return;
-  throw new OperationError(
-    `The database is newer than this program, which does not know its migration ${unknown}. Run the version that made it, or a later one.`,
-  );
-}
-
-function rejectGap(migrations: readonly Migration[], applied: readonly Migration[]): void {
-  const missing = migrations.find((migration, place) => applied[place] !== migration);
-  const last = applied.at(-1);
-  if (missing === undefined || last === undefined || missing.name > last.name) return;
-  throw halfMigrated(`migration ${last.name} was applied, but not ${missing.name}`);
-}
-
-function rejectChanged(applied: readonly Migration[], recorded: ReadonlyMap<string, string>): void {
+function misfit(
+  migrations: readonly Migration[],
+  applied: readonly Migration[],
+  { recorded, tables }: SchemaState,
+): string | null {
+  const unknown = [...recorded.keys()].sort().find((name) => !applied.some((known) => known.name === name));
+  if (unknown !== undefined) {
+    return `The database is newer than this program, which does not know its migration ${unknown}. Run the version that made it, or a later one.`;
+  }
+  const halfMigrated = (lack: string) =>
+    `The database is half migrated: migration ${applied.at(-1)?.name} was applied, but ${lack}. Restore it from a backup, or use an empty database.`;
+  const skipped = migrations
+    .slice(0, applied.length)
+    .find((migration, place) => applied[place] !== migration);
+  if (skipped !== undefined) return halfMigrated(`not ${skipped.name}`);
   const changed = applied.find(({ name, checksum }) => recorded.get(name) !== checksum);
-  if (changed === undefined) return;
-  throw new OperationError(
-    `Migration ${changed.name} is not the one that was applied: its file was changed since, or the database was made by another program. Run the version that made it, or restore the file.`,
-  );
-}
-
-function rejectMissingTables(applied: readonly Migration[], tables: ReadonlySet<string>): void {
-  const [missing] = [...tablesAfter(applied)].filter((table) => !tables.has(table));
-  const last = applied.at(-1);
-  if (missing === undefined || last === undefined) return;
-  throw halfMigrated(`migration ${last.name} was applied, but there is no table ${missing}`);
-}
-
-function halfMigrated(how: string): OperationError {
-  return new OperationError(
-    `The database is half migrated: ${how}. Restore it from a backup, or use an empty database.`,
-  );
+  if (changed !== undefined) {
+    return `Migration ${changed.name} is not the one that was applied: its file was changed since, or the database was made by another program. Run the version that made it, or restore the file.`;
+  }
+  const missing = [...tablesAfter(applied)].find((table) => !tables.has(table));
+  return missing === undefined ? null : halfMigrated(`there is no table ${missing}`);
 }

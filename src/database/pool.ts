@@ -7,6 +7,8 @@ export interface Pools {
   readonly writing: pg.Pool;
   /** For responses: a query that takes too long ends, and its connection with it. */
   readonly answering: pg.Pool;
+  /** Closes both. Queries of responses that are under way are cut off: the clients have been answered, or left. */
+  close(): Promise<void>;
 }
 
 export interface PoolLimits {
@@ -25,58 +27,48 @@ const LAST_QUERY = 5000;
  */
 const SERVER_FIRST = 1000;
 
-/**
- * Makes the two pools. They connect when they are first used.
- *
- * @param answering what only the connections for responses have.
- */
+/** Makes the two pools. They connect when they are first used. @param answering what only those for responses have. */
 export function createPools(
   config: pg.PoolConfig,
   { size, answer }: PoolLimits,
   answering: pg.PoolConfig = {},
 ): Pools {
   const limits = { query_timeout: answer + SERVER_FIRST, connectionTimeoutMillis: answer };
-  const pools = {
-    writing: createPool({ ...config, max: size }),
-    answering: createPool({ ...config, ...answering, ...limits, max: size }),
+  const forWriting = createPool({ ...config, max: size });
+  const forAnswers = createPool({ ...config, ...answering, ...limits, max: size });
+  limitAnswers(forAnswers.pool, answer);
+  return {
+    writing: forWriting.pool,
+    answering: forAnswers.pool,
+    async close() {
+      await Promise.all([forWriting.close(LAST_QUERY), forAnswers.close(0)]);
+    },
   };
-  limitAnswers(pools.answering, answer);
-  return pools;
 }
-
-/** The connected clients of each pool. */
-const clientsOf = new WeakMap<pg.Pool, Set<pg.ClientBase>>();
 
 /**
  * A pool that reads `bigint` as BigInt, and that outlives its connections: the end of one by the server is an event,
  * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
  * idle connection has no effect.
  */
-function createPool(config: pg.PoolConfig): pg.Pool {
+function createPool(config: pg.PoolConfig) {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
   const clients = new Set<pg.ClientBase>();
-  clientsOf.set(pool, clients);
   pool.on('error', () => {});
   pool.on('connect', (client) => {
     clients.add(client);
     client.on('error', () => {});
   });
   pool.on('remove', (client) => clients.delete(client));
-  return pool;
-}
-
-/** Closes both pools. Queries of responses that are under way are cut off: the clients have been answered, or left. */
-export async function closePools({ writing, answering }: Pools): Promise<void> {
-  await Promise.all([closePool(writing, LAST_QUERY), closePool(answering, 0)]);
-}
-
-/** A query that a silent server never answers must not keep the process alive. */
-async function closePool(pool: pg.Pool, milliseconds: number): Promise<void> {
-  const limit = setTimeout(() => {
-    for (const client of clientsOf.get(pool) ?? []) if (client instanceof pg.Client) void client.end();
-  }, milliseconds);
-  await pool.end();
-  clearTimeout(limit);
+  // A query that a silent server never answers must not keep the process alive.
+  const close = async (milliseconds: number) => {
+    const limit = setTimeout(() => {
+      for (const client of clients) if (client instanceof pg.Client) void client.end();
+    }, milliseconds);
+    await pool.end();
+    clearTimeout(limit);
+  };
+  return { pool, close };
 }
 
 const INT8 = pg.types.builtins.INT8;

@@ -11,16 +11,9 @@ const RESPONSE_LIMIT = 2000;
 /** PostgreSQL, appendix A: undefined_table. */
 const NO_TABLE = '42P01';
 
-/**
- * Makes a check whether a database is ready. However often it is called, it takes one connection.
- *
- * @param directory of the migrations; absent: the program's own. They are read once.
- */
-export async function createReadinessCheck(
-  pool: pg.Pool,
-  directory?: URL,
-): Promise<() => Promise<DatabaseReadiness>> {
-  const migrations = await readMigrations(directory);
+/** Makes a check whether a database is ready. However often it is called, it takes one connection. */
+export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise<DatabaseReadiness>> {
+  const migrations = await readMigrations();
   const wanted = JSON.stringify(migrations.map(({ name, checksum }) => [name, checksum]));
   let running: Promise<DatabaseReadiness> | null = null;
   return () => {

@@ -20,16 +20,11 @@ const UNFINISHED = /^restoring-(\d+)$/;
  * Puts a backup into a data folder without a database. It is renamed to its place once all of it is unpacked and
  * checked: a restore that is killed leaves no database, and one that fails no data folder that was not there.
  *
- * @param dataDirectory absolute path; it is made if it is missing, for its owner only.
  * @param name of the source, for errors.
  * @returns the number of files and folders that were restored.
  * @throws OperationError if there is a database, or the backup cannot be used; what writing throws.
  */
-export async function restoreEmbedded(
-  dataDirectory: string,
-  source: Readable,
-  name: string,
-): Promise<number> {
+export async function restoreEmbedded(dataDirectory: string, source: Readable, name: string) {
   const missing = [join(dataDirectory, 'run'), dataDirectory].filter((path) => !existsSync(path));
   try {
     await prepareRunDirectory(dataDirectory);
@@ -42,34 +37,25 @@ export async function restoreEmbedded(
 }
 
 async function restoreInto(dataDirectory: string, source: Readable, name: string): Promise<number> {
-  await requireNoDatabase(dataDirectory);
+  if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = join(dataDirectory, `restoring-${process.pid}`);
+  const restored = join(unfinished, DATABASE_FOLDER);
   await mkdir(unfinished, { mode: 0o700 });
   try {
     const files = await unpackBackup(source, unfinished, name);
-    if (!existsSync(join(unfinished, DATABASE_FOLDER, 'PG_VERSION'))) {
+    if (!existsSync(join(restored, 'PG_VERSION'))) {
       throw new OperationError(`${name} does not contain a database.`);
     }
     // Samples are only for a new database.
     await markSeeded(dataDirectory);
-    await putInPlace(join(unfinished, DATABASE_FOLDER), dataDirectory);
+    await rename(restored, join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
+      // Another process has made a database since the check: rename() never replaces a folder that is not empty.
+      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? occupied(dataDirectory) : error;
+    });
     return files;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
-  }
-}
-
-async function requireNoDatabase(dataDirectory: string): Promise<void> {
-  if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) throw occupied(dataDirectory);
-}
-
-/** Another process may have made a database since the check: rename() never replaces a folder that is not empty. */
-async function putInPlace(restored: string, dataDirectory: string): Promise<void> {
-  try {
-    await rename(restored, join(dataDirectory, DATABASE_FOLDER));
-  } catch (error) {
-    throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? occupied(dataDirectory) : error;
   }
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { closePools, createPools, type PoolLimits, type Pools } from './pool.js';
+import { createPools, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not answer within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -34,7 +34,7 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
     await requireUsable(pools.answering);
     return pools;
   } catch (error) {
-    await closePools(pools);
+    await pools.close();
     throw error instanceof OperationError ? error : unreachable(target, error);
   }
 }
@@ -74,10 +74,11 @@ async function requireUsable(pool: pg.Pool): Promise<void> {
   }
 }
 
-function unreachable(target: pg.Client, error: unknown): OperationError {
-  const place = `the database ${target.database || target.user} at ${target.host}:${target.port}`;
-  const reason = withoutPassword(reasonOf(error), target.password);
-  return new OperationError(`DATABASE_URL: cannot connect to ${place}: ${reason}.`);
+function unreachable({ database, user, host, port, password }: pg.Client, error: unknown): OperationError {
+  const reason = password ? reasonOf(error).replaceAll(password, '…') : reasonOf(error);
+  return new OperationError(
+    `DATABASE_URL: cannot connect to the database ${database || user} at ${host}:${port}: ${reason}.`,
+  );
 }
 
 function reasonOf(error: unknown): string {
@@ -86,15 +87,7 @@ function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
 }
 
-function withoutPassword(text: string, password: string | undefined): string {
-  return password ? text.replaceAll(password, '…') : text;
-}
-
-/**
- * Where a database on a server is, for messages: its name and the server's address, without user and password.
- *
- * @param databaseUrl that can be connected to.
- */
+/** Where a database on a server is, for messages: its name and the server's address, without user and password. */
 export function serverPlace(databaseUrl: string): string {
   const { database, host, port } = parse(databaseUrl);
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;

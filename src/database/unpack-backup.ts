@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,6 +24,14 @@ const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]
 /** Why an archive cannot be used: what follows its name in the line about it. */
 class BackupError extends Error {}
 
+/** What has been unpacked of an archive. */
+interface Unpacked {
+  entries: number;
+  complete: boolean;
+  /** Of an old archive, whose content nothing else protects. */
+  oldDigest: Hash | null;
+}
+
 /**
  * Unpacks a backup into an empty folder, and checks that it is one, of this program's PostgreSQL, and complete. gzip's
  * own checksum shows what has been altered. Nothing is written outside of the folder. If it throws, the folder's
@@ -37,16 +45,20 @@ export async function unpackBackup(source: Readable, folder: string, name: strin
   const archive = extract();
   const fed = pipeline(source, decompress, archive);
   fed.catch(() => {});
-  const unpacking = new Unpacking(folder);
+  const done: Unpacked = { entries: 0, complete: false, oldDigest: null };
+  const isEmpty = () => done.entries === 0 && done.oldDigest === null;
   try {
-    for await (const entry of archive) await unpacking.take(entry);
+    for await (const entry of archive) await take(entry, folder, done);
     await fed;
-    return unpacking.finish();
+    if (!done.complete) throw done.entries === 0 ? notABackup() : damaged('its end is missing');
+    return done.entries;
   } catch (error) {
     source.destroy();
     await fed.catch(() => {});
-    const reason = isOfArchive(error) ? unpacking.explain(error) : error;
-    throw reason instanceof BackupError ? new OperationError(`${name} ${reason.message}`) : error;
+    if (error instanceof BackupError) throw new OperationError(`${name} ${error.message}`);
+    if (!isOfArchive(error)) throw error;
+    // Where nothing was unpacked, it is probably something else.
+    throw new OperationError(`${name} ${(isEmpty() ? notABackup() : damaged(error)).message}`);
   }
 }
 
@@ -65,71 +77,44 @@ async function* decompress(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   yield* first.value[0] === GZIP_MAGIC ? connect(all, createGunzip(), () => {}) : all();
 }
 
-/** An archive that is being unpacked, entry by entry. */
-class Unpacking {
-  readonly #folder: string;
-  #entries = 0;
-  #complete = false;
-  /** Of an old archive, whose content nothing else protects. */
-  #oldDigest: ReturnType<typeof createHash> | null = null;
-
-  constructor(folder: string) {
-    this.#folder = folder;
+async function take(entry: Entry, folder: string, done: Unpacked): Promise<void> {
+  const name = entry.header.name.replace(/\/$/, '');
+  if (done.complete) throw damaged('something follows its end');
+  if (name === OLD_FIRST && done.entries === 0 && done.oldDigest === null) {
+    done.oldDigest = createHash('sha256');
+    await textOf(entry);
+  } else if (name === OLD_LAST && done.oldDigest !== null) {
+    const tail: { files?: unknown; sha256?: unknown } = JSON.parse(await textOf(entry));
+    if (tail.files !== done.entries) throw damaged('files are missing, or there are too many');
+    if (tail.sha256 !== done.oldDigest.digest('hex')) throw damaged('its checksum is wrong');
+    done.complete = true;
+  } else {
+    if (done.entries === 0) requireOwnMajor(name);
+    await unpack(entry, name, folder, done.oldDigest);
+    done.entries += 1;
+    done.complete = name === LAST_ENTRY && done.oldDigest === null;
   }
+}
 
-  async take(entry: Entry): Promise<void> {
-    const name = entry.header.name.replace(/\/$/, '');
-    if (this.#complete) throw damaged('something follows its end');
-    if (name === OLD_FIRST && this.#entries === 0 && this.#oldDigest === null) {
-      this.#oldDigest = createHash('sha256');
-      await textOf(entry);
-    } else if (name === OLD_LAST && this.#oldDigest !== null) {
-      const tail: { files?: unknown; sha256?: unknown } = JSON.parse(await textOf(entry));
-      if (tail.files !== this.#entries) throw damaged('files are missing, or there are too many');
-      if (tail.sha256 !== this.#oldDigest.digest('hex')) throw damaged('its checksum is wrong');
-      this.#complete = true;
-    } else {
-      if (this.#entries === 0) requireOwnMajor(name);
-      await this.#unpack(entry, name);
-      this.#entries += 1;
-      this.#complete = name === LAST_ENTRY && this.#oldDigest === null;
+async function unpack(entry: Entry, name: string, folder: string, digest: Hash | null): Promise<void> {
+  const { type, size = 0 } = entry.header;
+  // No links, no devices, and no name that leads out of the folder.
+  if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
+    throw damaged(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
+  }
+  digest?.update(`${type} ${name} ${type === 'file' ? size : 0}\n`);
+  if (type === 'directory') {
+    entry.resume();
+    await mkdir(join(folder, name), { mode: 0o700 });
+    return;
+  }
+  const digesting = async function* (parts: AsyncIterable<Buffer>) {
+    for await (const part of parts) {
+      digest?.update(part);
+      yield part;
     }
-  }
-
-  /** To be called at the archive's end. */
-  finish(): number {
-    if (this.#complete) return this.#entries;
-    throw this.#entries === 0 ? notABackup() : damaged('its end is missing');
-  }
-
-  /** What an error says of the archive: where nothing was unpacked, it is probably something else. */
-  explain(error: unknown): BackupError {
-    if (error instanceof BackupError) return error;
-    return this.#entries === 0 && this.#oldDigest === null ? notABackup() : damaged(error);
-  }
-
-  async #unpack(entry: Entry, name: string): Promise<void> {
-    const { type, size = 0 } = entry.header;
-    const digest = this.#oldDigest;
-    const path = join(this.#folder, name);
-    // No links, no devices, and no name that leads out of the folder.
-    if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
-      throw damaged(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
-    }
-    digest?.update(`${type} ${name} ${type === 'file' ? size : 0}\n`);
-    if (type === 'directory') {
-      entry.resume();
-      await mkdir(path, { mode: 0o700 });
-      return;
-    }
-    const digesting = async function* (parts: AsyncIterable<Buffer>) {
-      for await (const part of parts) {
-        digest?.update(part);
-        yield part;
-      }
-    };
-    await pipeline(entry, digesting, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-  }
+  };
+  await pipeline(entry, digesting, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
 }
 
 /** @param name of the first entry. */

@@ -1,13 +1,11 @@
-import type { Pool } from 'pg';
-import type { MigrationSteps } from '../database/migrate.js';
-import { inTransaction } from '../database/transaction.js';
+import type { Pool, PoolClient } from 'pg';
 import { canonicalHistory } from '../history/canonical-history.js';
 import { RDATA_FIELDS } from '../model/rdata-fields.js';
-import { isContention, pauseBefore } from './contention.js';
+import { noneOnContention, untilNoneLeft } from './contention.js';
 import { OCTETS_OF_ROWS } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, leastNextVersion } from './rows.js';
-import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
+import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** The progress of a step. */
 export interface StepProgress {
@@ -18,14 +16,6 @@ export interface StepProgress {
 
 /** Shows how far a step is for as long as it runs. @returns a function that ends the show. */
 export type ShowStep = (progress: StepProgress) => () => void;
-
-/** What the migrations do to the rows besides their SQL. */
-export function dataSteps(show: ShowStep = () => () => {}): MigrationSteps {
-  return new Map([['0006_canonical_rdata', (pool) => canonicalizeStored(pool, show)]]);
-}
-
-/** The same, without progress. */
-export const DATA_STEPS: MigrationSteps = dataSteps();
 
 /** Domains that are read, and written in one transaction, at once. */
 const BATCH = 100;
@@ -53,29 +43,18 @@ export async function canonicalizeStored(
   if (progress.total === 0) return null;
   const end = show(progress);
   try {
-    return await canonicalizeAll(pool, progress);
+    const count = { domains: 0, unreadable: 0 };
+    let batch = await domainsAfter(pool, '');
+    for (let last = batch.at(-1); last !== undefined; last = batch.at(-1)) {
+      const differing = batch.filter(({ presentation }) => presentation === true);
+      await rewrite(pool, namesOf(differing), count);
+      await writeSizes(pool, namesOf(batch));
+      progress.domains += batch.length;
+      batch = await domainsAfter(pool, last.name);
+    }
+    return reportOf(count);
   } finally {
     end();
-  }
-}
-
-async function canonicalizeAll(pool: Pool, progress: { domains: number }): Promise<string | null> {
-  const count = { domains: 0, unreadable: 0 };
-  for (let last = ''; ; ) {
-    const batch = await domainsAfter(pool, last);
-    const next = batch.at(-1);
-    if (next === undefined) return reportOf(count);
-    await rewriteBatch(
-      pool,
-      batch.filter(({ presentation }) => presentation === true).map(({ name }) => name),
-      count,
-    );
-    await writeSizes(
-      pool,
-      batch.map(({ name }) => name),
-    );
-    progress.domains += batch.length;
-    last = next.name;
   }
 }
 
@@ -102,59 +81,56 @@ async function domainsAfter(pool: Pool, last: string): Promise<BatchDomain[]> {
   return rows;
 }
 
+function namesOf(domains: readonly { readonly name: string }[]): string[] {
+  return domains.map(({ name }) => name);
+}
+
 /**
  * Writes the sizes that are not those of the rows. A size belongs to the version that it was read with:
  * whatever writes a domain's rows gives it another version, in the same transaction.
  */
 async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
-  for (let pending = names, attempt = 0; pending.length > 0; attempt += 1) {
-    await pauseBefore(attempt);
+  await untilNoneLeft(names, async (left) => {
     const { rows } = await pool.query<{ name: string; version: bigint; octets: bigint }>(
       `SELECT name, version, octets
          FROM (SELECT name, version, history_octets, ${OCTETS_OF_ROWS} AS octets
                  FROM domain AS d WHERE name = ANY($1)) AS counted
         WHERE history_octets <> octets`,
-      [pending],
+      [left],
     );
-    if (rows.length === 0) return;
-    const written = await onContention(new Set<string>(), () => updateSizes(pool, rows));
-    pending = rows.map(({ name }) => name).filter((name) => !written.has(name));
-  }
+    const written = await noneOnContention(async () => {
+      const updated = await pool.query<{ name: string }>(
+        `UPDATE domain AS d SET history_octets = counted.octets
+           FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS counted (name, version, octets)
+          WHERE d.name = counted.name AND d.version = counted.version
+          RETURNING d.name`,
+        [namesOf(rows), rows.map(({ version }) => version), rows.map(({ octets }) => octets)],
+      );
+      return new Set(namesOf(updated.rows));
+    });
+    return namesOf(rows).filter((name) => !written.has(name));
+  });
 }
 
-async function updateSizes(
-  pool: Pool,
-  sizes: readonly { name: string; version: bigint; octets: bigint }[],
-): Promise<Set<string>> {
-  const { rows } = await pool.query<{ name: string }>(
-    `UPDATE domain AS d SET history_octets = counted.octets
-       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS counted (name, version, octets)
-      WHERE d.name = counted.name AND d.version = counted.version
-      RETURNING d.name`,
-    [sizes.map(({ name }) => name), sizes.map(({ version }) => version), sizes.map(({ octets }) => octets)],
-  );
-  return new Set(rows.map(({ name }) => name));
-}
-
-async function rewriteBatch(
+async function rewrite(
   pool: Pool,
   names: readonly string[],
   count: { domains: number; unreadable: number },
 ): Promise<void> {
-  for (let pending = names, attempt = 0; pending.length > 0; attempt += 1) {
-    await pauseBefore(attempt);
+  await untilNoneLeft(names, async (left) => {
     const differing: Rewriting[] = [];
     const unreadable = new Map<string, number>();
-    for await (const rows of readStoredRows(pool, pending)) {
+    for await (const rows of readStoredRows(pool, left)) {
       const found = isReadableTypes(rows.domain.dns_types) ? rewritingOf(rows, unreadable) : null;
       if (found !== null) differing.push(found);
     }
-    const written = differing.length === 0 ? new Set() : await write(pool, differing);
-    pending = differing.map(({ name }) => name).filter((name) => !written.has(name));
-    for (const name of pending) unreadable.delete(name);
+    const written = await writeDomains(pool, differing, deleteReplaced);
+    const again = namesOf(differing).filter((name) => !written.has(name));
+    for (const name of again) unreadable.delete(name);
     count.domains += written.size;
     for (const records of unreadable.values()) count.unreadable += records;
-  }
+    return again;
+  });
 }
 
 /** Null where everything is canonical. */
@@ -170,30 +146,12 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
 }
 
-/** @returns the names of the domains that were written. The others were written by another process. */
-function write(pool: Pool, domains: readonly Rewriting[]): Promise<Set<string>> {
-  return onContention(new Set<string>(), () =>
-    inTransaction(pool, async (client) => {
-      const names = await writeDomainRows(client, domains);
-      const written = domains.filter(({ name }) => names.has(name));
-      const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
-      await client.query(
-        `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)
-          WHERE r.domain = gone.domain AND r.type = gone.type`,
-        [replaced.map(({ name }) => name), replaced.map(({ type }) => type)],
-      );
-      await writeHistory(client, written);
-      return names;
-    }),
+/** Deletes the rows of the types that are written anew. */
+async function deleteReplaced(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
+  const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
+  await client.query(
+    `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)
+      WHERE r.domain = gone.domain AND r.type = gone.type`,
+    [namesOf(replaced), replaced.map(({ type }) => type)],
   );
-}
-
-/** The result of `work`, or `otherwise` when another writer was in its way. */
-async function onContention<Result>(otherwise: Result, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isContention(error)) return otherwise;
-    throw error;
-  }
 }

@@ -9,32 +9,43 @@ export function isContention(error: unknown): boolean {
   return codesOf(error).some((code) => CONTENTION_CODES.has(code));
 }
 
-/**
- * Waits before another attempt, for a random time, so that two writers do not meet again.
- *
- * @param attempt 0 for the first, before which there is no wait.
- */
-export async function pauseBefore(attempt: number): Promise<void> {
-  if (attempt > 0) {
-    const longest = Math.min(5 * 2 ** attempt, 500);
-    await pause(Math.random() * longest);
-  }
+/** Waits for a random time, so that two writers do not meet again. */
+async function pauseAfter(attempt: number): Promise<void> {
+  await pause(Math.random() * Math.min(5 * 2 ** attempt, 500));
 }
 
 const MAX_ATTEMPTS = 10;
 
-/**
- * Retries some work while another writer is in its way.
- *
- * @throws what the work throws; an error due to another writer only after ten attempts.
- */
+/** Retries some work while another writer is in its way. @throws the error due to it only after ten attempts. */
 export async function retryOnContention<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       if (!isContention(error) || attempt === MAX_ATTEMPTS) throw error;
-      await pauseBefore(attempt);
+      await pauseAfter(attempt);
     }
+  }
+}
+
+/** Works on items until none is left. @param work returns those that another writer has kept it from. */
+export async function untilNoneLeft<Item>(
+  items: readonly Item[],
+  work: (left: readonly Item[]) => Promise<readonly Item[]>,
+): Promise<void> {
+  let left = items;
+  for (let attempt = 1; left.length > 0; attempt += 1) {
+    left = await work(left);
+    if (left.length > 0) await pauseAfter(attempt);
+  }
+}
+
+/** The names that `write` has written: none if another writer was in its way. */
+export async function noneOnContention(write: () => Promise<Set<string>>): Promise<Set<string>> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isContention(error)) return new Set();
+    throw error;
   }
 }

@@ -11,14 +11,11 @@ export function octetsOfRecord({ host, rdata }: { readonly host: string; readonl
 }
 
 /** The same of a header's change: a value is the `new` of one item, and the `old` of the next. */
-export function octetsOfHeaderChange({
-  name,
-  value,
-}: {
+export function octetsOfHeaderChange(change: {
   readonly name: string;
   readonly value: string | null;
 }): number {
-  return HEADER_CHANGE + Buffer.byteLength(name) + 2 * Buffer.byteLength(value ?? '');
+  return HEADER_CHANGE + Buffer.byteLength(change.name) + 2 * Buffer.byteLength(change.value ?? '');
 }
 
 /** By how much changes let a history grow: an end of a stay adds no row. */

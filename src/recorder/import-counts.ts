@@ -5,19 +5,13 @@ export type ImportCounts = Readonly<
   Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
 >;
 
-/** In milliseconds. */
-const WRITE_TIMEOUT = 5000;
+/** In milliseconds: a database that takes longer to be written or read is an error. */
+const [WRITE_TIMEOUT, READ_TIMEOUT] = [5000, 1000];
 
-/**
- * Adds the counts of a finished import to those of all imports before it.
- *
- * @throws the database's error when it cannot be written to.
- */
+/** Adds the counts of a finished import to those of all imports before it. */
 export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise<void> {
-  const { changed, unchanged, repeated, stale, refused } = counts;
-  const rows = Object.entries({ changed, unchanged, repeated, stale, refused });
   // In the order of the key, so that two imports that end at once do not deadlock.
-  rows.sort(([left], [right]) => (left < right ? -1 : 1));
+  const rows = Object.entries(counts).sort(([left], [right]) => (left < right ? -1 : 1));
   await pool.query({
     text: `INSERT INTO import_count (outcome, lines)
      SELECT outcome, lines FROM unnest($1::text[], $2::bigint[]) AS import (outcome, lines)
@@ -27,14 +21,7 @@ export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise
   });
 }
 
-/** In milliseconds. */
-const READ_TIMEOUT = 1000;
-
-/**
- * The counts of all imports into the database; none before the first has ended.
- *
- * @throws the database's error, also when it takes more than a second.
- */
+/** The counts of all imports into the database; none before the first has ended. */
 export async function readImportCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
   const query = { text: 'SELECT outcome, lines FROM import_count', query_timeout: READ_TIMEOUT };
   const { rows } = await pool.query<{ outcome: string; lines: bigint }>(query);

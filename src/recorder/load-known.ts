@@ -4,17 +4,9 @@ import { DOMAIN_COLUMNS, type DomainRow, STAY_COLUMNS, type StayRow, stayOfRow }
 
 /** Reads the state of domains: one statement, one row for each domain that is recorded. */
 export async function loadDomainRows(pool: Pool, names: readonly string[]): Promise<Map<string, DomainRow>> {
-  const { rows } = await pool.query<DomainRow>(`SELECT ${DOMAIN_COLUMNS} FROM domain WHERE name = ANY($1)`, [
-    names,
-  ]);
+  const statement = `SELECT ${DOMAIN_COLUMNS} FROM domain WHERE name = ANY($1)`;
+  const { rows } = await pool.query<DomainRow>(statement, [names]);
   return new Map(rows.map((row) => [row.name, row]));
-}
-
-interface HeaderRow {
-  readonly domain: string;
-  readonly name: string;
-  readonly value: string;
-  readonly present: boolean;
 }
 
 /** Reads what domains hold now: their present records, and every header's newest value. */
@@ -24,36 +16,27 @@ export async function loadHoldings(pool: Pool, names: readonly string[]): Promis
        FROM dns_record WHERE domain = ANY($1) AND removed IS NULL`,
     [names],
   );
-  const headers = await pool.query<HeaderRow>(
+  const headers = await pool.query<HeaderState & { readonly domain: string; readonly name: string }>(
     `SELECT domain, name,
             (array_agg(value ORDER BY observed_at DESC) FILTER (WHERE value IS NOT NULL))[1] AS value,
             (array_agg(present ORDER BY observed_at DESC))[1] AS present
        FROM header_change WHERE domain = ANY($1) GROUP BY domain, name`,
     [names],
   );
-  const holdings = new Map(names.map((name) => [name, emptyHoldings()]));
+  const holdings = new Map(
+    names.map((name) => [
+      name,
+      { records: new Map<string, RecordStay[]>(), headers: new Map<string, HeaderState>() },
+    ]),
+  );
   for (const row of stays.rows) {
-    addStay(holdings.get(row.domain)?.records, row);
+    const records = holdings.get(row.domain)?.records;
+    const known = records?.get(row.type);
+    if (known === undefined) records?.set(row.type, [stayOfRow(row)]);
+    else known.push(stayOfRow(row));
   }
   for (const { domain, name, value, present } of headers.rows) {
     holdings.get(domain)?.headers.set(name, { value, present });
   }
   return holdings;
-}
-
-function emptyHoldings(): Holdings & {
-  records: Map<string, RecordStay[]>;
-  headers: Map<string, HeaderState>;
-} {
-  return { records: new Map(), headers: new Map() };
-}
-
-function addStay(records: Map<string, RecordStay[]> | undefined, row: StayRow): void {
-  const stay = stayOfRow(row);
-  const stays = records?.get(row.type);
-  if (stays === undefined) {
-    records?.set(row.type, [stay]);
-  } else {
-    stays.push(stay);
-  }
 }

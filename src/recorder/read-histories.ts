@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
@@ -26,9 +26,7 @@ export interface StoredRows {
  * @param names canonical names of the domains to read; all when it is absent. Unknown ones are left out.
  */
 export async function* readHistories(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredHistory> {
-  for await (const rows of readStoredRows(pool, names)) {
-    yield historyOfRows(rows);
-  }
+  for await (const rows of readStoredRows(pool, names)) yield historyOfRows(rows);
 }
 
 /** Reads the rows behind readHistories, as they are: sound or not. */
@@ -39,22 +37,14 @@ export async function* readStoredRows(pool: Pool, names?: readonly string[]): As
     }
     return;
   }
-  for (let last = '', after = 'name >= $1'; ; after = 'name > $1') {
-    const page = await readPage(pool, after, last);
+  let page = await readPage(pool, 'name >= $1', '');
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield* page;
-    const next = page.at(-1)?.domain.name;
-    if (next === undefined) {
-      return;
-    }
-    last = next;
+    page = await readPage(pool, 'name > $1', last.domain.name);
   }
 }
 
-/**
- * Translates a domain's rows to what the rules of history know.
- *
- * @throws Error where column `dns_types` cannot be read.
- */
+/** Translates a domain's rows to what the rules know. @throws Error where column `dns_types` cannot be read. */
 export function historyOfRows({ domain, stays, headers, responses }: StoredRows): StoredHistory {
   return {
     name: domain.name,
@@ -75,9 +65,24 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
       [parameter],
     );
     const names = rows.map(({ name }) => name);
-    const stays = await readStays(client, names);
-    const headers = await readHeaders(client, names);
-    const responses = await readResponses(client, names);
+    const read = async <Row extends object>(columns: string, table: string, order: string) =>
+      byDomain(
+        await client.query<Row & { readonly domain: string }>(
+          `SELECT ${columns} FROM ${table} WHERE domain = ANY($1) ORDER BY domain, ${order}`,
+          [names],
+        ),
+      );
+    const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
+    const headers = await read<StoredHeaderChange>(
+      'domain, name, observed_at AS "observedAt", present, value, source',
+      'header_change',
+      'name, observed_at',
+    );
+    const responses = await read<RecordedResponse>(
+      'domain, observed_at AS "observedAt", scheme, status, address',
+      'site_response',
+      'observed_at',
+    );
     return rows.map((domain) => ({
       domain,
       stays: stays.get(domain.name) ?? [],
@@ -87,62 +92,12 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
   });
 }
 
-async function readStays(client: PoolClient, names: readonly string[]): Promise<Map<string, StayRow[]>> {
-  const { rows } = await client.query<StayRow>(
-    `SELECT ${STAY_COLUMNS}
-       FROM dns_record WHERE domain = ANY($1) ORDER BY domain, first_seen, type, position`,
-    [names],
-  );
-  return grouped(rows, (row) => row);
-}
-
-interface HeaderRow extends Omit<StoredHeaderChange, 'observedAt'> {
-  readonly domain: string;
-  readonly observed_at: Instant;
-}
-
-async function readHeaders(
-  client: PoolClient,
-  names: readonly string[],
-): Promise<Map<string, StoredHeaderChange[]>> {
-  const { rows } = await client.query<HeaderRow>(
-    `SELECT domain, name, observed_at, present, value, source
-       FROM header_change WHERE domain = ANY($1) ORDER BY domain, name, observed_at`,
-    [names],
-  );
-  return grouped(rows, ({ name, observed_at: observedAt, present, value, source }) => ({
-    name,
-    observedAt,
-    present,
-    value,
-    source,
-  }));
-}
-
-async function readResponses(
-  client: PoolClient,
-  names: readonly string[],
-): Promise<Map<string, RecordedResponse[]>> {
-  const { rows } = await client.query<RecordedResponse & { readonly domain: string }>(
-    `SELECT domain, observed_at AS "observedAt", scheme, status, address
-       FROM site_response WHERE domain = ANY($1) ORDER BY domain, observed_at`,
-    [names],
-  );
-  return grouped(rows, ({ domain: _, ...response }) => response);
-}
-
-function grouped<Row extends { readonly domain: string }, Item>(
-  rows: readonly Row[],
-  itemOf: (row: Row) => Item,
-): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
+function byDomain<Row extends { readonly domain: string }>({ rows }: { readonly rows: readonly Row[] }) {
+  const groups = new Map<string, Row[]>();
   for (const row of rows) {
     const group = groups.get(row.domain);
-    if (group === undefined) {
-      groups.set(row.domain, [itemOf(row)]);
-    } else {
-      group.push(itemOf(row));
-    }
+    if (group === undefined) groups.set(row.domain, [row]);
+    else group.push(row);
   }
   return groups;
 }

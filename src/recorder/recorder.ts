@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../database/transaction.js';
 import { type MergedChanges, mergeChanges } from '../history/merge-changes.js';
 import {
   beginRecording,
@@ -10,26 +9,17 @@ import {
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
-import { isContention, pauseBefore } from './contention.js';
+import { untilNoneLeft } from './contention.js';
 import { octetsAdded } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
-import { type DomainChanges, writeDomainRows, writeHistory } from './write-changes.js';
+import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
-  /**
-   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when
-   * they are committed.
-   *
-   * @throws the database's error when it cannot be written to.
-   */
+  /** Records a batch: all of a domain's observations in it or none, in the order given. It returns when committed. */
   record(observations: readonly Observation[]): Promise<Recording>;
-  /**
-   * What recording a batch would do now. It writes nothing.
-   *
-   * @throws the database's error when it cannot be read.
-   */
+  /** What recording a batch would do now. It writes nothing. */
   preview(observations: readonly Observation[]): Promise<Recording>;
 }
 
@@ -89,29 +79,24 @@ async function recordBatch(
   observations: readonly Observation[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
-  let pending = byDomain(observations);
-  for (let attempt = 0; pending.length > 0; attempt += 1) {
-    await pauseBefore(attempt);
-    const applied = await applyRules(pool, options, pending);
+  await untilNoneLeft(byDomain(observations), async (left) => {
+    const applied = await applyRules(pool, options, left);
     const written = await write(pool, applied);
     for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-    pending = pending.filter(({ name }) => !written.has(name));
-  }
+    return left.filter(({ name }) => !written.has(name));
+  });
   return summarize(recorded);
 }
 
 function byDomain(observations: readonly Observation[]): DomainBatch[] {
   const batches = new Map<string, DomainBatch>();
-  observations.forEach((observation, place) => {
+  for (const [place, observation] of observations.entries()) {
     const name = observation.domain;
-    const batch = batches.get(name);
-    if (batch === undefined) {
-      batches.set(name, { name, observations: [observation], places: [place] });
-    } else {
-      batch.observations.push(observation);
-      batch.places.push(place);
-    }
-  });
+    const batch = batches.get(name) ?? { name, observations: [], places: [] };
+    batch.observations.push(observation);
+    batch.places.push(place);
+    batches.set(name, batch);
+  }
   // One order for all writers: rows locked in different orders would be a deadlock.
   return [...batches.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -152,7 +137,7 @@ function beginBatch(
 
 /** @returns the names of the domains that are done: written, or with nothing to write. */
 async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<string>> {
-  const [idle, changes] = [new Set<string>(), [] as DomainChanges[]];
+  const [idle, domains] = [new Set<string>(), [] as DomainChanges[]];
   for (const { name, before, stateBefore, progress, merged } of applied) {
     const acted = progress.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged').length;
     if (acted === 0 || progress.state === null) {
@@ -160,28 +145,10 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
     } else {
       const version = leastNextVersion(before, acted);
       const octets = octetsAdded(merged);
-      changes.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
+      domains.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }
-  return changes.length === 0 ? idle : new Set([...idle, ...(await writeDomains(pool, changes))]);
-}
-
-async function writeDomains(pool: Pool, domains: readonly DomainChanges[]): Promise<Set<string>> {
-  try {
-    return await inTransaction(pool, async (client) => {
-      const written = await writeDomainRows(client, domains);
-      await writeHistory(
-        client,
-        domains.filter(({ name }) => written.has(name)),
-      );
-      return written;
-    });
-  } catch (error) {
-    if (isContention(error)) {
-      return new Set();
-    }
-    throw error;
-  }
+  return new Set([...idle, ...(await writeDomains(pool, domains))]);
 }
 
 function summarize(recorded: readonly AppliedBatch[]): Recording {
@@ -189,21 +156,14 @@ function summarize(recorded: readonly AppliedBatch[]): Recording {
   const changes = new Map<string, MergedChanges>();
   const tally = { newDomains: 0, recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
   for (const { name, before, places, progress, merged } of recorded) {
-    places.forEach((place, index) => {
-      const outcome = progress.outcomes[index];
-      if (outcome !== undefined) {
-        outcomes[place] = outcome;
-      }
-    });
+    for (const [index, outcome] of progress.outcomes.entries()) outcomes[places[index] ?? 0] = outcome;
     if (progress.changes.length > 0) changes.set(name, merged);
-    tally.newDomains += before === null ? 1 : 0;
-    tally.recordsAdded += merged.added.length;
-    tally.recordsRemoved +=
-      merged.removed.length + merged.added.filter(({ removal }) => removal !== null).length;
-    for (const { kind } of merged.headers) {
-      tally.headersCreated += kind === 'created' ? 1 : 0;
-      tally.headersUpdated += kind === 'updated' ? 1 : 0;
-    }
+    const { added, removed, headers } = merged;
+    if (before === null) tally.newDomains += 1;
+    tally.recordsAdded += added.length;
+    tally.recordsRemoved += removed.length + added.filter(({ removal }) => removal !== null).length;
+    tally.headersCreated += headers.filter(({ kind }) => kind === 'created').length;
+    tally.headersUpdated += headers.filter(({ kind }) => kind === 'updated').length;
   }
   return { ...tally, outcomes, changes };
 }

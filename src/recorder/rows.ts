@@ -89,19 +89,15 @@ function typeState({ digest, first, latest }: StoredType): TypeState {
 
 /** Whether column `dns_types` has the form in which the recorder writes it, and can be read. */
 export function isReadableTypes(types: unknown): boolean {
-  return isJsonObject(types) && Object.values(types).every(isReadableType);
-}
-
-function isReadableType(stored: unknown): boolean {
-  if (!isJsonObject(stored)) return false;
-  const { digest, first, latest, ...others } = stored;
-  const times = [first, latest].filter((time) => time !== undefined);
-  return (
-    typeof digest === 'string' &&
-    times.length !== 1 &&
-    times.every((time) => typeof time === 'string' && /^-?\d{1,18}$/.test(time)) &&
-    Object.keys(others).length === 0
-  );
+  const isTime = (time: unknown) => typeof time === 'string' && /^-?\d{1,18}$/.test(time);
+  const isReadable = (stored: unknown) => {
+    if (!isJsonObject(stored) || typeof stored['digest'] !== 'string') return false;
+    const { digest: _, first, latest, ...others } = stored;
+    const hasTimes = isTime(first) && isTime(latest);
+    const hasNone = first === undefined && latest === undefined;
+    return (hasTimes || hasNone) && Object.keys(others).length === 0;
+  };
+  return isJsonObject(types) && Object.values(types).every(isReadable);
 }
 
 function partTimes(first: Instant | null, latest: Instant | null): PartTimes | null {

@@ -7,6 +7,8 @@ import { startDms } from '../journeys/dms-command.js';
 const SERVER = ['@apollo/server', '@graphql-tools/schema', 'express', 'graphql', 'graphql-jit', 'ioredis'];
 const DATABASE = ['@prisma/client', '@prisma/adapter-pg', 'pg'];
 
+const UNREACHABLE = { DATABASE_URL: 'postgresql://dms@127.0.0.1:9/dms' };
+
 /** The packages of which a command has loaded a module. */
 async function packagesLoadedBy(
   args: readonly string[],
@@ -45,16 +47,23 @@ describe('a command loads only what it needs', () => {
     expect([...SERVER, ...DATABASE].filter((name) => loaded.has(name))).toEqual([]);
   });
 
-  test.each<[string[]]>([
-    [['import', '/dev/null']],
-    [['export']],
-    [['watch', 'list']],
-    [['token', 'list']],
-    [['observe', 'example.invalid']],
-  ])('dms %j loads the database client, but not the server', async (args) => {
-    const unreachable = { DATABASE_URL: 'postgresql://dms@127.0.0.1:9/dms' };
-    const loaded = await packagesLoadedBy(args, unreachable);
-    expect(loaded).toContain('pg');
-    expect(SERVER.filter((name) => loaded.has(name))).toEqual([]);
-  });
+  test.each<[string[]]>([[['watch', 'list']], [['token', 'list']], [['forget', 'example.invalid', '--yes']]])(
+    'dms %j loads the database client, but not the server',
+    async (args) => {
+      const loaded = await packagesLoadedBy(args, UNREACHABLE);
+      expect(loaded).toContain('@prisma/client');
+      expect(SERVER.filter((name) => loaded.has(name))).toEqual([]);
+    },
+  );
+
+  test.each<[string[]]>([[['import', '/dev/null']], [['export']], [['migrate']]])(
+    'dms %j loads pg, but neither Prisma nor the server',
+    async (args) => {
+      const loaded = await packagesLoadedBy(args, UNREACHABLE);
+      expect(loaded).toContain('pg');
+      expect([...SERVER, '@prisma/client', '@prisma/adapter-pg'].filter((name) => loaded.has(name))).toEqual(
+        [],
+      );
+    },
+  );
 });

@@ -31,7 +31,6 @@ const domain = {
 
 describe('an open database', () => {
   test('says where it is', () => {
-    expect(database.home).toBe(TEST_SERVER === undefined ? 'embedded' : 'server');
     const { databaseUrl, dataDirectory } = database.options;
     const { hostname, port, pathname } = new URL(databaseUrl ?? 'postgresql://none');
     expect(database.place).toBe(

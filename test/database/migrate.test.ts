@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { type MigrationSteps, migrate } from '../../src/database/migrate.js';
 import { createReadinessCheck } from '../../src/database/readiness.js';
-import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';

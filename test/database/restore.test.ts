@@ -33,7 +33,7 @@ beforeAll(async () => {
   await copyTemplate(dataDirectory);
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
   file = join(folder, 'whole.tar.gz');
-  await backUpEmbedded(database, { dataDirectory, file });
+  await backUpEmbedded(database.pool, { dataDirectory, file });
   await database.close();
   whole = await readFile(file);
   old = await oldFormOf(whole);

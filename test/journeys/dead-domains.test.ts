@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { followRequests, memoryInUse } from '../support/kept-requests.js';

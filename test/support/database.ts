@@ -7,7 +7,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { newDataDirectory, removeDataDirectory } from './data-directory.js';
 import { copyTemplate } from './template.js';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { openDatabase } from '../../src/database/client.js';
 import { DATABASE_FOLDER } from '../../src/database/embedded/data-folder.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/canonicalize-stored.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { ownerOf } from './data-directory.js';
 import { ended } from './processes.js';
 

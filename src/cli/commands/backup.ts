@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type FileHandle, link, mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -22,7 +22,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
     if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
-    context.stdout.write(`Backed up to ${file} (${megabytes(size)} MB).\n`);
+    context.stdout.write(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
     throw isWriteError(error, [file, unfinished]) ? unwritable(file, error) : error;
   } finally {
@@ -39,9 +39,17 @@ function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
   return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 
+/**
+ * Backs up to a temporary file first, so that a slow reader of standard output does not hold up the database's other
+ * clients. The file is unlinked before it is read: nothing is left of it however the process ends.
+ */
 async function backUpToOutput(context: CommandContext): Promise<void> {
   const signal = stopSignal(context);
-  const file = await spoolToUnlinkedTempFile(context, signal);
+  const folder = await mkdtemp(join(tmpdir(), 'dms-backup-'));
+  const path = join(folder, 'backup.tar.gz');
+  const file = await backUp(context, path, signal)
+    .then(() => open(path))
+    .finally(() => rm(folder, { recursive: true, force: true }));
   try {
     await pipeline(file.createReadStream(), context.stdout, { end: false, signal });
   } catch (error) {
@@ -49,42 +57,24 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
   }
 }
 
-/**
- * Backs up to a temporary file, so that a slow reader of standard output does not hold up the database's other
- * clients. The file is unlinked before it is read: nothing is left of it however the process ends.
- */
-async function spoolToUnlinkedTempFile(context: CommandContext, signal: AbortSignal): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'dms-backup-'));
-  try {
-    const path = join(folder, 'backup.tar.gz');
-    await backUp(context, path, signal);
-    return await open(path);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/**
- * @returns the size in bytes.
- * @throws OperationError if the signal ends it; then nothing is left.
- */
+/** @returns the size in bytes. @throws OperationError if the signal ends it; then nothing is left. */
 async function backUp(context: CommandContext, file: string, signal: AbortSignal): Promise<number> {
   const { databaseUrl, dataDirectory } = context.settings();
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
-  const database = await context.openDatabase({ mayCreate: false });
-  let files = 0;
-  const hideProgress = showProgress(context.stderr, 'files', () => ({ done: 0, total: null, items: files }));
-  const onFile = (count: number) => {
-    files = count;
-  };
-  try {
-    return await backUpEmbedded(database, { dataDirectory, file, onFile, signal });
-  } catch (error) {
-    throw signal.aborted ? stopped('nothing was written', error) : error;
-  } finally {
-    hideProgress();
-    await database.close();
-  }
+  return context.withConnections('fail', async ({ pool }) => {
+    let items = 0;
+    const hideProgress = showProgress(context.stderr, 'files', () => ({ items }));
+    const onFile = () => {
+      items += 1;
+    };
+    try {
+      return await backUpEmbedded(pool, { dataDirectory, file, onFile, signal });
+    } catch (error) {
+      throw signal.aborted ? stopped('nothing was written', error) : error;
+    } finally {
+      hideProgress();
+    }
+  });
 }
 
 async function putInPlace(unfinished: string, file: string, force: boolean): Promise<void> {
@@ -105,8 +95,4 @@ function alreadyExists(file: string): OperationError {
 
 function stopped(left: string, cause: unknown): OperationError {
   return new OperationError(`Stopped by a signal: ${left}.`, { cause });
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1_000_000).toFixed(1);
 }

@@ -14,29 +14,23 @@ const LEFT_OUT =
 /** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
   const names = parseDomains(domains);
-  const database = await context.openDatabase({ mayCreate: false });
-  try {
-    const missing = new Set(names);
+  const missing = new Set(names);
+  await context.withConnections('fail', async ({ pool }) => {
     let text = '';
     let leftOut = 0;
-    for await (const stored of readHistories(database.pool, names.length > 0 ? names : undefined)) {
+    for await (const stored of readHistories(pool, names.length > 0 ? names : undefined)) {
       missing.delete(stored.name);
       const readable = readableHistory(stored);
       leftOut += readable.leftOut;
       for (const line of exportDms(readable.history)) {
         text += line;
-        if (text.length >= CHUNK_CHARACTERS) {
-          await writeText(context.stdout, text);
-          text = '';
-        }
+        if (text.length < CHUNK_CHARACTERS) continue;
+        await writeText(context.stdout, text);
+        text = '';
       }
     }
     await writeText(context.stdout, text);
     if (leftOut > 0) context.stderr.write(`dms: ${leftOut} ${LEFT_OUT}\n`);
-    if (missing.size > 0) {
-      throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
-    }
-  } finally {
-    await database.close();
-  }
+  });
+  if (missing.size > 0) throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
 }

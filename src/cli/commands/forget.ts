@@ -16,24 +16,17 @@ export async function runForget(
     context.stderr.write('Nothing was erased.\n');
     return;
   }
-  const database = await context.openDatabase({ mayCreate: false });
-  try {
-    const erased = await forget(database.writingPrisma, names);
-    for (const name of erased) {
-      context.stdout.write(`erased ${name}\n`);
-    }
-    for (const name of await watchedAmong(database.writingPrisma, names)) {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const erased = await forget(writingPrisma, names);
+    for (const name of erased) context.stdout.write(`erased ${name}\n`);
+    for (const name of await watchedAmong(writingPrisma, names)) {
       context.stderr.write(
         `${name} is still watched, and recorded anew when it is due: dms watch remove ${name}\n`,
       );
     }
     const missing = names.filter((name) => !erased.includes(name));
-    if (missing.length > 0) {
-      throw new OperationError(`No history is recorded for ${missing.join(', ')}.`);
-    }
-  } finally {
-    await database.close();
-  }
+    if (missing.length > 0) throw new OperationError(`No history is recorded for ${missing.join(', ')}.`);
+  });
 }
 
 async function confirmed(context: CommandContext, names: readonly string[]): Promise<boolean> {

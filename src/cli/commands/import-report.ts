@@ -1,11 +1,9 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
-import type { Line } from '../../importers/lines.js';
-import type { Input } from '../../importers/open-input.js';
 import type { RejectsFile } from '../../importers/rejects.js';
 
 /** How many rejected lines are shown with their reasons. */
-const REASONS_SHOWN = 10;
+export const REASONS_SHOWN = 10;
 
 /** The file that keeps the lines that are rejected. */
 export interface KeptRejects {
@@ -14,40 +12,16 @@ export interface KeptRejects {
   readonly path: string;
 }
 
-/** Reports the lines that are rejected: the first ones with their reasons. */
-export class RejectedLines {
-  readonly #summary: ImportSummary;
-  readonly #kept: KeptRejects | null;
-  readonly #write: (text: string) => void;
-
-  /** @param kept null without --rejects. */
-  constructor(summary: ImportSummary, kept: KeptRejects | null, write: (text: string) => void) {
-    this.#summary = summary;
-    this.#kept = kept;
-    this.#write = write;
-  }
-
-  /** Tells of a line that the summary has counted already. */
-  async add(input: Input, line: Line, reason: string): Promise<void> {
-    if (this.#summary.linesRejected <= REASONS_SHOWN) {
-      this.#write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
-    }
-    await this.#kept?.file.write(line);
-  }
-
-  /** Says how many there were, and what can be done about them. */
-  close(): void {
-    const { linesRejected } = this.#summary;
-    if (linesRejected === 0) return;
-    if (linesRejected > REASONS_SHOWN) {
-      this.#write(`… and ${counted(linesRejected - REASONS_SHOWN, 'more line', 'more lines')} rejected.\n`);
-    }
-    const where =
-      this.#kept === null
-        ? 'To keep rejected lines for mending, import again with --rejects FILE.'
-        : `The rejected lines are in ${this.#kept.path}: mend them there and import that file.`;
-    this.#write(`${where} A mended line is stale if something newer of its domain is recorded by then.\n`);
-  }
+/** How many lines were rejected, and what can be done about them. @param kept null without --rejects. */
+export function rejectedText({ linesRejected }: ImportSummary, kept: KeptRejects | null): string {
+  if (linesRejected === 0) return '';
+  const further = linesRejected - REASONS_SHOWN;
+  const more = further > 0 ? `… and ${counted(further, 'more line', 'more lines')} rejected.\n` : '';
+  const where =
+    kept === null
+      ? 'To keep rejected lines for mending, import again with --rejects FILE.'
+      : `The rejected lines are in ${kept.path}: mend them there and import that file.`;
+  return `${more}${where} A mended line is stale if something newer of its domain is recorded by then.\n`;
 }
 
 /**
@@ -60,18 +34,18 @@ export function summaryText(
   seconds: number,
   formats: ReadonlySet<ImportFormat>,
 ): string {
+  const { linesRead, newDomains } = summary;
+  const { count, exact } = summary.domains;
+  const names = [...formats].sort();
   const rows: [string, string][] = [
-    ...formatRows(formats),
-    [
-      'lines read',
-      `${number(summary.linesRead)} in ${duration(seconds)}, ${rate(summary.linesRead, seconds)}`,
-    ],
+    ...(names.some((name) => name !== 'dms') ? [['format', names.join(', ')] as [string, string]] : []),
+    ['lines read', `${number(linesRead)} in ${duration(seconds)}, ${rate(linesRead, seconds)}`],
     ['recorded', `${number(summary.recorded)} (${number(summary.changed)} with a change)`],
     ['unchanged', number(summary.unchanged)],
     ['already known', number(summary.repeated)],
     ['stale', number(summary.stale)],
     ['rejected', number(summary.linesRejected)],
-    ['domains', domains(summary)],
+    ['domains', `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`],
     ['DNS records', `${number(summary.recordsAdded)} added, ${number(summary.recordsRemoved)} removed`],
     ['HTTP headers', `${number(summary.headersCreated)} created, ${number(summary.headersUpdated)} updated`],
   ];
@@ -79,18 +53,8 @@ export function summaryText(
   return [...lines, ...remarks(summary)].map((line) => `${line}\n`).join('');
 }
 
-function formatRows(formats: ReadonlySet<ImportFormat>): [string, string][] {
-  const names = [...formats].sort();
-  return names.some((name) => name !== 'dms') ? [['format', names.join(', ')]] : [];
-}
-
-/** A count with its noun. */
-export function counted(count: number, one: string, several: string): string {
+function counted(count: number, one: string, several: string): string {
   return `${number(count)} ${count === 1 ? one : several}`;
-}
-
-function domains({ domains: { count, exact }, newDomains }: ImportSummary): string {
-  return `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`;
 }
 
 function remarks({ stale, contradicting }: ImportSummary): string[] {

@@ -11,11 +11,11 @@ import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
 import { OperationError } from '../../model/errors.js';
-import { addImportCounts, type ImportCounts } from '../../recorder/import-counts.js';
+import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { type KeptRejects, RejectedLines, summaryText } from './import-report.js';
+import { type KeptRejects, REASONS_SHOWN, rejectedText, summaryText } from './import-report.js';
 
 export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
@@ -32,36 +32,36 @@ export async function runImport(
 ): Promise<void> {
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const rejects = await rejectsOf(options, files);
+  const { format, sort, strict } = options;
+  if (options.rejects !== undefined) await checkRejects(options.rejects, files);
+  const rejects =
+    options.rejects === undefined ? null : { file: new RejectsFile(options.rejects), path: options.rejects };
   const detected = new Set<ImportFormat>();
   const parsing = {
     longestLine: limits.line,
     createParser: ({ name }: Input) =>
-      createParser(options.format, {
+      createParser(format, {
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
         limits,
-        onDetected: (format) => detected.add(format),
+        onDetected: (found) => detected.add(found),
       }),
   };
   await requireAllImportable(files, context.stdin, parsing);
-  const database = await context.openDatabase();
   const summary = new ImportSummary();
-  try {
-    const recorder = createRecorder(database.pool);
-    const { sort, strict } = options;
-    const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
-    await importFiles(context, run);
-  } finally {
-    // What an operator reads of it is no reason to call an import failed that is not.
-    if (summary.linesRead > 0) await addImportCounts(database.pool, countsOf(summary)).catch(() => {});
-    await database.close();
-  }
-}
-
-function countsOf({ changed, unchanged, repeated, stale, linesRejected }: ImportSummary): ImportCounts {
-  return { changed, unchanged, repeated, stale, refused: linesRejected };
+  await context.withConnections('create', async ({ pool }) => {
+    try {
+      const recorder = createRecorder(pool);
+      const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
+      await importFiles(context, run);
+    } finally {
+      const { changed, unchanged, repeated, stale, linesRejected: refused } = summary;
+      const counts = { changed, unchanged, repeated, stale, refused };
+      // What an operator reads of it is no reason to call an import failed that is not.
+      if (summary.linesRead > 0) await addImportCounts(pool, counts).catch(() => {});
+    }
+  });
 }
 
 interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
@@ -72,25 +72,28 @@ interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
 }
 
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
-  const { summary } = run;
-  const rejected = new RejectedLines(summary, run.rejects, (text) => context.stderr.write(text));
+  const { summary, rejects } = run;
   const progress = new InputProgress(summary, run.signal);
   const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
   const began = performance.now();
   const sumUp = (ending: string) => {
     hideProgress();
-    context.stderr.write(ending);
-    rejected.close();
+    context.stderr.write(ending + rejectedText(summary, rejects));
     context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, run.detected));
   };
   const options = {
     ...run,
-    onRejected: (input: Input, line: Line, reason: string) => rejected.add(input, line, reason),
     sorting: progress,
+    onRejected: async (input: Input, line: Line, reason: string) => {
+      if (summary.linesRejected <= REASONS_SHOWN) {
+        context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
+      }
+      await rejects?.file.write(line);
+    },
   };
   try {
     const end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
-      run.rejects?.file.close(),
+      rejects?.file.close(),
     );
     sumUp(endingOf(end, run));
     if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
@@ -106,27 +109,12 @@ const FAILED =
   'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
 function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
-  switch (end) {
-    case 'complete':
-      return '';
-    case 'rejected':
-      return (
-        'Stopped at the first rejected line, as --strict asks; the lines before it' +
-        `${sort ? ' in the order of time' : ''} are recorded.\n`
-      );
-    case 'stopped':
-      return 'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n';
-  }
-}
-
-/** @throws UsageError where rejected lines would replace something. */
-async function rejectsOf(
-  { rejects: path }: ImportOptions,
-  files: readonly string[],
-): Promise<KeptRejects | null> {
-  if (path === undefined) return null;
-  await checkRejects(path, files);
-  return { file: new RejectsFile(path), path };
+  return {
+    complete: '',
+    rejected: `Stopped at the first rejected line, as --strict asks; the lines before it${sort ? ' in the order of time' : ''} are recorded.\n`,
+    stopped:
+      'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
+  }[end];
 }
 
 /**
@@ -153,16 +141,29 @@ async function requireAllImportable(
   }
 }
 
+/** How far an input is sorted and read. */
+interface InputState {
+  /** In bytes, of `size`; null: it is not known. */
+  read: number;
+  size: number | null;
+  /** Lines that were read to be sorted. */
+  sorted: number;
+  /** By the monotonic clock. */
+  readonly opened: number;
+  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
+  recording?: { readonly since: number; readonly before: number };
+}
+
+function opening(): InputState {
+  return { read: 0, size: null, sorted: 0, opened: performance.now() };
+}
+
 /** How far the inputs are sorted and read. */
 export class InputProgress {
   readonly #summary: ImportSummary;
   readonly #signal: AbortSignal;
-  #read = 0;
-  #size: number | null = null;
-  #sorted = 0;
-  #opened = 0;
-  /** Since when, by the monotonic clock, the sorted lines are recorded, and how many were read before. */
-  #recording: { readonly since: number; readonly before: number } | undefined;
+  /** Of the input that is open. */
+  #input = opening();
 
   constructor(summary: ImportSummary, signal: AbortSignal) {
     this.#summary = summary;
@@ -170,37 +171,34 @@ export class InputProgress {
   }
 
   state(): ProgressState {
-    if (this.#recording !== undefined) {
-      const items = this.#summary.linesRead - this.#recording.before;
-      return { done: items, total: this.#sorted, items, since: this.#recording.since };
+    const { linesRead } = this.#summary;
+    const { read: done, size: total, sorted, opened, recording } = this.#input;
+    if (recording !== undefined) {
+      const items = linesRead - recording.before;
+      return { done: items, total: sorted, items, since: recording.since };
     }
-    const read = { done: this.#read, total: this.#size };
-    if (this.#sorted > 0) return { ...read, items: this.#sorted, doing: 'to sort', since: this.#opened };
-    return { ...read, items: this.#summary.linesRead };
+    if (sorted > 0) return { done, total, items: sorted, doing: 'to sort', since: opened };
+    return { done, total, items: linesRead };
   }
 
-  /** Lines of the input that is open were read to be sorted. */
   onRead = (lines: number): void => {
-    this.#sorted += lines;
+    this.#input.sorted += lines;
   };
 
-  /** They are all sorted; what follows is recording them. */
+  /** All lines are sorted: what follows is recording them. */
   onSorted = (): void => {
-    this.#recording ??= { since: performance.now(), before: this.#summary.linesRead };
+    this.#input.recording ??= { since: performance.now(), before: this.#summary.linesRead };
   };
 
   async *inputs(files: readonly string[], stdin: Readable): AsyncGenerator<Input> {
     for (const file of files) {
-      this.#read = 0;
-      this.#size = null;
-      this.#sorted = 0;
-      this.#opened = performance.now();
-      this.#recording = undefined;
+      const state = opening();
+      this.#input = state;
       const onBytes = (count: number) => {
-        this.#read += count;
+        state.read += count;
       };
       const input = await openInput(file, stdin, onBytes, this.#signal);
-      this.#size = input.size;
+      state.size = input.size;
       yield input;
     }
   }

@@ -12,8 +12,8 @@ import type { RecordedCheck } from '../../observer/record-checks.js';
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
 
-/** A look for a person: what was seen, line by line, and before each line whether it is new or gone. */
-export function lookAsText(
+/** A check for a person: what was seen, line by line, and before each line whether it is new or gone. */
+export function checkAsText(
   { check, outcome, changes: found, recording }: RecordedCheck,
   recorded: boolean,
 ): string {
@@ -96,13 +96,12 @@ function headerLine(name: string, value: string, change: HeaderChange | undefine
   return `${change === undefined ? ' ' : MARKS[change.kind]}   ${name}: ${value}${before}`;
 }
 
-function summary(changes: MergedChanges, recorded: boolean, nothing: boolean): string {
+function summary({ added, removed, headers }: MergedChanges, recorded: boolean, nothing: boolean): string {
   if (nothing) return 'Nothing was observed, and nothing is recorded.';
-  const { added, removed, headers } = changes;
-  const changed = added.length + removed.length + headers.length > 0;
-  const text = changed
-    ? `${count(added.length, 'record')} added, ${count(removed.length, 'record')} removed, ${count(headers.length, 'header')} changed`
-    : 'No change';
+  const text =
+    added.length + removed.length + headers.length > 0
+      ? `${count(added.length, 'record')} added, ${count(removed.length, 'record')} removed, ${count(headers.length, 'header')} changed`
+      : 'No change';
   return recorded ? `${text}.` : `${text}; nothing is recorded (--dry-run).`;
 }
 
@@ -115,13 +114,19 @@ export function checkAsJson(
   { check, outcome, recording, changes }: RecordedCheck,
   recorded: boolean,
 ): string {
+  const { http } = outcome;
   const object = {
     domain: check.domain,
     observedAt: formatInstant(check.observedAt),
     recorded: recorded && recording !== 'nothing',
     dns: Object.fromEntries([...check.dns].map(([type, answer]) => [type, dnsAnswer(answer)])),
-    http: httpAnswer(check.http, outcome),
-    changes: changesOf(changes),
+    http: check.http.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(check.http.headers) },
+    changes: {
+      recordsAdded: changes?.added.map(({ record }) => dnsRecordData(record)) ?? [],
+      recordsRemoved: changes?.removed.map(({ record }) => dnsRecordData(record)) ?? [],
+      headers:
+        changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
+    },
   };
   return `${JSON.stringify(object)}\n`;
 }
@@ -129,17 +134,4 @@ export function checkAsJson(
 function dnsAnswer(answer: DnsAnswer) {
   if (answer.kind === 'failed') return { failure: answer.failure };
   return { nameExists: answer.nameExists, records: answer.records.map(dnsRecordData) };
-}
-
-function httpAnswer(answer: HttpAnswer, { http }: CheckOutcome) {
-  return answer.kind === 'failed' ? http : { ...http, headers: Object.fromEntries(answer.headers) };
-}
-
-function changesOf(changes: MergedChanges | null) {
-  return {
-    recordsAdded: changes?.added.map(({ record }) => dnsRecordData(record)) ?? [],
-    recordsRemoved: changes?.removed.map(({ record }) => dnsRecordData(record)) ?? [],
-    headers:
-      changes?.headers.map(({ name, kind, value, old }) => ({ name, event: kind, new: value, old })) ?? [],
-  };
 }

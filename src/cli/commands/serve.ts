@@ -35,28 +35,25 @@ const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
 function welcome(application: Application, { host, auth }: Settings): string {
   const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
     application;
-  const samples =
-    sampleDomains === 0 ? [] : [`Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`];
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
-  const example =
-    exampleDomain === null
-      ? ['Nothing is recorded yet: dms import FILE records.']
-      : [`Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`];
-  return [
-    ...samples,
+  const graphql = sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only';
+  const example = `Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`;
+  const lines = [
+    sampleDomains > 0 && `Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`,
     `Serving at ${url}/`,
-    ...(ALL_ADDRESSES.includes(host)
-      ? [`          and at every other address of this machine (HOST=${host})`]
-      : []),
-    `GraphQL:  ${url}/graphql (${sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only'})`,
-    ...(sandbox ? [`          ${url}/graphiql (GraphiQL, which needs no internet)`] : []),
+    ALL_ADDRESSES.includes(host) && `          and at every other address of this machine (HOST=${host})`,
+    `GraphQL:  ${url}/graphql (${graphql})`,
+    sandbox && `          ${url}/graphiql (GraphiQL, which needs no internet)`,
     `REST:     ${rest}`,
     `          ${url}/api/v1/docs (documentation)`,
     `Database: ${databasePlace}`,
-    ...(watchedDomains === null ? [] : [`Observes: ${watchedText(watchedDomains)}`]),
-    ...(metricsUrl === null ? [] : [`Metrics:  ${metricsUrl}/metrics`]),
-    ...example,
+    watchedDomains !== null && `Observes: ${watchedText(watchedDomains)}`,
+    metricsUrl !== null && `Metrics:  ${metricsUrl}/metrics`,
+    exampleDomain === null ? 'Nothing is recorded yet: dms import FILE records.' : example,
     'Stop with Ctrl-C.',
-    '',
-  ].join('\n');
+  ];
+  return lines
+    .filter((line) => line !== false)
+    .map((line) => `${line}\n`)
+    .join('');
 }

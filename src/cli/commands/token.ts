@@ -7,11 +7,10 @@ import {
   withdrawToken,
 } from '../../auth/tokens.js';
 import { SCOPES, type Scope } from '../../auth/viewer.js';
-import type { Database } from '../../database/client.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
-import type { OpenOptions } from '../open-database.js';
+import { tableText, timeText } from '../table.js';
 import { writeText } from '../write-text.js';
 
 export interface CreateOptions {
@@ -25,7 +24,7 @@ export interface CreateOptions {
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
-  await withDatabase(context, {}, async ({ prisma, createdNow, place }) => {
+  await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     if (createdNow) context.stderr.write(newDatabaseText(place));
     const createdAt = context.now();
     const expiresAt = options.expires === undefined ? null : createdAt + options.expires;
@@ -54,7 +53,7 @@ function requireName(text: string): string {
 
 /** `dms token list`: a table of all tokens. */
 export async function runList(context: CommandContext): Promise<void> {
-  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
+  await context.withDatabase('fail', async ({ prisma }) => {
     const tokens = await listTokens(prisma);
     if (tokens.length === 0)
       context.stderr.write('There are no tokens. To create one: dms token create --name NAME\n');
@@ -64,7 +63,7 @@ export async function runList(context: CommandContext): Promise<void> {
 
 /** `dms token revoke NAME`: revokes a token for good. */
 export async function runRevoke(context: CommandContext, name: string): Promise<void> {
-  await withDatabase(context, { mayCreate: false }, async ({ prisma }) => {
+  await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();
     const revokedAt = await revokeToken(prisma, name, now);
     if (revokedAt === now) context.stdout.write(`revoked ${name}\n`);
@@ -72,45 +71,26 @@ export async function runRevoke(context: CommandContext, name: string): Promise<
   });
 }
 
-async function withDatabase(
-  context: CommandContext,
-  options: OpenOptions,
-  work: (database: Database) => Promise<void>,
-) {
-  const database = await context.openDatabase(options);
-  try {
-    await work(database);
-  } finally {
-    await database.close();
-  }
-}
-
 const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
 /** The tokens as a table for a person, with times in UTC to the second. */
 function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
-  const rows = [HEADINGS, ...tokens.map((token) => tokenRow(token, now))];
-  const widths = HEADINGS.map((_heading, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '));
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-function tokenRow(token: TokenDescription, now: Instant): string[] {
-  return [
-    token.name,
-    token.scopes.join(' '),
-    time(token.createdAt),
-    token.expiresAt === null ? 'never' : time(token.expiresAt),
-    token.lastUsed === null ? 'never' : time(token.lastUsed),
-    state(token, now),
+  const rows = [
+    HEADINGS,
+    ...tokens.map((token) => [
+      token.name,
+      token.scopes.join(' '),
+      timeText(token.createdAt),
+      token.expiresAt === null ? 'never' : timeText(token.expiresAt),
+      token.lastUsed === null ? 'never' : timeText(token.lastUsed),
+      state(token, now),
+    ]),
   ];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return tableText(rows, widths);
 }
 
 function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
-}
-
-function time(instant: Instant): string {
-  return `${formatInstant(instant).slice(0, 19)}Z`;
 }

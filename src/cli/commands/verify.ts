@@ -8,22 +8,18 @@ import { showProgress } from '../progress.js';
 
 /** `dms verify`: checks every invariant of what is stored. */
 export async function runVerify(context: CommandContext): Promise<void> {
-  const database = await context.openDatabase({ mayCreate: false });
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
-  const hideProgress = showProgress(context.stderr, 'domains', () => ({
-    done: 0,
-    total: null,
-    items: count.domains,
-  }));
-  try {
-    for await (const line of violations(database, count)) {
-      count.violations += 1;
-      context.stdout.write(`${line}\n`);
+  await context.withDatabase('fail', async (database) => {
+    const hideProgress = showProgress(context.stderr, 'domains', () => ({ items: count.domains }));
+    try {
+      for await (const line of violations(database, count)) {
+        count.violations += 1;
+        context.stdout.write(`${line}\n`);
+      }
+    } finally {
+      hideProgress();
     }
-  } finally {
-    hideProgress();
-    await database.close();
-  }
+  });
   const { domains, records, headers } = count;
   const checked = `${domains} domains, ${records} DNS record entries, ${headers} header changes`;
   if (count.violations > 0) {

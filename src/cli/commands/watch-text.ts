@@ -2,6 +2,7 @@ import { durationText } from '../../model/duration.js';
 import { formatInstant } from '../../model/instant.js';
 import { outcomeText } from '../../observer/outcome.js';
 import type { WatchedDomain } from '../../observer/schedule/watch-list.js';
+import { tableText, timeText } from '../table.js';
 
 const HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
 /** Of a name, a duration, a time to the second, and a count. */
@@ -9,23 +10,16 @@ const WIDTHS = [32, 6, 20, 8];
 
 /** Watched domains as lines of a table, with its headings where it begins. */
 export function watchedAsText(domains: readonly WatchedDomain[], beginning: boolean): string {
-  const rows = domains.map((domain) => [
-    domain.name,
-    durationText(domain.every),
-    domain.inHand ? 'now' : seconds(domain.next),
-    String(domain.failures),
-    domain.outcome === null || domain.observedAt === null
+  const rows = domains.map(({ name, every, next, inHand, failures, outcome, observedAt }) => [
+    name,
+    durationText(every),
+    inHand ? 'now' : timeText(next),
+    String(failures),
+    outcome === null || observedAt === null
       ? 'not yet by a worker'
-      : `${seconds(domain.observedAt)} ${outcomeText(domain.outcome)}`,
+      : `${timeText(observedAt)} ${outcomeText(outcome)}`,
   ]);
-  const lines = beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows;
-  return lines
-    .map((cells) => `${cells.map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0)).join('  ')}\n`)
-    .join('');
-}
-
-function seconds(time: bigint): string {
-  return formatInstant(time).replace(/\.\d+Z$/, 'Z');
+  return tableText(beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows, WIDTHS);
 }
 
 /** How many domains are watched and, where there is none, how to begin. */

@@ -1,8 +1,8 @@
-import type { Database } from '../../database/client.js';
+import type { PrismaClient } from '../../database/generated/client.js';
 import { type Line, readLines, textOf } from '../../importers/lines.js';
 import { openInput } from '../../importers/open-input.js';
 import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
-import { type Added, listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
+import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
 import { parseDomain, parseDomains } from '../domain-arguments.js';
 import { showProgress } from '../progress.js';
@@ -25,14 +25,13 @@ export async function runAdd(
   domains: readonly string[],
   options: AddOptions,
 ): Promise<void> {
-  const sum = { added: 0, changed: 0, read: 0 };
-  const rejected = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
-    const done: Added = await watchDomains(writingPrisma, names, options.every ?? null, context.now());
+  const sum = { added: 0, changed: 0 };
+  const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
+    const done = await watchDomains(prisma, names, options.every ?? null, context.now());
     sum.added += done.added;
     sum.changed += done.changed;
-    sum.read += names.length;
   });
-  const known = sum.read - sum.added - sum.changed;
+  const known = read - sum.added - sum.changed;
   context.stdout.write(`${sum.added} added, ${sum.changed} at a new interval, ${known} already watched\n`);
   failIfRejected(rejected);
 }
@@ -43,12 +42,11 @@ export async function runRemove(
   domains: readonly string[],
   options: NamesOptions,
 ): Promise<void> {
-  const sum = { removed: 0, read: 0 };
-  const rejected = await inBatches(context, domains, options.fromFile, async ({ writingPrisma }, names) => {
-    sum.removed += await unwatchDomains(writingPrisma, names);
-    sum.read += names.length;
+  let removed = 0;
+  const { read, rejected } = await inBatches(context, domains, options, async (prisma, names) => {
+    removed += await unwatchDomains(prisma, names);
   });
-  context.stdout.write(`${sum.removed} removed, ${sum.read - sum.removed} not watched\n`);
+  context.stdout.write(`${removed} removed, ${read - removed} not watched\n`);
   failIfRejected(rejected);
 }
 
@@ -60,51 +58,49 @@ function failIfRejected(rejected: number): void {
 
 /** `dms watch list`: a table, or JSON, of the watched domains. */
 export async function runList(context: CommandContext, json: boolean): Promise<void> {
-  const database = await context.openDatabase({ mayCreate: false });
-  try {
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
     let count = 0;
-    for await (const page of listWatched(database.writingPrisma)) {
+    for await (const page of listWatched(writingPrisma)) {
       count += page.length;
       context.stdout.write(json ? watchedAsJson(page) : watchedAsText(page, count === page.length));
     }
     if (count === 0)
       context.stderr.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');
-  } finally {
-    await database.close();
-  }
+  });
+}
+
+/** How many names a command was given, and how many lines of the file are none. */
+interface Counts {
+  read: number;
+  rejected: number;
 }
 
 /**
  * Passes on the names that a command is given, in batches without duplicates.
  *
- * @returns how many lines of the file were rejected.
  * @throws UsageError for an argument that is not a name.
  */
 async function inBatches(
   context: CommandContext,
   domains: readonly string[],
-  file: string | undefined,
-  work: (database: Database, names: readonly string[]) => Promise<void>,
-): Promise<number> {
-  if (domains.length === 0 && file === undefined) {
+  { fromFile }: NamesOptions,
+  work: (prisma: PrismaClient, names: readonly string[]) => Promise<void>,
+): Promise<Counts> {
+  if (domains.length === 0 && fromFile === undefined) {
     throw new UsageError('Name the domains, or a file of them with --from-file FILE.');
   }
   const named = parseDomains(domains);
-  const rejected = { count: 0 };
-  const onRejected = (line: Line, reason: string) => {
-    rejected.count += 1;
-    if (rejected.count <= REASONS_SHOWN) context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
-  };
-  const database = await context.openDatabase();
-  try {
-    if (named.length > 0) await work(database, named);
-    if (file !== undefined) {
-      for await (const names of readNames(context, file, onRejected)) await work(database, names);
-    }
-    return rejected.count;
-  } finally {
-    await database.close();
-  }
+  const counts = { read: 0, rejected: 0 };
+  await context.withDatabase('create', async ({ writingPrisma }) => {
+    const take = async (names: readonly string[]) => {
+      counts.read += names.length;
+      await work(writingPrisma, names);
+    };
+    if (named.length > 0) await take(named);
+    if (fromFile === undefined) return;
+    for await (const names of readNames(context, fromFile, counts)) await take(names);
+  });
+  return counts;
 }
 
 /** Names passed on at once. */
@@ -114,42 +110,43 @@ const BATCH = 5_000;
  * Reads a file of domain names, one per line; `#` begins a comment.
  *
  * @param file a path, or `-` for standard input; gzip is decompressed.
- * @param onRejected called for each line that is not a name, with the reason.
  * @returns canonical names in batches, each without duplicates.
  * @throws OperationError where it cannot be read.
  */
 async function* readNames(
   context: CommandContext,
   file: string,
-  onRejected: (line: Line, reason: string) => void,
+  counts: Counts,
 ): AsyncGenerator<readonly string[]> {
-  const progress = { read: 0, items: 0 };
-  const onBytes = (count: number) => {
-    progress.read += count;
+  let [bytes, items] = [0, 0];
+  const input = await openInput(file, context.stdin, (count) => {
+    bytes += count;
+  });
+  const hideProgress = showProgress(context.stderr, 'names', () => ({
+    done: bytes,
+    total: input.size,
+    items,
+  }));
+  const onRejected = (line: Line, reason: string) => {
+    counts.rejected += 1;
+    if (counts.rejected <= REASONS_SHOWN) context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
   };
-  const input = await openInput(file, context.stdin, onBytes);
-  const state = () => ({ done: progress.read, total: input.size, items: progress.items });
-  const hideProgress = showProgress(context.stderr, 'names', state);
   const batch = new Set<string>();
   try {
     for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
       for (const line of lines) {
-        progress.items += 1;
+        items += 1;
         const name = nameIn(line, onRejected);
         if (name !== null) batch.add(name);
+        if (batch.size < BATCH) continue;
+        yield [...batch];
+        batch.clear();
       }
-      if (batch.size >= BATCH) yield* emptied(batch);
     }
-    yield* emptied(batch);
+    if (batch.size > 0) yield [...batch];
   } finally {
     hideProgress();
   }
-}
-
-function* emptied(batch: Set<string>): Generator<readonly string[]> {
-  const names = [...batch];
-  batch.clear();
-  for (let first = 0; first < names.length; first += BATCH) yield names.slice(first, first + BATCH);
 }
 
 /** @returns null for a comment, a blank line or a rejected one. */

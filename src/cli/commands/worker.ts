@@ -9,8 +9,7 @@ import { watchedText } from './watch-text.js';
 export async function runWorker(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
-  const database = await context.openDatabase();
-  try {
+  await context.withDatabase('create', async (database) => {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
     const monitoring = await startMonitoring(settings, database, 'observing', log);
     try {
@@ -25,7 +24,5 @@ export async function runWorker(context: CommandContext): Promise<void> {
     } finally {
       await monitoring.stop();
     }
-  } finally {
-    await database.close();
-  }
+  });
 }

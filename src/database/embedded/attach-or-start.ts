@@ -26,14 +26,13 @@ export interface Place {
   readonly ifMissing: IfMissing;
 }
 
-/** What an owner's process reports, once, to the process that started it. */
-export type OwnerReport =
-  /** It has the database open; `created`: it has made it. */
-  | { readonly state: 'ready'; readonly created: boolean }
-  /** Another process has it open, or was faster. */
-  | { readonly state: 'not needed' }
-  /** It cannot open it; `message` is one line for the user. */
-  | { readonly state: 'failed'; readonly message: string };
+/** What an owner's process reports, once, to the process that started it; neither: another one has the database open. */
+export interface OwnerReport {
+  /** It has the database open; true: it has made it. */
+  readonly created?: boolean;
+  /** Why it cannot open the database: one line for the user. */
+  readonly failure?: string;
+}
 
 /**
  * Attaches to the process that has the embedded database open, and starts one if there is none.
@@ -65,19 +64,15 @@ async function tryToAttach(place: Place, signal: AbortSignal) {
     if (attachment !== null) return { attachment, created };
     const report = await startOwner(place, signal);
     if (report === null) deaths += 1;
-    else if (report.state === 'failed') throw new OperationError(report.message);
-    else created ||= report.state === 'ready' && report.created;
+    else if (report.failure !== undefined) throw new OperationError(report.failure);
+    else created ||= report.created === true;
   }
   throw new OperationError(
     `The embedded database did not start; ${logFile(place.runDirectory)} may say why.`,
   );
 }
 
-/**
- * Starts a process that opens the embedded database (owner.ts), and waits for its report.
- *
- * @returns null if it ended without one; its log may have the reason.
- */
+/** Starts an owner (owner.ts), and waits for its report. @returns null if it ended without one; its log may say why. */
 async function startOwner(place: Place, signal: AbortSignal): Promise<OwnerReport | null> {
   // Again: the folder may have been deleted since the last start.
   const owner = await launch(place, logFile(await prepareRunDirectory(place.dataDirectory)));
@@ -121,11 +116,6 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
   });
 }
 
-/** The owner may be of another version, if the program was rebuilt while it was running. */
 function isOwnerReport(message: unknown): message is OwnerReport {
-  if (typeof message !== 'object' || message === null || !('state' in message)) return false;
-  const { state } = message;
-  if (state === 'ready') return 'created' in message && typeof message.created === 'boolean';
-  if (state === 'failed') return 'message' in message && typeof message.message === 'string';
-  return state === 'not needed';
+  return typeof message === 'object' && message !== null;
 }

@@ -21,8 +21,7 @@ const READY = /^ready (\d+)\n/;
 /**
  * Attaches this process to the present owner, and waits until the database takes connections.
  *
- * @param runDirectory the folder of sockets; `socketDirectory` is the same under a short path.
- * @param signal ends the wait.
+ * @param socketDirectory the folder of sockets, under a path that is short enough to connect to.
  * @returns null if there is no owner, or if it was about to stop; then it has stopped.
  * @throws the signal's reason; an error of the socket if the folder belongs to another user.
  */
@@ -59,17 +58,15 @@ function readReady(socket: Socket, signal: AbortSignal): Promise<number | null> 
       const processId = READY.exec(text)?.[1];
       if (processId !== undefined) settle(Number(processId));
     });
-    socket.on('error', (error) => (isAbsence(error) ? settle(null) : reject(error)));
+    socket.on('error', (error) => (GONE.has(codeOf(error)) ? settle(null) : reject(error)));
     socket.once('close', () => settle(null));
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
   });
 }
 
-/** Whether an error of a socket means that the process that listened is gone, or about to go. */
-function isAbsence(error: Error): boolean {
-  return ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(String(codeOf(error)));
-}
+/** The codes of a socket whose process is gone, or about to go. */
+const GONE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;
@@ -79,16 +76,13 @@ export class Attachments {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#add(socket));
   #ready = false;
-  #grace = 0;
   #hadAny = false;
-  #withoutGrace = false;
-  #allDetached: (() => void) | null = null;
+  #skipsGrace = false;
+  /** Set once somebody waits for the last process to detach. */
+  #waiting: { readonly grace: number; readonly settle: () => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param path of the socket, short enough to bind.
-   * @throws if the file system does not support sockets.
-   */
+  /** @param path of the socket, short enough to bind. @throws if the file system does not support sockets. */
   listen(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -109,16 +103,14 @@ export class Attachments {
 
   /** Settles once no process has been attached for `grace` milliseconds, or at once after skipGrace(). */
   allDetached(grace: number): Promise<void> {
-    this.#grace = this.#withoutGrace ? 0 : grace;
-    return new Promise((resolve) => {
-      this.#allDetached = resolve;
+    return new Promise((settle) => {
+      this.#waiting = { grace, settle };
       this.#restartTimer();
     });
   }
 
   skipGrace(): void {
-    this.#withoutGrace = true;
-    this.#grace = 0;
+    this.#skipsGrace = true;
     this.#restartTimer();
   }
 
@@ -138,9 +130,9 @@ export class Attachments {
 
   #restartTimer(): void {
     clearTimeout(this.#timer);
-    if (this.#allDetached !== null && this.#sockets.size === 0) {
-      const wait = this.#hadAny || this.#withoutGrace ? this.#grace : Math.max(this.#grace, FIRST_ATTACHMENT);
-      this.#timer = setTimeout(this.#allDetached, wait);
-    }
+    if (this.#waiting === null || this.#sockets.size > 0) return;
+    const { grace, settle } = this.#waiting;
+    const usual = this.#hadAny ? grace : Math.max(grace, FIRST_ATTACHMENT);
+    this.#timer = setTimeout(settle, this.#skipsGrace ? 0 : usual);
   }
 }

@@ -5,20 +5,13 @@ import { join } from 'node:path';
 import { codeOf } from './data-folder.js';
 import { shortSocketDirectory } from './socket-directory.js';
 
-/**
- * Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
- * lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
- *
- * A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel accepts
- * connections to it even while the owner is busy, and stops when the owner is gone, however it ended. The claim of
- * a dead owner is not removed but outnumbered: link() to the next number succeeds for one process only, and for a
- * socket that listens already. The highest claim always stays, so that numbers only grow.
- */
-export interface Claim {
-  readonly generation: number;
-  /** Whether the folder is still the one that was claimed: it may have been moved or deleted. */
-  isHeld(): boolean;
-}
+// Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
+// lose each other's commits, so a process opens it only while it holds the highest claim: it is the owner.
+//
+// A claim is the file `owner.<N>` in the folder of sockets: a socket that the owner listens on. The kernel accepts
+// connections to it even while the owner is busy, and stops when the owner is gone, however it ended. The claim of
+// a dead owner is not removed but outnumbered: link() to the next number succeeds for one process only, and for a
+// socket that listens already. The highest claim always stays, so that numbers only grow.
 
 const CLAIM = /^owner\.(\d+)$/;
 const CANDIDATE = /^owner-[0-9a-f]+$/;
@@ -26,7 +19,7 @@ const CANDIDATE = /^owner-[0-9a-f]+$/;
 /** The highest claim ever made in the folder of sockets, as a file name; null if there is none. */
 export async function latestClaim(runDirectory: string): Promise<string | null> {
   const latest = await highestGeneration(runDirectory);
-  return latest === 0 ? null : claimName(latest);
+  return latest === 0 ? null : `owner.${latest}`;
 }
 
 /** Whether a process owns a data folder, which exists. It may still be making its database. */
@@ -36,29 +29,25 @@ export async function hasOwner(dataDirectory: string): Promise<boolean> {
   const claim = await latestClaim(runDirectory);
   if (claim === null) return false;
   const sockets = await shortSocketDirectory(runDirectory);
-  try {
-    return await isListening(join(sockets.path, claim));
-  } finally {
-    sockets.remove();
-  }
+  return isListening(join(sockets.path, claim)).finally(sockets.remove);
 }
 
 /**
  * Claims the data folder for the process that listens on the socket `candidate`.
  *
  * @param runDirectory the folder of sockets; `socketDirectory` is the same under a path short enough to connect to.
- * @returns null if another process holds the claim, or was faster.
+ * @returns whether it is still held: the folder may be moved or deleted. Null if another process was faster.
  */
 export async function claimOwnership(
   runDirectory: string,
   socketDirectory: string,
   candidate: string,
-): Promise<Claim | null> {
+): Promise<(() => boolean) | null> {
   for (;;) {
     const latest = await highestGeneration(runDirectory);
-    if (latest > 0 && (await isListening(join(socketDirectory, claimName(latest))))) return null;
+    if (latest > 0 && (await isListening(join(socketDirectory, `owner.${latest}`)))) return null;
     const generation = latest + 1;
-    const path = join(runDirectory, claimName(generation));
+    const path = join(runDirectory, `owner.${generation}`);
     try {
       await link(join(runDirectory, candidate), path);
     } catch (error) {
@@ -71,7 +60,7 @@ export async function claimOwnership(
     if ((await highestGeneration(runDirectory)) !== generation) return null;
     await unlink(join(runDirectory, candidate)).catch(() => {});
     await cleanUp(runDirectory, socketDirectory, generation);
-    return { generation, isHeld: sameFile(path) };
+    return sameFile(path);
   }
 }
 
@@ -92,10 +81,6 @@ async function highestGeneration(runDirectory: string): Promise<number> {
   return names.reduce((highest, name) => Math.max(highest, Number(CLAIM.exec(name)?.[1] ?? 0)), 0);
 }
 
-function claimName(generation: number): string {
-  return `owner.${generation}`;
-}
-
 /** @returns a function that checks whether the file at `path` is still the same. */
 export function sameFile(path: string): () => boolean {
   const { ino, dev } = statSync(path, { bigint: true });
@@ -105,11 +90,7 @@ export function sameFile(path: string): () => boolean {
   };
 }
 
-/**
- * Whether a process listens on a Unix socket.
- *
- * @throws the socket's error if this user may not connect.
- */
+/** Whether a process listens on a Unix socket. @throws the socket's error if this user may not connect. */
 export function isListening(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);

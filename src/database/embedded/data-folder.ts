@@ -25,7 +25,6 @@ export type IfMissing = (typeof IF_MISSING)[number];
 /**
  * Makes sure that there is a data folder and, in it, the folder `run` for sockets, which only its owner may enter.
  *
- * @param dataDirectory absolute path.
  * @returns the path of `run`.
  * @throws OperationError if they cannot be made or belong to another user.
  */
@@ -48,12 +47,10 @@ export async function prepareRunDirectory(dataDirectory: string): Promise<string
 async function makeFolder(path: string): Promise<void> {
   if (existsSync(path)) return;
   await makeFolder(dirname(path));
-  try {
-    await mkdir(path, { mode: 0o700 });
-  } catch (error) {
+  await mkdir(path, { mode: 0o700 }).catch((error) => {
     // Another process was faster.
     if (codeOf(error) !== 'EEXIST') throw error;
-  }
+  });
 }
 
 /** What to do, by the code of the system's error. */

@@ -57,11 +57,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   return database;
 }
 
-/**
- * Makes sure that there is a database, or a process that is about to make one. Nothing is written.
- *
- * @throws NoDatabaseError if there is none, OperationError if this user may not look.
- */
+/** @throws NoDatabaseError if there is neither a database nor an owner; OperationError if this user may not look. */
 async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
     if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) return;
@@ -81,10 +77,11 @@ export class EmbeddedDatabase {
   readonly #place: Omit<Place, 'ifMissing'>;
   readonly #sockets: SocketDirectory;
   readonly #closing = new AbortController();
+  /** Whether open() has made the database. */
+  createdNow = false;
+  /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
+  failure: string | null = null;
   #attachment: Attachment | null = null;
-  #restarting: Promise<void> = Promise.resolve();
-  #createdNow = false;
-  #failure: string | null = null;
 
   constructor(place: Omit<Place, 'ifMissing'>, sockets: SocketDirectory) {
     this.host = sockets.path;
@@ -92,19 +89,9 @@ export class EmbeddedDatabase {
     this.#sockets = sockets;
   }
 
-  /** Whether open() has made the database. */
-  get createdNow(): boolean {
-    return this.#createdNow;
-  }
-
   /** Whether the database was made to be seeded, and markSeeded() was not called since. */
   get unseeded(): boolean {
     return isUnseeded(this.#place.dataDirectory);
-  }
-
-  /** Why the owner, which has ended, could not be started again so far; null: it runs, or is being started. */
-  get failure(): string | null {
-    return this.#failure;
   }
 
   markSeeded(): Promise<void> {
@@ -114,7 +101,7 @@ export class EmbeddedDatabase {
   /** @throws OperationError if the database cannot be opened. */
   async open(ifMissing: IfMissing): Promise<void> {
     const { attachment, created } = await attachOrStart({ ...this.#place, ifMissing }, this.#closing.signal);
-    this.#createdNow = created;
+    this.createdNow = created;
     this.#use(attachment);
   }
 
@@ -124,16 +111,17 @@ export class EmbeddedDatabase {
    * @throws Error if that takes more than 20 seconds, or after close().
    */
   async whenReady(): Promise<void> {
-    const limit = new AbortController();
-    const late = pause(LONGEST_WAIT, undefined, { signal: limit.signal }).then(() => {
-      const reason = this.#failure === null ? '.' : `: ${this.#failure}`;
-      throw new Error(`The embedded database has ended and did not start again in time${reason}`);
-    });
-    try {
-      await Promise.race([this.#untilListening(limit.signal), late]);
-    } finally {
-      late.catch(() => {});
-      limit.abort();
+    const end = performance.now() + LONGEST_WAIT;
+    const socket = join(this.host, `.s.PGSQL.${PORT}`);
+    this.#sockets.ensure();
+    while (this.#attachment === null || !(await isListening(socket))) {
+      this.#closing.signal.throwIfAborted();
+      if (performance.now() > end) {
+        const reason = this.failure === null ? '.' : `: ${this.failure}`;
+        throw new Error(`The embedded database has ended and did not start again in time${reason}`);
+      }
+      // The owner has ended, or is about to since its socket is gone.
+      await pause(CHECK_EVERY);
     }
   }
 
@@ -143,24 +131,14 @@ export class EmbeddedDatabase {
     this.#sockets.remove();
   }
 
-  async #untilListening(signal: AbortSignal): Promise<void> {
-    const socket = join(this.host, `.s.PGSQL.${PORT}`);
-    this.#sockets.ensure();
-    while (this.#attachment === null || !(await isListening(socket))) {
-      // The owner has ended, or is about to since its socket is gone.
-      await pause(CHECK_EVERY, undefined, { signal });
-      await this.#restarting;
-    }
-  }
-
   #use(attachment: Attachment): void {
     this.#attachment = attachment;
-    this.#failure = null;
+    this.failure = null;
     if (this.#closing.signal.aborted) attachment.detach();
     void attachment.ended.then(() => {
       this.#attachment = null;
-      this.#restarting = this.#restart();
-      this.#restarting.catch(() => {});
+      // It fails only once the database is closed.
+      this.#restart().catch(() => {});
     });
   }
 
@@ -174,7 +152,7 @@ export class EmbeddedDatabase {
         const { attachment } = await attachOrStart(place, this.#closing.signal);
         return this.#use(attachment);
       } catch (error) {
-        this.#failure = error instanceof Error ? error.message : String(error);
+        this.failure = error instanceof Error ? error.message : String(error);
         await pause(wait, undefined, { signal: this.#closing.signal, ref: false });
       }
     }

@@ -6,7 +6,7 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { OperationError } from '../../model/errors.js';
 import type { OwnerReport } from './attach-or-start.js';
 import { Attachments } from './attachment.js';
-import { type Claim, claimOwnership, sameFile } from './claim.js';
+import { claimOwnership, sameFile } from './claim.js';
 import {
   IF_MISSING,
   type IfMissing,
@@ -39,25 +39,29 @@ const attachments = new Attachments();
 async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: IfMissing): Promise<void> {
   const runDirectory = await prepareRunDirectory(dataDirectory);
   const sockets = await shortSocketDirectory(runDirectory);
-  const claim = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
+  const isHeld = await listenAndClaim(runDirectory, sockets.path).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  if (claim === null) {
-    await report({ state: 'not needed' });
+  if (isHeld === null) {
+    await report({});
   } else {
-    checkRepeatedly(() => requireClaim(claim));
+    // PGlite opens files by their path: in a folder that was replaced it would write into another's.
+    const requireClaim = () => {
+      if (!isHeld()) abandon('The data folder was moved or deleted.');
+    };
+    setInterval(requireClaim, CHECK_EVERY);
     const { folder, created } = await prepareDatabaseFolder(dataDirectory, ifMissing, async (empty) => {
       await (await Engine.open(empty, abandon)).close();
     });
     const engine = await Engine.open(folder, abandon);
     const server = await serve(engine, join(sockets.path, WIRE_SOCKET));
-    const socketCheck = requireFile(join(runDirectory, WIRE_SOCKET));
+    const socketCheck = requireSocket(join(runDirectory, WIRE_SOCKET));
     attachments.setReady();
-    await report({ state: 'ready', created });
+    await report({ created });
 
     await attachments.allDetached(graceMilliseconds);
     attachments.setStopping();
-    requireClaim(claim);
+    requireClaim();
     clearInterval(socketCheck);
     await server.stop();
     await engine.close();
@@ -65,7 +69,10 @@ async function own(dataDirectory: string, graceMilliseconds: number, ifMissing: 
   sockets.remove();
 }
 
-async function listenAndClaim(runDirectory: string, socketDirectory: string): Promise<Claim | null> {
+async function listenAndClaim(
+  runDirectory: string,
+  socketDirectory: string,
+): Promise<(() => boolean) | null> {
   const candidate = `owner-${randomBytes(8).toString('hex')}`;
   // Listening before claiming: at no moment does the claim look like that of a dead process.
   await attachments.listen(join(socketDirectory, candidate));
@@ -79,21 +86,12 @@ async function serve(engine: Engine, path: string): Promise<PGLiteSocketServer> 
   return server;
 }
 
-/** PGlite opens files by their path: in a folder that was replaced it would write into another's. */
-function requireClaim(claim: Claim): void {
-  if (!claim.isHeld()) abandon('The data folder was moved or deleted.');
-}
-
 /** No client can connect to a socket whose file is gone: they start another owner, which listens anew. */
-function requireFile(path: string): NodeJS.Timeout {
+function requireSocket(path: string): NodeJS.Timeout {
   const isThere = sameFile(path);
-  return checkRepeatedly(() => {
+  return setInterval(() => {
     if (!isThere()) abandon(`${path} was moved or deleted.`);
-  });
-}
-
-function checkRepeatedly(check: () => void): NodeJS.Timeout {
-  return setInterval(check, CHECK_EVERY);
+  }, CHECK_EVERY);
 }
 
 /** Exits without closing anything, so that nothing more is written to the data folder. */
@@ -125,6 +123,6 @@ try {
 } catch (error) {
   // What the user can mend is shown by the process that started this one; the rest goes to the log.
   if (!(error instanceof OperationError)) abandon(error);
-  await report({ state: 'failed', message: error.message });
+  await report({ failure: error.message });
   process.exit(1);
 }

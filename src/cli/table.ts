@@ -1,0 +1,13 @@
+import { formatInstant, type Instant } from '../model/instant.js';
+
+/** Rows as the lines of a table. @param widths of the columns; the last needs none. */
+export function tableText(rows: readonly (readonly string[])[], widths: readonly number[]): string {
+  const lineOf = (cells: readonly string[]) =>
+    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map((cells) => `${lineOf(cells).trimEnd()}\n`).join('');
+}
+
+/** A time in UTC, to the second. */
+export function timeText(time: Instant): string {
+  return `${formatInstant(time).slice(0, 19)}Z`;
+}
