@@ -69,19 +69,14 @@ async function freshDirectory(): Promise<string> {
 }
 
 describe('dms serve on a new embedded database', SLOW, () => {
-  test('records the samples, says so, and prints a curl line that works', async () => {
-    const { said, curl } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'on' });
+  test('records the samples, says so and where the database is, and prints a curl line that works', async () => {
+    const dataDirectory = await freshDirectory();
+    const { said, curl } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(said).toMatch(/^Recorded \d+ sample domains \(SAMPLES=off starts empty\)\.$/m);
+    expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
     const response = await fetch(curl ?? '');
     expect(response.status).toBe(200);
     expect(JSON.parse(await response.text())).toMatchObject({ domain: 'example.com' });
-  });
-
-  test('says where the database is', async () => {
-    const dataDirectory = await freshDirectory();
-    await copyTemplate(dataDirectory);
-    const { said } = await serve({ DATA_DIR: dataDirectory });
-    expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
   });
 
   test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
@@ -136,15 +131,6 @@ describe('dms serve', SLOW, () => {
     );
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends with exit code 0 on %s', async (signal) => {
-    const database = await openTestDatabase();
-    cleanUp.push(() => database.close());
-    const { child, result, url } = await startServing(database.environment);
-    expect((await fetch(`${url}/`)).status).toBe(200);
-    child.kill(signal);
-    expect(await result).toMatchObject({ code: 0, signal: null });
-  });
-
   test('exits 1 with one line that names PORT where the port is in use', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
@@ -192,7 +178,7 @@ async function beginRequest(url: string) {
 }
 
 describe('dms serve, asked to end', SLOW, () => {
-  test('answers slow requests through both doors, takes no new ones, and exits 0', async () => {
+  test('answers slow requests through both doors, takes no new ones, and ends with exit code 0 on SIGTERM', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     await insertDomain(database.pool, { name: 'example.com' });
@@ -216,21 +202,7 @@ describe('dms serve, asked to end', SLOW, () => {
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
-  test('cuts off a request that never ends when SHUTDOWN_TIMEOUT is over, and exits 0', async () => {
-    const database = await openTestDatabase();
-    cleanUp.push(() => database.close());
-    const { child, result, url } = await startServing({
-      ...database.environment,
-      ROLE: 'api',
-      SHUTDOWN_TIMEOUT: '500ms',
-    });
-    const { ended } = await beginRequest(url);
-    child.kill('SIGTERM');
-    await ended;
-    expect(await result).toMatchObject({ code: 0, signal: null });
-  });
-
-  test('logs no failure of what it cuts off while the database does not answer', async () => {
+  test('cuts off requests that never end when SHUTDOWN_TIMEOUT is over, and exits 0; logs no failure of them though the database does not answer', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
@@ -238,14 +210,16 @@ describe('dms serve, asked to end', SLOW, () => {
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
+    const { ended } = await beginRequest(url);
     const path = `${url}/api/v1/domain/example.com`;
     const withToken = { headers: { authorization: `Bearer dms_${'x'.repeat(43)}` } };
     const asked = Promise.allSettled([fetch(path), fetch(path, withToken), askGraphql(url)]);
-    await untilInFlight(said, 3);
+    await untilInFlight(said, 4);
     child.kill('SIGTERM');
+    await ended;
     expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await result).toMatchObject({
-      code: 0,
+      ...{ code: 0, signal: null },
       stderr: 'Stopping: requests under way are answered first.\n',
     });
   });
@@ -336,15 +310,12 @@ test(
 );
 
 describe('the log of dms serve', SLOW, () => {
-  test('holds no secret, wherever a client sends it', async () => {
+  test('holds no secret, wherever a client sends it, up to its end with exit code 0 on SIGINT', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     // So that errors are logged: what a GraphQL query with secrets meets.
-    const { child, result, url } = await startServing({
-      ...database.environment,
-      LOG_LEVEL: 'debug',
-      ROLE: 'api',
-    });
+    const { child, result, url } = await startServing({ ...database.environment, LOG_LEVEL: 'debug' });
+    expect((await fetch(`${url}/`)).status).toBe(200);
     await database.pool.query('ALTER TABLE domain RENAME TO gone');
     const secret = `dms_${'s3cret-'.repeat(7).slice(0, 43)}`;
     const get = (path: string, headers = {}) => fetch(url + path, { headers });
@@ -363,8 +334,9 @@ describe('the log of dms serve', SLOW, () => {
       get(`/graphql?query={domain(name:"hunter2.example"){name}}`, { 'apollo-require-preflight': '1' }),
     ]);
     for (const response of responses) await response.text();
-    child.kill('SIGTERM');
-    const { stderr } = await result;
+    child.kill('SIGINT');
+    const { code, signal, stderr } = await result;
+    expect([code, signal]).toEqual([0, null]);
     expect(stderr).toContain('"msg":"request failed"');
     expect(stderr).toContain('/api/v1/domain/dms_[redacted]');
     expect(stderr).not.toMatch(/s3cret|hunter2|aHVudGVy/);
