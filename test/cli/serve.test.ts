@@ -68,6 +68,14 @@ async function freshDirectory(): Promise<string> {
   return directory;
 }
 
+/** What a kill leaves: a database that was made to be filled, and nothing in it. */
+async function unseededDirectory(): Promise<string> {
+  const directory = await freshDirectory();
+  await copyTemplate(directory);
+  await writeFile(join(directory, 'unfilled'), '');
+  return directory;
+}
+
 describe('dms serve on a new embedded database', SLOW, () => {
   test('records the samples, says so and where the database is, and prints a curl line that works', async () => {
     const dataDirectory = await freshDirectory();
@@ -80,10 +88,7 @@ describe('dms serve on a new embedded database', SLOW, () => {
   });
 
   test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
-    const dataDirectory = await freshDirectory();
-    await copyTemplate(dataDirectory);
-    // What a kill leaves: a database that was made to be filled, and nothing in it.
-    await writeFile(join(dataDirectory, 'unfilled'), '');
+    const dataDirectory = await unseededDirectory();
     const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
     expect(await readdir(dataDirectory)).not.toContain('unfilled');
@@ -99,8 +104,8 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('starts empty with SAMPLES=off', async () => {
-    const { said, url } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'off' });
+  test('starts empty with SAMPLES=off, though an earlier start was to record them', async () => {
+    const { said, url } = await serve({ DATA_DIR: await unseededDirectory(), SAMPLES: 'off' });
     expect(said).toContain('Nothing is recorded yet: dms import FILE records.');
     expect((await fetch(`${url}/api/v1/domain/example.com`)).status).toBe(404);
   });
