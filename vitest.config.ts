@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What has a long form, beside the short one in `npm test`. */
 const JOURNEYS = [
   'test/journeys/**/*.test.ts',
+  'test/cli/backup.test.ts',
   'test/database/{embedded,restore}.test.ts',
   'test/http/pages-in-browser.test.ts',
   'test/model/rdata-text.test.ts',
@@ -23,7 +24,7 @@ class ProcessesFirst extends BaseSequencer {
 const STARTS_PROCESSES = /\/test\/(?:journeys|cli|database|http\/pages-in-browser|telemetry\/traces)/;
 
 /** Loaded by each process that a test starts. */
-const QUICK_ENGINE = fileURLToPath(new URL('test/support/quick-engine.cjs', import.meta.url));
+const QUICK_START = fileURLToPath(new URL('test/support/quick-start.cjs', import.meta.url));
 
 export default defineConfig({
   // Tests read no .env file: what they do depends on the environment alone.
@@ -36,7 +37,7 @@ export default defineConfig({
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
     env: {
-      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${JSON.stringify(QUICK_ENGINE)}`.trim(),
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${JSON.stringify(QUICK_START)}`.trim(),
     },
     globalSetup: 'test/support/global-setup.ts',
     // More than two cores: some tests wait. Each has a database in a process of some 450 MB beside it.

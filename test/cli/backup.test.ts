@@ -12,12 +12,13 @@ import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js
 import { answersOf, differences, serveLocally } from '../journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { TEST_SERVER } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
 /** Of observations of each, while a backup is made. */
-const ROUNDS = 100;
+const ROUNDS = repeats(100, 20);
 
 let folder: string;
 /** Of the service. */

@@ -448,7 +448,7 @@ describe('dms import that is asked to stop', () => {
       const environment = { ...database.environment, TMPDIR: temporary };
       const command = startDms(['import', '-', '--sort'], environment, input);
       for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
-      await expect.poll(() => hasOpenIn(command, temporary), { timeout: 60_000 }).toBe(true);
+      await expect.poll(() => hasUnnamedIn(command, temporary), { timeout: 60_000 }).toBe(true);
       command.child.kill(signal);
       if (signal === 'SIGINT') expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
       await command.result;
@@ -457,13 +457,13 @@ describe('dms import that is asked to stop', () => {
     },
   );
 
-  /** Whether the process has a file of a folder open, with a name or without (proc(5)). */
-  async function hasOpenIn({ child }: DmsCommand, directory: string): Promise<boolean> {
+  /** Whether the process has a file open that had a name in a folder, and the folder is empty again (proc(5)). */
+  async function hasUnnamedIn({ child }: DmsCommand, directory: string): Promise<boolean> {
     const descriptors = `/proc/${child.pid}/fd`;
     const open = await Promise.all(
       (await readdir(descriptors)).map((name) => readlink(join(descriptors, name)).catch(() => '')),
     );
-    return open.some((path) => path.startsWith(directory));
+    return open.some((path) => path.startsWith(directory)) && (await readdir(directory)).length === 0;
   }
 });
 

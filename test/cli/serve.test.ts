@@ -68,27 +68,27 @@ async function freshDirectory(): Promise<string> {
   return directory;
 }
 
+/** What a kill leaves: a database that was made to be filled, and nothing in it. */
+async function unseededDirectory(): Promise<string> {
+  const directory = await freshDirectory();
+  await copyTemplate(directory);
+  await writeFile(join(directory, 'unfilled'), '');
+  return directory;
+}
+
 describe('dms serve on a new embedded database', SLOW, () => {
-  test('records the samples, says so, and prints a curl line that works', async () => {
-    const { said, curl } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'on' });
+  test('records the samples, says so and where the database is, and prints a curl line that works', async () => {
+    const dataDirectory = await freshDirectory();
+    const { said, curl } = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(said).toMatch(/^Recorded \d+ sample domains \(SAMPLES=off starts empty\)\.$/m);
+    expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
     const response = await fetch(curl ?? '');
     expect(response.status).toBe(200);
     expect(JSON.parse(await response.text())).toMatchObject({ domain: 'example.com' });
   });
 
-  test('says where the database is', async () => {
-    const dataDirectory = await freshDirectory();
-    await copyTemplate(dataDirectory);
-    const { said } = await serve({ DATA_DIR: dataDirectory });
-    expect(said).toMatch(new RegExp(`^Database: embedded, in ${dataDirectory}$`, 'm'));
-  });
-
   test('killed before it recorded a sample, says at its next start that it has done so, and then no more', async () => {
-    const dataDirectory = await freshDirectory();
-    await copyTemplate(dataDirectory);
-    // What a kill leaves: a database that was made to be filled, and nothing in it.
-    await writeFile(join(dataDirectory, 'unfilled'), '');
+    const dataDirectory = await unseededDirectory();
     const again = await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' });
     expect(again.said).toMatch(/^Recorded \d+ sample domains/m);
     expect(await readdir(dataDirectory)).not.toContain('unfilled');
@@ -104,8 +104,8 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('starts empty with SAMPLES=off', async () => {
-    const { said, url } = await serve({ DATA_DIR: await freshDirectory(), SAMPLES: 'off' });
+  test('starts empty with SAMPLES=off, though an earlier start was to record them', async () => {
+    const { said, url } = await serve({ DATA_DIR: await unseededDirectory(), SAMPLES: 'off' });
     expect(said).toContain('Nothing is recorded yet: dms import FILE records.');
     expect((await fetch(`${url}/api/v1/domain/example.com`)).status).toBe(404);
   });
@@ -134,15 +134,6 @@ describe('dms serve', SLOW, () => {
     expect(said).toMatch(
       /^Serving at http:\/\/127\.0\.0\.1:\d+\/\n +and at every other address of this machine \(HOST=0\.0\.0\.0\)$/m,
     );
-  });
-
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends with exit code 0 on %s', async (signal) => {
-    const database = await openTestDatabase();
-    cleanUp.push(() => database.close());
-    const { child, result, url } = await startServing(database.environment);
-    expect((await fetch(`${url}/`)).status).toBe(200);
-    child.kill(signal);
-    expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
   test('exits 1 with one line that names PORT where the port is in use', async () => {
@@ -192,7 +183,7 @@ async function beginRequest(url: string) {
 }
 
 describe('dms serve, asked to end', SLOW, () => {
-  test('answers slow requests through both doors, takes no new ones, and exits 0', async () => {
+  test('answers slow requests through both doors, takes no new ones, and ends with exit code 0 on SIGTERM', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     await insertDomain(database.pool, { name: 'example.com' });
@@ -216,21 +207,7 @@ describe('dms serve, asked to end', SLOW, () => {
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
-  test('cuts off a request that never ends when SHUTDOWN_TIMEOUT is over, and exits 0', async () => {
-    const database = await openTestDatabase();
-    cleanUp.push(() => database.close());
-    const { child, result, url } = await startServing({
-      ...database.environment,
-      ROLE: 'api',
-      SHUTDOWN_TIMEOUT: '500ms',
-    });
-    const { ended } = await beginRequest(url);
-    child.kill('SIGTERM');
-    await ended;
-    expect(await result).toMatchObject({ code: 0, signal: null });
-  });
-
-  test('logs no failure of what it cuts off while the database does not answer', async () => {
+  test('cuts off requests that never end when SHUTDOWN_TIMEOUT is over, and exits 0; logs no failure of them though the database does not answer', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', METRICS_PORT: '0', SHUTDOWN_TIMEOUT: '500ms' };
@@ -238,14 +215,16 @@ describe('dms serve, asked to end', SLOW, () => {
     const lock = await database.pool.connect();
     cleanUp.push(async () => lock.release(true));
     await lock.query('BEGIN; LOCK TABLE domain, access_token IN ACCESS EXCLUSIVE MODE');
+    const { ended } = await beginRequest(url);
     const path = `${url}/api/v1/domain/example.com`;
     const withToken = { headers: { authorization: `Bearer dms_${'x'.repeat(43)}` } };
     const asked = Promise.allSettled([fetch(path), fetch(path, withToken), askGraphql(url)]);
-    await untilInFlight(said, 3);
+    await untilInFlight(said, 4);
     child.kill('SIGTERM');
+    await ended;
     expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await result).toMatchObject({
-      code: 0,
+      ...{ code: 0, signal: null },
       stderr: 'Stopping: requests under way are answered first.\n',
     });
   });
@@ -336,15 +315,12 @@ test(
 );
 
 describe('the log of dms serve', SLOW, () => {
-  test('holds no secret, wherever a client sends it', async () => {
+  test('holds no secret, wherever a client sends it, up to its end with exit code 0 on SIGINT', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     // So that errors are logged: what a GraphQL query with secrets meets.
-    const { child, result, url } = await startServing({
-      ...database.environment,
-      LOG_LEVEL: 'debug',
-      ROLE: 'api',
-    });
+    const { child, result, url } = await startServing({ ...database.environment, LOG_LEVEL: 'debug' });
+    expect((await fetch(`${url}/`)).status).toBe(200);
     await database.pool.query('ALTER TABLE domain RENAME TO gone');
     const secret = `dms_${'s3cret-'.repeat(7).slice(0, 43)}`;
     const get = (path: string, headers = {}) => fetch(url + path, { headers });
@@ -363,8 +339,9 @@ describe('the log of dms serve', SLOW, () => {
       get(`/graphql?query={domain(name:"hunter2.example"){name}}`, { 'apollo-require-preflight': '1' }),
     ]);
     for (const response of responses) await response.text();
-    child.kill('SIGTERM');
-    const { stderr } = await result;
+    child.kill('SIGINT');
+    const { code, signal, stderr } = await result;
+    expect([code, signal]).toEqual([0, null]);
     expect(stderr).toContain('"msg":"request failed"');
     expect(stderr).toContain('/api/v1/domain/dms_[redacted]');
     expect(stderr).not.toMatch(/s3cret|hunter2|aHVudGVy/);

@@ -67,46 +67,56 @@ async function count(database: Database, table: string): Promise<unknown> {
 }
 
 describe('one process has the embedded database open, and every process uses it', () => {
+  let folder: string;
+  let first: Database;
+  let second: DatabaseUser;
+
+  beforeAll(async () => {
+    folder = await newDataDirectory();
+    await copyTemplate(folder);
+    const options = { dataDirectory: folder, graceMilliseconds: 0 };
+    first = await openDatabase({ ...options, ifMissing: 'create-unseeded' });
+    second = await DatabaseUser.start({ ...options, ifMissing: 'create-unseeded' });
+  });
+
+  afterAll(async () => {
+    await first.close();
+    await second.kill();
+    await removeDataDirectory(folder);
+  });
+
+  test('it is to be seeded only if it was made so, whoever opens it', () => {
+    expect([first.unseeded, second.unseeded]).toEqual([false, false]);
+  });
+
   test('a second process attaches to the first, and each sees what the other has committed', async () => {
-    await copyTemplate(dataDirectory);
-    const first = await open();
     await first.pool.query('CREATE TABLE note (text text)');
     await first.pool.query(`INSERT INTO note VALUES ('from the first')`);
-    const owner = await ownerOrThrow();
-
-    const second = await startUser();
     expect(await second.query('SELECT text FROM note')).toEqual([{ text: 'from the first' }]);
     await second.query(`INSERT INTO note VALUES ('from the second')`);
     expect(await count(first, 'note')).toBe(2n);
-    expect(await ownerOf(dataDirectory)).toBe(owner);
-    expect(await claims()).toEqual(['owner.1']);
+    expect(await claims(folder)).toEqual(['owner.1']);
   });
 
   test('it stops after its last user has detached, and a later start finds what was committed', async () => {
-    await copyTemplate(dataDirectory);
-    const database = await open();
-    const user = await startUser();
-    const owner = await ownerOrThrow();
-    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
-    await database.close();
-    expect(await user.query('SELECT number FROM note')).toEqual([{ number: 1 }]);
+    const owner = await ownerOrThrow(folder);
+    await first.close();
+    expect(await second.query('SELECT count(*) FROM note')).toEqual([{ count: 2n }]);
     expect(isRunning(owner)).toBe(true);
 
-    await user.close();
+    await second.close();
     await ended(owner);
-    expect(await ownerOf(dataDirectory)).toBeNull();
-    const again = await open();
-    expect(again.createdNow).toBe(false);
-    expect(await count(again, 'note')).toBe(1n);
+    expect(await ownerOf(folder)).toBeNull();
+    second = await DatabaseUser.start({ dataDirectory: folder, graceMilliseconds: 0 });
+    expect(second.createdNow).toBe(false);
+    expect(await second.query('SELECT count(*) FROM note')).toEqual([{ count: 2n }]);
   });
 
   test('it stops by itself if the process that started it is killed', async () => {
-    await copyTemplate(dataDirectory);
-    const user = await startUser();
-    const owner = await ownerOrThrow();
-    await user.kill();
+    const owner = await ownerOrThrow(folder);
+    await second.kill();
     await ended(owner);
-    expect(await ownerOf(dataDirectory)).toBeNull();
+    expect(await ownerOf(folder)).toBeNull();
   });
 });
 
@@ -119,7 +129,8 @@ describe('a fresh folder on which processes start at once', () => {
   beforeAll(async () => {
     folder = await newDataDirectory();
     inner = join(folder, 'made', 'by', 'us');
-    users = await Promise.all(Array.from({ length: 5 }, () => DatabaseUser.start({ dataDirectory: inner })));
+    const options = { dataDirectory: inner, ifMissing: 'create-unseeded' } as const;
+    users = await Promise.all(Array.from({ length: 5 }, () => DatabaseUser.start(options)));
   });
 
   afterAll(async () => {
@@ -143,6 +154,17 @@ describe('a fresh folder on which processes start at once', () => {
     for (const made of [inner, join(inner, 'run'), join(inner, 'postgresql-18')]) {
       expect((await stat(made)).mode & 0o777, made).toBe(0o700);
     }
+  });
+
+  test('a new database that is to be seeded is known as unseeded to every opening, until one marks it as seeded', async () => {
+    expect(users.map(({ unseeded }) => unseeded)).toEqual(Array(5).fill(true));
+    const first = await open({ dataDirectory: inner, ifMissing: 'create-unseeded' });
+    const second = await open({ dataDirectory: inner });
+    expect([second.createdNow, second.unseeded]).toEqual([false, true]);
+    await second.markSeeded();
+    await first.markSeeded();
+    const options = { dataDirectory: inner, ifMissing: 'create-unseeded' } as const;
+    expect((await open(options)).unseeded).toBe(false);
   });
 });
 
@@ -233,56 +255,58 @@ describe('the embedded database of a running service comes back', () => {
     await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
     await expect.poll(() => count(database, 'note')).toBe(1n);
   });
-});
-
-describe('the embedded database comes back', () => {
-  beforeEach(() => copyTemplate(dataDirectory));
 
   test('when it is killed repeatedly while several processes use it', async () => {
-    const database = await open();
-    const user = await startUser();
-    await database.pool.query('CREATE TABLE note (number integer)');
+    const user = await startUser(folder);
+    await database.pool.query('CREATE TABLE entry (number integer)');
     let committed = 0n;
     for (let round = 0; round < repeats(3, 2); round += 1) {
       const inserts = Array.from({ length: 200 }, () =>
-        database.pool.query('INSERT INTO note VALUES (1)').then(
+        database.pool.query('INSERT INTO entry VALUES (1)').then(
           () => 1n,
           () => 0n,
         ),
       );
       await inserts[20];
-      await killAtOnce(await ownerOrThrow());
+      await killAtOnce(await ownerOrThrow(folder));
       for (const insert of inserts) committed += await insert;
-      expect(await count(database, 'note')).toBeGreaterThanOrEqual(committed);
+      expect(await count(database, 'entry')).toBeGreaterThanOrEqual(committed);
     }
-    const fresh = await startUser();
-    const [row] = await fresh.query('SELECT count(*) FROM note');
+    const fresh = await startUser(folder);
+    const [row] = await fresh.query('SELECT count(*) FROM entry');
     expect(row?.['count']).toBeGreaterThanOrEqual(committed);
     await user.close();
   });
 
   test('when all processes were killed: the data folder is claimed anew', async () => {
-    const user = await startUser();
-    await user.query('CREATE TABLE note AS SELECT 1 AS number');
-    const owner = await ownerOrThrow();
+    await database.close();
+    await ownerGone(folder);
+    const user = await startUser(folder);
+    const before = await claims(folder);
+    const owner = await ownerOrThrow(folder);
     process.kill(owner, 'SIGKILL');
     await user.kill();
     await ended(owner);
 
-    const database = await open();
-    expect(await count(database, 'note')).toBe(1n);
-    expect(await claims()).toHaveLength(1);
-    expect(await claims()).not.toContain('owner.1');
+    const again = await open({ dataDirectory: folder });
+    expect(await count(again, 'note')).toBe(1n);
+    expect(await claims(folder)).toHaveLength(1);
+    expect(await claims(folder)).not.toEqual(before);
   });
 
-  test('but not as an empty one if its folder was deleted under a running service', async () => {
-    const database = await open();
+  test('but not as an empty one if its folder was deleted under a running service, which gives it as the reason', async () => {
+    await copyTemplate(dataDirectory);
+    const service = await open();
+    expect(service.failure()).toBeNull();
     const owner = await ownerOrThrow();
     await rm(join(dataDirectory, 'run'), { recursive: true });
     await rm(join(dataDirectory, 'postgresql-18'), { recursive: true });
     await ended(owner);
-    await database.close();
-    expect(await readdir(dataDirectory)).not.toContain('postgresql-18');
+    await expect
+      .poll(() => service.failure(), { timeout: 20_000 })
+      .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
+    await service.close();
+    expect(await readdir(dataDirectory)).toEqual([]);
   });
 });
 
@@ -368,39 +392,28 @@ describe('the clients of the embedded database do not disturb each other', () =>
 });
 
 describe('the data folder', () => {
-  test('may have a path of more than 108 characters', async () => {
+  test('may have a path of more than 108 characters, and is still reached when the short path to its sockets is cleaned from the folder for temporary files', async () => {
     const deep = join(dataDirectory, 'long-name-'.repeat(12), 'another-long-name-'.repeat(8));
     await mkdir(deep, { recursive: true, mode: 0o700 });
     await copyTemplate(deep);
-    const first = await open({ dataDirectory: deep });
+    const before = await shortPaths();
+    const first = await open({ dataDirectory: deep, poolSize: 2 });
+    const made = (await shortPaths()).filter((path) => !before.includes(path));
+    expect(made.length).toBeGreaterThanOrEqual(2);
     await first.pool.query('CREATE TABLE note AS SELECT 1 AS number');
     const second = await DatabaseUser.start({ dataDirectory: deep });
     expect(await second.query('SELECT number FROM note')).toEqual([{ number: 1 }]);
     await second.close();
-    await first.close();
-    await removeDataDirectory(deep);
-  });
 
-  test('is still reached when the short path to its sockets is cleaned from the folder for temporary files', async () => {
-    const deep = join(dataDirectory, 'long-name-'.repeat(12));
-    await mkdir(deep, { mode: 0o700 });
-    await copyTemplate(deep);
-    const before = await shortPaths();
-    const database = await open({ dataDirectory: deep, poolSize: 2 });
-    const made = (await shortPaths()).filter((path) => !before.includes(path));
-    expect(made.length).toBeGreaterThanOrEqual(2);
-    await database.pool.query('CREATE TABLE note AS SELECT 1 AS number');
     const remove = () => Promise.all(made.map((path) => rm(path, { recursive: true, force: true })));
-    const newConnections = () => Promise.all([count(database, 'note'), count(database, 'note')]);
+    const newConnections = () => Promise.all([count(first, 'note'), count(first, 'note')]);
     await remove();
     expect(await newConnections()).toEqual([1n, 1n]);
 
     await remove();
-    const owner = await ownerOf(deep);
-    if (owner === null) throw new Error('No process has the database open.');
-    await killAtOnce(owner);
+    await killAtOnce(await ownerOrThrow(deep));
     expect(await newConnections()).toEqual([1n, 1n]);
-    await database.close();
+    await first.close();
     await removeDataDirectory(deep);
   });
 
@@ -413,16 +426,6 @@ describe('the data folder', () => {
     await writeFile(join(dataDirectory, 'postgresql-18', 'PG_VERSION'), '19\n');
     await expect(open()).rejects.toThrow(/holds a database of PostgreSQL 19, .* Dump it /);
     expect(await readdir(join(dataDirectory, 'postgresql-18'))).toEqual(['PG_VERSION']);
-  });
-
-  test('that is deleted under a running service is given as the reason why the database does not come back', async () => {
-    await copyTemplate(dataDirectory);
-    const database = await open();
-    expect(database.failure()).toBeNull();
-    await rm(dataDirectory, { recursive: true });
-    await expect
-      .poll(() => database.failure(), { timeout: 20_000 })
-      .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
   });
 
   test('that is not a data folder of PostgreSQL is left alone', async () => {
@@ -446,24 +449,6 @@ describe('the data folder', () => {
     await expect(open({ dataDirectory: impossible })).rejects.toThrow(
       /^The data folder .*file\/data cannot be used: .*$/,
     );
-  });
-});
-
-describe('a new database that is to be seeded', () => {
-  test('is known as unseeded to every opening, until one marks it as seeded', async () => {
-    const first = await open({ ifMissing: 'create-unseeded' });
-    expect([first.createdNow, first.unseeded]).toEqual([true, true]);
-    const second = await open();
-    expect([second.createdNow, second.unseeded]).toEqual([false, true]);
-    await second.markSeeded();
-    await first.markSeeded();
-    expect((await open({ ifMissing: 'create-unseeded' })).unseeded).toBe(false);
-  });
-
-  test('is only one that was made so, whoever opens it', async () => {
-    await copyTemplate(dataDirectory);
-    expect((await open()).unseeded).toBe(false);
-    expect((await open({ ifMissing: 'create-unseeded' })).unseeded).toBe(false);
   });
 });
 

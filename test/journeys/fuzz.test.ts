@@ -232,5 +232,5 @@ test(
     ];
     expect.soft(Math.min(...end)).toBeLessThan(Math.max(...half, ...memories.slice(0, 3)) + 64);
   },
-  60_000 + REQUESTS * 50,
+  120_000 + REQUESTS * 50,
 );

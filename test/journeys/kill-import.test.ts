@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,6 +23,8 @@ const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 const GIVEN_FILE = process.env['KILL_FILE'];
 
 const MINUTE = 60_000;
+/** In milliseconds: the latest moment after a part of the input was read. */
+const LATEST = 3000;
 
 /** Which process dies: the one that imports, the one that has the embedded database open, or both. */
 const VICTIMS =
@@ -41,7 +43,7 @@ describe('an import that is killed again and again', () => {
     folder = await mkdtemp(join(tmpdir(), 'dms-kill-'));
     file = GIVEN_FILE ?? join(folder, 'observations.ndjson');
     if (GIVEN_FILE === undefined) {
-      const lines = changingDomains({ domains: DOMAINS, rounds: 40 + 20 * KILLS, random });
+      const lines = changingDomains({ domains: DOMAINS, rounds: repeats(40, 10) + 20 * KILLS, random });
       await pipeline(Readable.from(withLineFeeds(lines)), createWriteStream(file));
     }
     expected = bodies(await replayStream(createReadStream(file)));
@@ -53,15 +55,11 @@ describe('an import that is killed again and again', () => {
     'ends, run once more, in the state of an import that was not killed',
     async () => {
       say(`seed ${SEED} (set KILL_SEED to repeat), ${KILLS} kills`);
-      let latest = await timeOfWholeImport();
       for (let kills = 0; kills < KILLS; ) {
         const home = await createTestHome();
         try {
-          const killed = await killImports(home, latest, KILLS - kills);
-          kills += killed;
-          if (killed > 0) await expectWhole(home);
-          // A machine with less to do than before imports faster.
-          else latest *= 0.6;
+          kills += await killImports(home, KILLS - kills);
+          await expectWhole(home);
         } finally {
           await home.remove();
         }
@@ -70,36 +68,58 @@ describe('an import that is killed again and again', () => {
     (10 + 2 * KILLS) * MINUTE,
   );
 
-  /** @returns how many milliseconds an import takes that is not killed, from the start of its process. */
-  async function timeOfWholeImport(): Promise<number> {
-    const home = await createTestHome();
-    try {
-      const began = performance.now();
-      expect(await startDms(['import', file], home.environment).result).toMatchObject({ code: 0 });
-      const milliseconds = performance.now() - began;
-      await expectWhole(home);
-      return milliseconds;
-    } finally {
-      await home.remove();
-    }
-  }
-
   /**
-   * Starts imports and kills each at a random moment, until enough were killed or one came to its end.
+   * Starts imports and kills each at a random place of its input, until enough were killed or one came to its end.
    *
-   * @param latest The latest moment, in milliseconds.
    * @returns how many were killed.
    */
-  async function killImports(home: TestHome, latest: number, most: number): Promise<number> {
+  async function killImports(home: TestHome, most: number): Promise<number> {
     for (let kills = 1; kills <= most; kills += 1) {
       const victim = VICTIMS[Math.floor(random() * VICTIMS.length)] ?? 'importer';
-      const moment = Math.round((0.2 + 0.8 * random()) * latest);
-      const outcome = await killImport(home, file, victim, moment);
-      say(`${victim} after ${moment} ms: ${outcome}; ${await progressOf(home)}`);
-      if (outcome === 'done before') return kills - 1;
+      const [place, moment] = [random(), Math.round(LATEST * random())];
+      const outcome = await killImport(home, victim, place, moment);
+      const given = Math.round(100 * place);
+      say(`${victim} ${moment} ms after ${given} % were read: ${outcome}; ${await progressOf(home)}`);
       if (outcome === 'survived') return kills;
     }
     return most;
+  }
+
+  /**
+   * Starts an import and kills it, or the database under it, so many milliseconds after it has taken a part of its input:
+   * what it has read it records meanwhile.
+   *
+   * @returns how it ended: `survived` where it went on to its end, or how it failed.
+   */
+  async function killImport(home: TestHome, victim: Victim, place: number, moment: number): Promise<string> {
+    const { size } = await stat(file);
+    let goOn = () => {};
+    const killed = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let taken = () => {};
+    const isTaken = new Promise<void>((resolve) => {
+      taken = resolve;
+    });
+    async function* input(): AsyncGenerator<Buffer> {
+      let given = 0;
+      for await (const part of createReadStream(file)) {
+        yield part;
+        given += part.length;
+        if (given < place * size) continue;
+        taken();
+        await killed;
+      }
+    }
+    const { child, result } = startDms(['import', '-'], home.environment, Readable.from(input()));
+    await isTaken;
+    await pause(moment);
+    if (victim !== 'importer') await killOwner(home);
+    if (victim !== 'owner') child.kill('SIGKILL');
+    goOn();
+    const { code, signal, stderr } = await result;
+    if (code === 0) return 'survived';
+    return signal ?? `exit ${code}, ${stderr.trim().split('\n').at(-1)}`;
   }
 
   /** Runs the import once more, and compares what is stored with what it has to be. */
@@ -114,25 +134,6 @@ describe('an import that is killed again and again', () => {
     }
   }
 });
-
-/**
- * Starts an import and kills it, or the database under it, after so many milliseconds.
- *
- * @returns how it ended: `done before`, `survived` where it went on to its end, or how it failed.
- */
-async function killImport(home: TestHome, file: string, victim: Victim, moment: number): Promise<string> {
-  const { child, result } = startDms(['import', file], home.environment);
-  const done = await Promise.race([result, pause(moment)]);
-  if (done !== undefined) {
-    expect(done).toMatchObject({ code: 0 });
-    return 'done before';
-  }
-  if (victim !== 'importer') await killOwner(home);
-  if (victim !== 'owner') child.kill('SIGKILL');
-  const { code, signal, stderr } = await result;
-  if (code === 0) return 'survived';
-  return signal ?? `exit ${code}, ${stderr.trim().split('\n').at(-1)}`;
-}
 
 /** Kills the process that has the embedded database open, if there is one at this moment. */
 async function killOwner(home: TestHome): Promise<void> {

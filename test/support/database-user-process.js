@@ -27,4 +27,5 @@ process.once('disconnect', async () => {
   connection.release();
   await database.close();
 });
-process.send?.({ number: 0, rows: [{ createdNow: database.createdNow }] });
+const { createdNow, unseeded } = database;
+process.send?.({ number: 0, rows: [{ createdNow, unseeded }] });

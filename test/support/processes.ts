@@ -30,6 +30,16 @@ export async function ended(processId: number): Promise<void> {
   } while (isRunning(processId));
 }
 
+/** Asks the process to end, unless it has by now, and waits until it is gone. */
+export async function endedByRequest(processId: number): Promise<void> {
+  try {
+    process.kill(processId, 'SIGTERM');
+  } catch {
+    return;
+  }
+  await ended(processId);
+}
+
 /** Ends the process as a crash of the machine would, and waits until it is gone. */
 export async function killAtOnce(processId: number): Promise<void> {
   process.kill(processId, 'SIGKILL');

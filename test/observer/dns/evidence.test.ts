@@ -52,7 +52,7 @@ const FOLLOWED = TYPES.filter((type) => type !== 'CNAME');
 const KNOWN = 11 + 5;
 
 /** In milliseconds; a reply that comes later than a hostile server's silence would only make a failure. */
-const SHORT = '400ms';
+const SHORT = '200ms';
 const PATIENT = '20s';
 
 let database: TestDatabase;

@@ -1,0 +1,8 @@
+// Loaded by every process that the tests start: see vitest.config.ts. Most live for a second or two, of which V8 spends half
+// on optimizing code that runs no more: 9 MB of WebAssembly of the embedded database, 2 MB of Prisma. Its baseline code
+// does the same; JavaScript that goes on for long is optimized later.
+if (/[\\/](?:bin[\\/]dms|owner|database-user-process)\.js$/.test(process.argv[1] ?? '')) {
+  const { setFlagsFromString } = require('node:v8');
+  setFlagsFromString('--liftoff-only');
+  setFlagsFromString('--interrupt-budget=2000000');
+}
