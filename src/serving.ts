@@ -81,6 +81,8 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const listening = startHttpServer(listener, {
     ...{ host, port, log, onRejected, timeLimits },
     lastRequests: shutdownTimeout,
+    // Behind a proxy, all clients may have its address.
+    connectionsPerClient: settings.trustProxy === 0 ? undefined : Number.POSITIVE_INFINITY,
   });
   const server = await listening.catch(async (error: unknown) => {
     await giveBack();

@@ -41,7 +41,7 @@ export interface CommandContext extends Process {
 
 /** The context of the commands of a process. */
 export function createCommandContext(parent: Process): CommandContext {
-  // Loaded when it is needed: a wrong use does without.
+  // Imported lazily: usage errors need no database.
   return {
     ...parent,
     now: () => BigInt(Date.now()) * 1000n,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Penalties } from '../rates/penalties.js';
+import { unitsOfDocument } from '../resolvers/request-budget.js';
 import type { KnownDocument } from './documents.js';
 import type { CountedViewer } from './rate-limit.js';
 
@@ -11,7 +12,7 @@ const LARGE_BODY = 16_384;
 
 /** Reading so many octets, examining so many characters, or executing so much takes some milliseconds, and counts 1. */
 const OCTETS_OF_BODY = 16_384;
-const CHARACTERS_OF_DOCUMENT = 4_096;
+const CHARACTERS_OF_DOCUMENT = 2_048;
 const COST_OF_DOCUMENT = 1_000;
 
 /**
@@ -38,7 +39,16 @@ export class DocumentLimit {
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
   checkLength(viewer: CountedViewer, octets: number | undefined): void {
-    if ((octets ?? LARGE_BODY + 1) > LARGE_BODY) this.#check(viewer, 0);
+    if ((octets ?? LARGE_BODY + 1) > LARGE_BODY) this.#isUsedUp(viewer, 0);
+  }
+
+  /**
+   * Rejects a request whose document has no credits where the viewer's limit is used up.
+   *
+   * @throws RateLimitedError, and the viewer's `rates` have the state.
+   */
+  check(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): void {
+    this.#isUsedUp(viewer, this.#credits.get(`${hash} ${viewer.rateLimitKey}`) ?? 0);
   }
 
   /**
@@ -50,7 +60,7 @@ export class DocumentLimit {
   enter(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): number {
     const key = `${hash} ${viewer.rateLimitKey}`;
     const credits = this.#credits.get(key) ?? 0;
-    if (!this.#check(viewer, credits)) return 0;
+    if (!this.#isUsedUp(viewer, credits)) return 0;
     this.#credits.set(key, credits - 1);
     return 1;
   }
@@ -63,15 +73,15 @@ export class DocumentLimit {
    */
   async leave(
     viewer: CountedViewer,
-    { hash, source }: Pick<KnownDocument, 'hash' | 'source'>,
+    document: Pick<KnownDocument, 'hash' | 'source' | 'work'>,
     spent: number,
     estimatedCost: number | undefined,
   ): Promise<void> {
-    const key = `${hash} ${viewer.rateLimitKey}`;
+    const key = `${document.hash} ${viewer.rateLimitKey}`;
     if (viewer.granted === true) {
       this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
     } else {
-      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(source, estimatedCost));
+      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(document, estimatedCost));
       viewer.rates ??= state;
     }
   }
@@ -82,8 +92,8 @@ export class DocumentLimit {
     if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 
-  /** Whether the limit is used up, where there are credits. */
-  #check(viewer: CountedViewer, credits: number): boolean {
+  /** Whether the limit is used up, where there are credits. @throws RateLimitedError without credits. */
+  #isUsedUp(viewer: CountedViewer, credits: number): boolean {
     const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
     if (usedUp !== undefined && credits === 0) {
       viewer.rates = usedUp;
@@ -94,9 +104,10 @@ export class DocumentLimit {
 }
 
 /** What a request counts: 1 for an ordinary one. */
-function sizeOf(source: string, estimatedCost = 0): number {
+function sizeOf({ source, work }: Pick<KnownDocument, 'source' | 'work'>, estimatedCost = 0): number {
   return Math.max(
     1,
+    work === undefined ? 0 : unitsOfDocument(work),
     Math.ceil(source.length / CHARACTERS_OF_DOCUMENT),
     Math.ceil(estimatedCost / COST_OF_DOCUMENT),
   );

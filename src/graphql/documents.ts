@@ -19,7 +19,7 @@ import { fairTurns } from '../loaders/turns.js';
 import { OperationError } from '../model/errors.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
-import { costOf, type Examination, examine } from './limits/examine.js';
+import { costOf, type DocumentWork, type Examination, examine } from './limits/examine.js';
 import { QueryTooComplexError } from './limits/limits.js';
 import { type GraphqlParameters, RejectedRequest, rejection } from './request.js';
 
@@ -54,6 +54,8 @@ export class KnownDocument {
   compiled: StoredOperation | undefined;
   /** undefined: not known yet. */
   compilable: boolean | undefined;
+  /** undefined: not known, since it was not examined or is no GraphQL. */
+  work: DocumentWork | undefined;
   /** How often it was sent. */
   occurrences = 0;
 
@@ -195,10 +197,9 @@ export class Documents {
     return document.compilable;
   }
 
-  /** The tokens of an examined document that is executed for the first time; 0 for any other. */
-  newTokens({ examined, occurrences }: KnownDocument): number {
-    if (examined === undefined || examined instanceof RejectedRequest || occurrences > 0) return 0;
-    return examined.document.tokenCount ?? 0;
+  /** What examining a document took, if it is executed for the first time. */
+  newWork({ work, occurrences }: KnownDocument): DocumentWork | undefined {
+    return occurrences > 0 ? undefined : work;
   }
 
   /** Forgets a document that is too long to be kept, once its request is executed. */
@@ -214,7 +215,7 @@ export class Documents {
 
   #examination(document: KnownDocument): Examination | RejectedRequest {
     if (document.examined !== undefined) return document.examined;
-    document.examined = this.#examine(document.source);
+    document.examined = this.#examine(document);
     if (this.#listed === undefined) this.#cache.set(document.hash, document);
     // The cache does not keep long ones.
     if (this.#listed === undefined && !this.#cache.has(document.hash))
@@ -222,9 +223,10 @@ export class Documents {
     return document.examined;
   }
 
-  #examine(source: string): Examination | RejectedRequest {
+  #examine(known: KnownDocument): Examination | RejectedRequest {
     try {
-      const examination = examine(this.#schema, source);
+      const examination = examine(this.#schema, known.source);
+      known.work = examination.work;
       const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       const errors = validate(this.#schema, examination.document, rules, {
         hideSuggestions: true,

@@ -129,6 +129,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     executeCompiled: execute,
     executeStored: (operation, variables, viewer, recipient, counted = false) => {
       const context = contextFor(viewer, recipient, false);
+      // The unit of the earlier operation.
+      if (counted) context.budget.granted('');
       return execute(operation, variables, { ...context, counted, onLarge: rejectLarge });
     },
     async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }) {

@@ -3,6 +3,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import type { GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
+import { abandoned } from '../loaders/recipient.js';
 import { fairTurns } from '../loaders/turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
@@ -84,15 +85,27 @@ function stagesOf(parts: Parts): RequestHandler {
   const verify = (request: object, _response: object, body: Buffer) => octets.set(request, body.length);
   const parseBody = express.json({ limit: BODY_LIMIT, verify });
   const bodies = new BodyMemory();
-  const readBody = async (request: Request, response: Response, client: string) => {
-    const release = bodies.take(client, lengthOf(request) ?? BODY_LIMIT);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        parseBody(request, response, (error?: unknown) => {
-          if (error === undefined) resolve();
-          else reject(bodyError(error));
-        });
+  const readBody = (request: Request, response: Response) =>
+    new Promise<void>((resolve, reject) => {
+      // Of a compressed body, the parser does not see that the client has gone.
+      response.once('close', () => reject(abandoned()));
+      parseBody(request, response, (error?: unknown) => {
+        if (error === undefined) resolve();
+        else reject(bodyError(error));
       });
+    });
+  const read = async (request: Request, response: Response, viewer: Viewer) => {
+    const isPost = request.method === 'POST';
+    const release = isPost ? await bodies.take(viewer.rateLimitKey, lengthOf(request) ?? BODY_LIMIT) : ignore;
+    try {
+      if (isPost) await readBody(request, response);
+      const parameters = readParameters(request, sandbox);
+      return { parameters, document: parts.documents.identify(parameters) };
+    } catch (error) {
+      // A body that could not be decompressed has an unknown length.
+      const unknown = request.headers['content-encoding'] === undefined ? 0 : BODY_LIMIT;
+      await documentLimit?.countBody(viewer, octets.get(request) ?? unknown);
+      throw error;
     } finally {
       release();
     }
@@ -107,19 +120,13 @@ function stagesOf(parts: Parts): RequestHandler {
     try {
       requireToken(viewer);
       documentLimit?.checkLength(viewer, lengthOf(request));
-      const read = async () => {
-        if (request.method === 'POST') await readBody(request, response, viewer.rateLimitKey);
-        const parameters = readParameters(request, sandbox);
-        return { parameters, document: parts.documents.identify(parameters) };
-      };
-      const { parameters, document } = await read().catch(async (error: unknown) => {
-        // A body that could not be decompressed has an unknown length.
-        const unknown = request.headers['content-encoding'] === undefined ? 0 : BODY_LIMIT;
-        await documentLimit?.countBody(viewer, octets.get(request) ?? unknown);
-        throw error;
+      const identified = await read(request, response, viewer);
+      const result = await respond(parts, {
+        ...identified,
+        octets: octets.get(request) ?? 0,
+        viewer,
+        response,
       });
-      const exchange = { parameters, document, octets: octets.get(request) ?? 0, viewer, response };
-      const result = await respond(parts, exchange);
       setRateFields(response, viewer.rates);
       await send(request, response, result, viewer);
     } catch (error) {
@@ -148,7 +155,7 @@ interface Exchange {
   readonly response: Response;
 }
 
-/** A request's document has passed the limits. */
+/** A request whose document has passed the limits. */
 interface Examined extends Exchange {
   /** Undefined where the document has no operation of the name. */
   readonly estimatedCost: number | undefined;
@@ -157,11 +164,13 @@ interface Examined extends Exchange {
 async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlResponse> {
   const { documents, documentLimit } = parts;
   const { parameters, viewer } = exchange;
-  let { document } = exchange;
+  documentLimit?.check(viewer, exchange.document);
+  const document = await documents.inTurn(exchange.document, viewer.rateLimitKey);
+  // Others of this client may have been counted meanwhile.
   const spent = documentLimit?.enter(viewer, document) ?? 0;
   let estimatedCost: number | undefined;
   try {
-    document = await documents.inTurn(document, viewer.rateLimitKey);
+    if (exchange.response.destroyed) throw abandoned();
     estimatedCost = documents.examine(document, parameters);
     return await execute(parts, { ...exchange, document, estimatedCost });
   } finally {
@@ -176,7 +185,7 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const { documents, executor } = parts;
   const context = executor.contextFor(viewer, response);
   const { budget } = context;
-  const units = unitsOfRequest(octets, documents.newTokens(document));
+  const units = unitsOfRequest(octets, documents.newWork(document));
   if (units > 0) await budget.spend(units);
   // Apollo Server reports that there is no operation of the name.
   const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
@@ -235,6 +244,8 @@ async function executeOperation(
   const { data, errors } = body.singleResult;
   return { status: http.status ?? 200, data, errors };
 }
+
+function ignore(): void {}
 
 function isReading({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';

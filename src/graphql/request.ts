@@ -147,27 +147,35 @@ const LARGE_BODY = 16 * 1024;
 /** In octets: large bodies that are read at once, of one client and of all. A client can send as slowly as it likes. */
 const BODIES_OF_CLIENT = 8 * BODY_LIMIT;
 const BODIES = 64 * BODY_LIMIT;
+/** How long, in milliseconds, a body may wait for others to arrive. */
+const BODY_WAIT = 2_000;
 
 /** Limits the memory that bodies take while they arrive. */
 export class BodyMemory {
   readonly #clients = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
   #held = 0;
 
   /**
-   * Takes the memory of a body before it is read.
+   * Waits for the memory of a body, before it is read.
    *
    * @param octets Of the body.
    * @returns what gives it back.
-   * @throws BusyError where there is not as much.
+   * @throws BusyError where there is not as much in time.
    */
-  take(client: string, octets: number): () => void {
+  async take(client: string, octets: number): Promise<() => void> {
     if (octets <= LARGE_BODY) return () => {};
-    const held = this.#clients.get(client) ?? 0;
-    if (held + octets > BODIES_OF_CLIENT || this.#held + octets > BODIES) {
-      throw new BusyError(1, 'Too many large bodies are being received.');
+    for (const end = performance.now() + BODY_WAIT; !this.#hasRoom(client, octets); ) {
+      const left = end - performance.now();
+      if (left <= 0) throw new BusyError(1, 'Too many large bodies are being received.');
+      await this.#change(left);
     }
     this.#hold(client, octets);
     return () => this.#hold(client, -octets);
+  }
+
+  #hasRoom(client: string, octets: number): boolean {
+    return (this.#clients.get(client) ?? 0) + octets <= BODIES_OF_CLIENT && this.#held + octets <= BODIES;
   }
 
   #hold(client: string, octets: number): void {
@@ -175,6 +183,20 @@ export class BodyMemory {
     this.#held += octets;
     if (held > 0) this.#clients.set(client, held);
     else this.#clients.delete(client);
+    if (octets < 0) for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Until something is given back, or the time is over. */
+  #change(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, milliseconds);
+      this.#waiting.add(wake);
+    });
   }
 }
 

@@ -13,7 +13,7 @@ import type { RequestContext } from '../resolvers/context.js';
 
 /** Long lists are executed in slices, of so many entries, each in its part of a turn. */
 const SLICE = 100;
-/** In milliseconds, as graphql-js executes it. */
+/** Milliseconds that graphql-js takes for an object, and for a leaf. */
 const OF_OBJECT = 0.03;
 const OF_LEAF = 0.001;
 /** What is written of an answer in a part of a turn, in objects and scalars, and how long that takes. */

@@ -170,8 +170,11 @@ function typesAfter(state: DomainState, changed: readonly TypeGroup[]): DomainSt
 }
 
 function joinedTimes(parts: readonly (PartTimes | null)[]): PartTimes | null {
-  const times = parts.flatMap((part) => Object.values(part ?? {})).sort(compareInstants);
-  const [first] = times;
-  const latest = times.at(-1);
+  const known = parts.filter((part) => part !== null);
+  const [first] = known.map((part) => part.first).sort(compareInstants);
+  const latest = known
+    .map((part) => part.latest)
+    .sort(compareInstants)
+    .at(-1);
   return first === undefined || latest === undefined ? null : { first, latest };
 }

@@ -95,38 +95,46 @@ function partsAt(moments: PartsByTime, time: Instant, source: string | null): Pa
   return parts;
 }
 
+type TimelineEvent = { readonly time: Instant } & (
+  | { readonly begins: RecordStay }
+  | { readonly ends: RecordStay }
+  | { readonly change: StoredHistory['headers'][number] }
+);
+
 /** A domain's records and headers, as they were at a time that only goes forward. */
 class Timeline {
   readonly #open = new Map<string, Set<RecordStay>>();
   readonly #held = new Map<string, HeaderState>();
   /** In the order of time. */
-  readonly #events: readonly { readonly time: Instant; readonly apply: () => void }[];
+  readonly #events: readonly TimelineEvent[];
   #next = 0;
 
   constructor({ stays, headers }: StoredHistory) {
-    const beginnings = stays.map((stay) => ({
-      time: stay.firstSeen,
-      apply: () => {
-        const { type } = stay.record;
-        this.#open.set(type, (this.#open.get(type) ?? new Set()).add(stay));
-      },
-    }));
-    const ends = stays.flatMap((stay) => {
-      const apply = () => this.#open.get(stay.record.type)?.delete(stay);
-      return stay.removal === null ? [] : [{ time: stay.removal.removed, apply }];
-    });
-    const changes = headers.map(({ name, observedAt, value, present }) => ({
-      time: observedAt,
-      apply: () => this.#held.set(name, { value: value ?? this.#held.get(name)?.value ?? '', present }),
-    }));
+    const beginnings = stays.map((stay) => ({ time: stay.firstSeen, begins: stay }));
+    const ends = stays.flatMap((stay) =>
+      stay.removal === null ? [] : [{ time: stay.removal.removed, ends: stay }],
+    );
+    const changes = headers.map((change) => ({ time: change.observedAt, change }));
     this.#events = [...beginnings, ...ends, ...changes].sort((a, b) => compareInstants(a.time, b.time));
   }
 
   advanceTo(time: Instant): void {
     for (let event = this.#events[this.#next]; event !== undefined && event.time <= time; ) {
-      event.apply();
+      this.#apply(event);
       this.#next += 1;
       event = this.#events[this.#next];
+    }
+  }
+
+  #apply(event: TimelineEvent): void {
+    if ('begins' in event) {
+      const { type } = event.begins.record;
+      this.#open.set(type, (this.#open.get(type) ?? new Set()).add(event.begins));
+    } else if ('ends' in event) {
+      this.#open.get(event.ends.record.type)?.delete(event.ends);
+    } else {
+      const { name, value, present } = event.change;
+      this.#held.set(name, { value: value ?? this.#held.get(name)?.value ?? '', present });
     }
   }
 

@@ -33,10 +33,20 @@ export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: bo
   return (request, response, next) => {
     setFields(response);
     requireSingleFields(request);
+    ignoreLongPreferences(request);
     if (request.method === 'OPTIONS' && request.url === '*') sendMethods(response);
     else if (acceptsCompression(request)) compress(request, response, next);
     else next();
   };
+}
+
+/** In characters. Negotiation takes longer than a request otherwise. */
+const LONGEST_PREFERENCE = 1_000;
+
+/** A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3). */
+function ignoreLongPreferences({ headers }: Request): void {
+  if ((headers.accept?.length ?? 0) > LONGEST_PREFERENCE) delete headers.accept;
+  if (String(headers['accept-encoding'] ?? '').length > LONGEST_PREFERENCE) delete headers['accept-encoding'];
 }
 
 function acceptsCompression(request: Request): boolean {

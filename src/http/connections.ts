@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { clientKey } from '../rates/client-key.js';
 
 /** An open connection. */
 export interface Connection {
@@ -26,6 +27,11 @@ interface TrackedConnection extends Connection {
 export interface ConnectionTracker {
   readonly connections: Connections;
   /**
+   * Handles a request once the response before it on its connection is closed: one packet may have thousands of
+   * requests (RFC 9112, section 9.3.2), which would all be handled in one turn of the event loop.
+   */
+  inOrder(response: ServerResponse, handle: () => void): void;
+  /**
    * Closes the server without cutting a request off: connections without a request are closed at once, each of
    * the others after its last response, which says so (`Connection: close`, RFC 9112, section 9.6).
    *
@@ -38,45 +44,62 @@ export interface ConnectionTracker {
 const SWEEP_EVERY = 50;
 /** How long, in milliseconds, the rest of a header section may take to arrive at a closing server. */
 const LAST_HEADERS = 1_000;
+/** Requests of one connection that are not responded to. No client pipelines as many. */
+const MAX_PENDING = 256;
 
 /**
  * Tracks the connections of a server and the responses on them, and closes every response with its connection.
  * To be called before anything else listens to its requests.
+ *
+ * @param perClient How many connections a client may have: an idle one takes some 15 kB.
  */
-export function trackConnections(server: Server): ConnectionTracker {
+export function trackConnections(server: Server, perClient: number): ConnectionTracker {
   const connections = new Map<Duplex, TrackedConnection>();
+  const counts = new Map<string, number>();
+  const previous = new WeakMap<ServerResponse, ServerResponse>();
   server.on('connection', (socket: Socket) => {
+    const client = clientKey(undefined, socket.remoteAddress);
+    const count = (counts.get(client) ?? 0) + 1;
+    if (count > perClient) {
+      socket.destroy();
+      return;
+    }
+    counts.set(client, count);
     const pending = new Set<ServerResponse>();
     connections.set(socket, { socket, pending, latest: undefined, received: 0 });
     socket.once('close', () => {
       connections.delete(socket);
-      closeQueued(pending);
+      const left = (counts.get(client) ?? 1) - 1;
+      if (left > 0) counts.set(client, left);
+      else counts.delete(client);
     });
   });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(socket);
     if (connection === undefined) return;
-    connection.pending.add(response);
+    const { pending, latest } = connection;
+    if (latest !== undefined && pending.has(latest)) previous.set(response, latest);
+    pending.add(response);
     connection.latest = response;
     response.once('close', () => {
-      connection.pending.delete(response);
+      pending.delete(response);
       connection.received = socket.bytesRead;
     });
+    if (pending.size > MAX_PENDING) socket.destroy();
   });
-  return { connections, close: (limit) => closeGracefully(server, connections, limit) };
-}
-
-/**
- * Closes the responses that wait for others. Of several requests that are pipelined on one connection, Node.js
- * gives the socket to the first response, and up to version 22 never closes the others when the client goes away.
- */
-function closeQueued(pending: ReadonlySet<ServerResponse>): void {
-  const queued = [...pending].filter((response) => response.socket === null);
-  for (const response of queued) response.destroy();
-  // Node.js 24 closes them itself, before this comes.
-  setImmediate(() => {
-    for (const response of queued) if (pending.has(response)) response.emit('close');
-  });
+  return {
+    connections,
+    inOrder(response, handle) {
+      const before = previous.get(response);
+      if (before === undefined) return handle();
+      before.once('close', () =>
+        setImmediate(() => {
+          if (!response.req.socket.destroyed) handle();
+        }),
+      );
+    },
+    close: (limit) => closeGracefully(server, connections, limit),
+  };
 }
 
 async function closeGracefully(

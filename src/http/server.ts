@@ -13,6 +13,7 @@ import {
   MAX_HEADER_FIELDS,
   type RejectionObserver,
   rejectTooManyFields,
+  SMALL_CHUNKS_CODE,
 } from './client-errors.js';
 import { trackConnections } from './connections.js';
 
@@ -53,6 +54,8 @@ export interface ListenOptions extends RejectionObserver {
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests under way may take once the server is closing; 10,000 if absent. */
   readonly lastRequests?: number | undefined;
+  /** How many connections one address may have; 1,000 if absent. */
+  readonly connectionsPerClient?: number | undefined;
   /** The settings that host and port come from, for errors; HOST and PORT if absent. */
   readonly settings?: ListenSettings | undefined;
 }
@@ -73,6 +76,7 @@ export interface HttpServer {
 }
 
 const LAST_REQUESTS = 10_000;
+const CONNECTIONS_PER_CLIENT = 1_000;
 
 /**
  * Listens, and answers what comes by `listener`.
@@ -88,12 +92,16 @@ export async function startHttpServer(
   // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  const { connections, close } = trackConnections(server);
+  const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
+  const { connections, inOrder, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     readTarget(request);
-    // A name and a value each.
-    if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-    else rejectTooManyFields(request, response, options);
+    limitSmallChunks(server, request);
+    inOrder(response, () => {
+      // A name and a value each.
+      if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
+      else rejectTooManyFields(request, response, options);
+    });
   });
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response);
@@ -124,6 +132,34 @@ function readTarget(request: IncomingMessage): void {
   if (!URL.canParse(url)) return;
   const { pathname, search } = new URL(url);
   request.url = pathname + search;
+}
+
+/** How many chunks a body may have whatever their size, and how many octets the average one must have beyond. */
+const SMALL_CHUNKS = 1_000;
+const OCTETS_OF_CHUNK = 16;
+
+/**
+ * Rejects a body in many small chunks: each takes a callback and a buffer, so that 3 MB of chunks with one octet each
+ * would take more than a second.
+ */
+function limitSmallChunks(server: Server, request: IncomingMessage): void {
+  if (request.headers['transfer-encoding'] === undefined) return;
+  let [chunks, octets] = [0, 0];
+  const count = ({ length }: Buffer) => {
+    chunks += 1;
+    octets += length;
+    if (chunks <= SMALL_CHUNKS || octets >= chunks * OCTETS_OF_CHUNK) return;
+    request.off('data', count);
+    server.emit(
+      'clientError',
+      Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS_CODE }),
+      request.socket,
+    );
+    // What has arrived would still be parsed.
+    request.socket.destroySoon();
+  };
+  // Not before the body is read: a listener would begin that.
+  request.once('resume', () => request.on('data', count));
 }
 
 /**

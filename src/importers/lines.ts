@@ -33,7 +33,8 @@ export async function* readLines(
   const add = (piece: Buffer) => {
     if (piece.length === 0 || length > longest) return;
     length += piece.length;
-    if (length <= longest || pieces.length === 0) pieces.push(piece);
+    if (length > longest && pieces.length > 0) pieces.length = 1;
+    else pieces.push(piece);
   };
   const finish = (): Line[] => {
     number += 1;

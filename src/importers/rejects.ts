@@ -32,13 +32,16 @@ export class RejectsFile {
     this.#pending.push(Buffer.concat([bytes, LINE_FEED]));
     this.#pendingBytes += bytes.length;
     this.#writing ??= this.#writePending();
-    if (this.#pendingBytes > MOST_PENDING_BYTES) await this.#writing;
+    if (this.#file === undefined || this.#pendingBytes > MOST_PENDING_BYTES) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Waits until all is written. @throws OperationError when the file could not be written. */
   async close(): Promise<void> {
     await this.#writing;
-    await this.#file?.close();
+    await this.#file?.close().catch((error: unknown) => {
+      this.#failure ??= unwritableRejects(this.#path, error);
+    });
     if (this.#failure !== undefined) throw this.#failure;
   }
 

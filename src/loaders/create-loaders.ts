@@ -12,6 +12,7 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { abandoned } from './recipient.js';
 import { ClientShares, fairTurns, Turns } from './turns.js';
 
 /** What the resolvers read from. */
@@ -44,6 +45,11 @@ const justLoad: AroundBatch = (_loader, _size, load) => load();
 
 /** What is read, parsed, executed and written of a history in a millisecond. */
 const CHARACTERS_OF_MILLISECOND = 12_000;
+
+/** A smaller history needs no room: the limits of connections and requests bound how many are in responses. */
+const WITHOUT_ROOM = 16_384;
+/** At most, for one character that is read: it is escaped, or written as a new and as an old value. */
+const CHARACTERS_OF_RESPONSE = 2;
 
 const STATEMENTS_AT_ONCE = 10;
 /** Of one client, in two batches. */
@@ -120,7 +126,12 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         const found = await shares.run(key.client, async () => {
           const history = await histories.load(key);
           if (history === null || history instanceof LargeHistory) return history;
-          await fairTurns.take(key.client, history.characters / CHARACTERS_OF_MILLISECOND);
+          const { characters } = history;
+          if (characters > WITHOUT_ROOM && key.recipient !== undefined) {
+            await memory.take(characters * CHARACTERS_OF_RESPONSE, key.recipient, key.client, true);
+          }
+          await fairTurns.take(key.client, characters / CHARACTERS_OF_MILLISECOND);
+          if (key.recipient?.destroyed === true) throw abandoned();
           return history.parse();
         });
         if (!(found instanceof LargeHistory)) return found;

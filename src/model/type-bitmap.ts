@@ -15,7 +15,7 @@ function bitmapOf(numbers: readonly number[]): Buffer {
 /** @throws MalformedMessageError for a bitmap that is too long, or ends with an octet without bits. */
 function numbersOf(bits: Buffer, mostOctets: number): number[] {
   if (bits.length > mostOctets || bits.at(-1) === 0) {
-    throw new MalformedMessageError('its bitmap is not in order');
+    throw new MalformedMessageError('its bitmap is too long or ends in an octet of zero');
   }
   return [...bits].flatMap((octet, at) =>
     [0, 1, 2, 3, 4, 5, 6, 7].filter((bit) => (octet & (0x80 >> bit)) !== 0).map((bit) => at * 8 + bit),
@@ -54,7 +54,7 @@ function typesOf(rdata: MessageReader): number[] {
     const window = rdata.uint8();
     const numbers = numbersOf(rdata.octets(rdata.uint8()), 32);
     if (window <= latest || numbers.length === 0) {
-      throw new MalformedMessageError('its windows of types are not in order');
+      throw new MalformedMessageError('it has a window without types, or out of order');
     }
     latest = window;
     return numbers.map((number) => (window << 8) | number);

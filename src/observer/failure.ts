@@ -7,9 +7,9 @@ import { isIPv6 } from 'node:net';
 export type FailureCode =
   /** No response came in time. */
   | 'timeout'
-  /** The server could not be reached: there is no way to it or, for DNS, its port rejects the connection. */
+  /** The server could not be reached: there is no way to it or, for DNS, its port refuses the connection. */
   | 'unreachable'
-  /** RCODE 5 (RFC 1035, section 4.1.1); for HTTP, the port rejects the connection. */
+  /** RCODE 5 (RFC 1035, section 4.1.1); for HTTP, the port refuses the connection. */
   | 'refused'
   /** What came breaks RFC 1035 or its type's format, or contradicts itself; or it is no HTTP response (RFC 9112). */
   | 'malformed'

@@ -74,7 +74,7 @@ class Limiter extends RateLimiterMemory {
 
   /**
    * All that one turn of the event loop consumes of a key is one command to Redis, so that a request with a hundred
-   * limited fields is; each of them gets the result that it would have got alone. No points are never rejected.
+   * limited fields is; each of them gets the result that it would have got alone. Consuming zero points never rejects.
    */
   override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
     const batch = this.#batchOf(String(key));

@@ -98,6 +98,7 @@ async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
         WHERE history_octets <> octets`,
       [left],
     );
+    if (rows.length === 0) return [];
     const written = await noneOnContention(async () => {
       const updated = await pool.query<{ name: string }>(
         `UPDATE domain AS d SET history_octets = counted.octets

@@ -1,7 +1,7 @@
 import type { MigrationSteps } from '../database/migrate.js';
 import type { ShowStep } from './canonicalize-stored.js';
 
-/** What the migrations do to the rows besides their SQL. It is loaded when a migration needs it, which is hardly ever. */
+/** What the migrations do to the rows besides their SQL. Imported lazily: few starts run such a migration. */
 export function dataSteps(show?: ShowStep): MigrationSteps {
   return new Map([
     [

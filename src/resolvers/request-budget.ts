@@ -17,18 +17,31 @@ const SMALL_ANSWER = 65_536;
 /** Beyond it, compiling a document takes less time than executing it without. */
 const MOST_VALUES_UNCOMPILED = 3_000;
 
-/** Reading and examining so much takes a millisecond or two. */
+/** Reading, parsing and validating so much takes a millisecond or two. */
 const OCTETS_OF_BODY_UNIT = 16_384;
-const TOKENS_OF_UNIT = 500;
+const TOKENS_OF_UNIT = 300;
+const COMPARISONS_OF_UNIT = 4_000;
+
+/** What a document takes to be examined. */
+interface DocumentWork {
+  readonly tokens: number;
+  readonly comparisons: number;
+}
+
+/** The units of examining a document. */
+export function unitsOfDocument({ tokens, comparisons }: DocumentWork): number {
+  return Math.floor(tokens / TOKENS_OF_UNIT + comparisons / COMPARISONS_OF_UNIT);
+}
 
 /**
  * The units that a request costs before it is executed.
  *
  * @param octets Of its body, decompressed.
- * @param newTokens Of its document where it has to be examined.
+ * @param newWork Of its document where it has to be examined.
  */
-export function unitsOfRequest(octets: number, newTokens: number): number {
-  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + Math.floor(newTokens / TOKENS_OF_UNIT);
+export function unitsOfRequest(octets: number, newWork: DocumentWork | undefined): number {
+  const ofDocument = newWork === undefined ? 0 : unitsOfDocument(newWork);
+  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + ofDocument;
 }
 
 /** The size of a part of the result. */
@@ -114,6 +127,7 @@ export class RequestBudget {
     this.#isAbandoned = false;
     this.#values = 0;
     this.#characters = 0;
+    this.#octetsRead = 0;
   }
 
   /**
@@ -190,6 +204,7 @@ export class RequestBudget {
    * @throws RateLimitedError
    */
   async count(octets: number): Promise<void> {
+    this.#requireWithin();
     this.#octetsRead += octets / OCTETS_COUNTED_PER_READ;
     await this.#paid();
   }

@@ -394,15 +394,15 @@ describe('dms import --rejects', () => {
     expect(existsSync(rejects)).toBe(false);
   });
 
-  test('says how many lines it does not show, and when a mended line is taken', async () => {
+  test('says how many lines it does not show, and when a corrected line is taken', async () => {
     const rejects = join(folder, 'many-rejects.ndjson');
     const result = await dms(['import', '-', '--rejects', rejects], 'broken\n'.repeat(11));
     const lines = result.stderr.trim().split('\n');
     expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
     expect(lines.slice(10)).toEqual([
       '… and 1 more line rejected.',
-      `The rejected lines are in ${rejects}: mend them there and import that file. ` +
-        'A mended line is stale if something newer of its domain is recorded by then.',
+      `The rejected lines are in ${rejects}: correct them there and import that file. ` +
+        'A corrected line is stale if something newer of its domain is recorded by then.',
     ]);
     expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
   });

@@ -220,7 +220,7 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
   const shown = stdout.trimEnd().split('\n');
   expect(shown.map((line) => JSON.parse(line).domain)).toEqual(others);
   expect(stderr).toBe(
-    'dms: Stopped by a signal: 49 of 50 domains were looked at; what was seen of them is recorded.\n',
+    'dms: Stopped by a signal: 49 of 50 domains were checked; what was seen of them is recorded.\n',
   );
   expect(code).toBe(1);
 });

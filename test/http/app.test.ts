@@ -185,6 +185,19 @@ describe('with a base path', () => {
 });
 
 describe('what is hardly HTTP is answered as JSON too', () => {
+  test('200 where Accept or Accept-Encoding are too long to be compared: they are ignored', async () => {
+    const long = Array.from({ length: 200 }, (_, at) => `text/x${at};q=0.1`).join(', ');
+    for (const field of ['accept', 'accept-encoding']) {
+      const response = await fetch(`${service.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', [field]: long },
+        body: '{"query":"{ __typename }"}',
+      });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    }
+  });
+
   test('431 for header fields that are too large', async () => {
     const answer = await sendRaw(`GET / HTTP/1.1\r\nhost: a\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`);
     const [head = '', body = ''] = answer.split('\r\n\r\n');

@@ -19,9 +19,9 @@ export function rejectedText({ linesRejected }: ImportSummary, kept: KeptRejects
   const more = further > 0 ? `… and ${counted(further, 'more line', 'more lines')} rejected.\n` : '';
   const where =
     kept === null
-      ? 'To keep rejected lines for mending, import again with --rejects FILE.'
-      : `The rejected lines are in ${kept.path}: mend them there and import that file.`;
-  return `${more}${where} A mended line is stale if something newer of its domain is recorded by then.\n`;
+      ? 'To keep rejected lines for correction, import again with --rejects FILE.'
+      : `The rejected lines are in ${kept.path}: correct them there and import that file.`;
+  return `${more}${where} A corrected line is stale if something newer of its domain is recorded by then.\n`;
 }
 
 /**

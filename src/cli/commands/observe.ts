@@ -91,7 +91,7 @@ async function observeAll(run: Run, record: RecordObservations): Promise<void> {
   if (signal.aborted) {
     const kept = dryRun ? '' : '; what was seen of them is recorded';
     throw new OperationError(
-      `Stopped by a signal: ${observed} of ${names.length} domains were looked at${kept}.`,
+      `Stopped by a signal: ${observed} of ${names.length} domains were checked${kept}.`,
     );
   }
   const without = names.filter((name) => failed.has(name));

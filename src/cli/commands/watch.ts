@@ -110,7 +110,7 @@ const BATCH = 5_000;
  * Reads a file of domain names, one per line; `#` begins a comment.
  *
  * @param file a path, or `-` for standard input; gzip is decompressed.
- * @returns canonical names in batches, each without duplicates.
+ * @returns canonical names in batches, without the duplicates that are near each other.
  * @throws OperationError where it cannot be read.
  */
 async function* readNames(
@@ -138,15 +138,19 @@ async function* readNames(
         items += 1;
         const name = nameIn(line, onRejected);
         if (name !== null) batch.add(name);
-        if (batch.size < BATCH) continue;
-        yield [...batch];
-        batch.clear();
       }
+      if (batch.size < BATCH) continue;
+      yield* sliced([...batch]);
+      batch.clear();
     }
-    if (batch.size > 0) yield [...batch];
+    yield* sliced([...batch]);
   } finally {
     hideProgress();
   }
+}
+
+function* sliced(names: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
 }
 
 /** @returns null for a comment, a blank line or a rejected one. */

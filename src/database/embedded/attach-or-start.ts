@@ -116,6 +116,11 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
   });
 }
 
+/** The owner may be of another version, if the program was rebuilt while it was running. */
 function isOwnerReport(message: unknown): message is OwnerReport {
-  return typeof message === 'object' && message !== null;
+  if (typeof message !== 'object' || message === null) return false;
+  return Object.entries(message).every(
+    ([name, value]) =>
+      (name === 'created' && typeof value === 'boolean') || (name === 'failure' && typeof value === 'string'),
+  );
 }

@@ -29,6 +29,14 @@ export interface Examination {
   readonly costs: ReadonlyMap<string | null, Cost>;
   /** How many selections all operations have, those of a fragment counted wherever it is spread. */
   readonly selections: number;
+  readonly work: DocumentWork;
+}
+
+/** What examining and validating a document takes. */
+export interface DocumentWork {
+  readonly tokens: number;
+  /** Of fields with one name in one place with each other. */
+  readonly comparisons: number;
 }
 
 /**
@@ -55,8 +63,8 @@ export function examine(schema: GraphQLSchema, text: string): Examination {
   );
   // Validation visits fragments that no operation spreads, too.
   sumOfSelections(fragments.map((fragment) => measure.fragment(fragment)));
-  checkComparisons(operations, fragments);
-  return { document, costs, selections };
+  const comparisons = countComparisons(operations, fragments);
+  return { document, costs, selections, work: { tokens: document.tokenCount ?? 0, comparisons } };
 }
 
 function sumOfSelections(measures: readonly Measure[]): number {
@@ -92,11 +100,13 @@ type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
  * section 5.3.2). graphql-js has a limit of its own, which lets a document take a second.
  *
  * @param operations No fragment spreads itself, and the selections with all fragments spread are limited.
+ * @returns how many there are.
+ * @throws QueryTooComplexError
  */
-function checkComparisons(
+function countComparisons(
   operations: readonly OperationDefinitionNode[],
   definitions: readonly FragmentDefinitionNode[],
-): void {
+): number {
   const fragments = new Map(definitions.map((fragment) => [fragment.name.value, fragment]));
   let comparisons = 0;
   const compare = (sets: readonly SelectionSetNode[]): void => {
@@ -114,6 +124,7 @@ function checkComparisons(
     }
   };
   for (const { selectionSet } of [...operations, ...definitions]) compare([selectionSet]);
+  return comparisons;
 }
 
 function gather(

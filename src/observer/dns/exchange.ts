@@ -36,14 +36,17 @@ function firstResult(
       isSettled = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      ending.close();
+      ending?.close();
       resolve(result);
     };
     const onAbort = () => settle(STOPPED);
+    let timer: NodeJS.Timeout | undefined;
+    let ending: Ending | undefined;
+    ending = begin(settle);
+    if (isSettled) return ending.close();
     signal.addEventListener('abort', onAbort);
     // After the turn in which sockets are read: a busy process may not have read the response yet.
-    const timer = setTimeout(() => setImmediate(() => settle(ending.timedOut())), timeout);
-    const ending = begin(settle);
+    timer = setTimeout(() => setImmediate(() => settle(ending.timedOut())), timeout);
   });
 }
 

@@ -26,8 +26,8 @@ export interface RequestLimits {
 export type RequestOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
   /**
-   * Another address is to be tried: the port rejects the connection; this machine has no route to such addresses (no IPv6,
-   * say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
+   * Another address is to be tried: the port refuses the connection; this machine has no route to such addresses
+   * (no IPv6, say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
    * open and speaks no TLS; or the connection was closed or reset before the response's head ended.
    */
   | { readonly kind: 'refused' | 'no-route' | 'slow' | 'no-tls' | 'closed'; readonly failure: Failure }

@@ -202,7 +202,7 @@ async function execute(
   counted: boolean,
 ): Promise<ExecutionResult> {
   const result = await executor.executeStored(operation, variables, viewer, response, counted);
-  if (!counted) setRateFields(response, viewer.rates);
+  setRateFields(response, viewer.rates);
   return result;
 }
 

@@ -341,7 +341,7 @@ describe('a client whose limit for documents is used up', () => {
       penaltyLimits: { failures: 60, documents: 3 },
     });
     try {
-      const large = { query: `{ nothing } # ${'.'.repeat(3 * 4_096)}` };
+      const large = { query: `{ nothing } # ${'.'.repeat(3 * 2_048)}` };
       expect((await ask(client, large)).status).toBe(400);
       expect((await ask(client, { query: '{ nothing }' })).status).toBe(429);
     } finally {
