@@ -76,7 +76,7 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
   });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(socket);
-    if (connection === undefined) return;
+    if (connection === undefined || socket.destroyed) return;
     const { pending, latest } = connection;
     if (latest !== undefined && pending.has(latest)) previous.set(response, latest);
     pending.add(response);

@@ -95,6 +95,7 @@ export async function startHttpServer(
   const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
   const { connections, inOrder, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
+    if (request.socket.destroyed) return;
     readTarget(request);
     limitSmallChunks(server, request);
     inOrder(response, () => {
@@ -135,7 +136,7 @@ function readTarget(request: IncomingMessage): void {
 }
 
 /** How many chunks a body may have whatever their size, and how many octets the average one must have beyond. */
-const SMALL_CHUNKS = 1_000;
+const SMALL_CHUNKS = 200;
 const OCTETS_OF_CHUNK = 16;
 
 /**
@@ -149,13 +150,13 @@ function limitSmallChunks(server: Server, request: IncomingMessage): void {
     chunks += 1;
     octets += length;
     if (chunks <= SMALL_CHUNKS || octets >= chunks * OCTETS_OF_CHUNK) return;
-    request.off('data', count);
+    // The rest of what has arrived is still parsed, but for nothing.
+    request.removeAllListeners('data');
     server.emit(
       'clientError',
       Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS_CODE }),
       request.socket,
     );
-    // What has arrived would still be parsed.
     request.socket.destroySoon();
   };
   // Not before the body is read: a listener would begin that.
