@@ -123,7 +123,22 @@ const ATTACKS = [
       { types: Array(10_900).fill('TYPE1') },
     ),
   },
-  { title: '300 REST requests of 60 kB each in one packet', clients: 4, play: pipelined() },
+  {
+    title: 'new documents with 28,000 comparisons of fields',
+    clients: 4,
+    play: again(
+      `{ domain(name: "small.example") { ${'httpHeaders { history { new } } '.repeat(138)} } } # `,
+      {},
+      true,
+    ),
+  },
+  {
+    title: '250 REST requests of 60 kB each in one packet',
+    clients: 4,
+    play: pipelined(250, (at) => `/api/v1/domain/edge${at % EDGES}.example`),
+  },
+  { title: '2,300 requests of no path in one packet', clients: 4, play: pipelined(2_300, () => '/x') },
+  { title: 'bodies in 500,000 chunks of one octet', clients: 4, play: inChunks() },
   { title: '512 kB of brackets in 541 octets of gzip', clients: 4, play: packed() },
   { title: '200 GraphQL answers of 9.6 MB, read by 2 kB in 10 s', clients: 200, play: slowly('POST') },
   { title: '150 REST answers of 9.6 MB, read by 2 kB in 10 s', clients: 150, play: slowly('GET') },
@@ -255,23 +270,44 @@ function post(port, localAddress, body, fields = {}) {
 }
 
 /**
- * Asks for many domains at once that are just small enough not to wait for room.
+ * Sends many requests at once, with a pause of a second.
+ *
+ * @param {number} count
+ * @param {(at: number) => string} path
+ * @returns {Attack['play']}
+ */
+function pipelined(count, path) {
+  const requests = Array.from({ length: count }, (_, at) => `GET ${path(at)} HTTP/1.1\r\nhost: a\r\n\r\n`);
+  return written(requests.join(''), count);
+}
+
+/**
+ * A body that is never complete.
  *
  * @returns {Attack['play']}
  */
-function pipelined() {
-  const requests = Array.from(
-    { length: 300 },
-    (_, at) => `GET /api/v1/domain/edge${at % EDGES}.example HTTP/1.1\r\nhost: a\r\n\r\n`,
-  ).join('');
+function inChunks() {
+  const fields = 'host: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked';
+  return written(`POST /graphql HTTP/1.1\r\n${fields}\r\n\r\n${'1\r\n \r\n'.repeat(500_000)}`, 1);
+}
+
+/**
+ * Writes a text to a new connection, again and again.
+ *
+ * @param {string} text
+ * @param {number} count how many requests it has.
+ * @returns {Attack['play']}
+ */
+function written(text, count) {
   return async (port, client, isOver) => {
     while (!isOver()) {
-      sent += 300;
+      sent += count;
       const socket = connect({ port, host: '127.0.0.1', localAddress: client });
       socket.on('error', () => undefined);
-      socket.end(requests);
+      socket.end(text);
       socket.resume();
       await /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
+      await pause(1000);
     }
   };
 }

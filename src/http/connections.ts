@@ -32,6 +32,11 @@ export interface ConnectionTracker {
    */
   inOrder(response: ServerResponse, handle: () => void): void;
   /**
+   * Closes the other connections of a client that attacks, and those that it opens in the next ten seconds: what it has
+   * sent already would be parsed otherwise. Not where clients may share an address.
+   */
+  block(socket: Socket): void;
+  /**
    * Closes the server without cutting a request off: connections without a request are closed at once, each of
    * the others after its last response, which says so (`Connection: close`, RFC 9112, section 9.6).
    *
@@ -44,6 +49,8 @@ export interface ConnectionTracker {
 const SWEEP_EVERY = 50;
 /** How long, in milliseconds, the rest of a header section may take to arrive at a closing server. */
 const LAST_HEADERS = 1_000;
+/** How long, in milliseconds, a blocked client stays so. */
+const BLOCKED_FOR = 10_000;
 /** Requests of one connection that are not responded to. No client pipelines as many. */
 const MAX_PENDING = 256;
 
@@ -55,23 +62,23 @@ const MAX_PENDING = 256;
  */
 export function trackConnections(server: Server, perClient: number): ConnectionTracker {
   const connections = new Map<Duplex, TrackedConnection>();
-  const counts = new Map<string, number>();
+  const clients = new Map<string, Set<Socket>>();
+  const blocked = new Set<string>();
   const previous = new WeakMap<ServerResponse, ServerResponse>();
   server.on('connection', (socket: Socket) => {
     const client = clientKey(undefined, socket.remoteAddress);
-    const count = (counts.get(client) ?? 0) + 1;
-    if (count > perClient) {
+    const sockets = clients.get(client) ?? new Set();
+    if (sockets.size >= perClient || blocked.has(client)) {
       socket.destroy();
       return;
     }
-    counts.set(client, count);
+    clients.set(client, sockets.add(socket));
     const pending = new Set<ServerResponse>();
     connections.set(socket, { socket, pending, latest: undefined, received: 0 });
     socket.once('close', () => {
       connections.delete(socket);
-      const left = (counts.get(client) ?? 1) - 1;
-      if (left > 0) counts.set(client, left);
-      else counts.delete(client);
+      sockets.delete(socket);
+      if (sockets.size === 0 && clients.get(client) === sockets) clients.delete(client);
     });
   });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
@@ -97,6 +104,13 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
           if (!response.req.socket.destroyed) handle();
         }),
       );
+    },
+    block(socket) {
+      const client = clientKey(undefined, socket.remoteAddress);
+      if (!Number.isFinite(perClient) || blocked.has(client)) return;
+      blocked.add(client);
+      setTimeout(() => blocked.delete(client), BLOCKED_FOR).unref();
+      for (const other of clients.get(client) ?? []) if (other !== socket) other.destroy();
     },
     close: (limit) => closeGracefully(server, connections, limit),
   };

@@ -93,11 +93,15 @@ export async function startHttpServer(
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
   const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
-  const { connections, inOrder, close } = trackConnections(server, connectionsPerClient);
+  const { connections, inOrder, block, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
     readTarget(request);
-    limitSmallChunks(server, request);
+    limitSmallChunks(request, (error) => {
+      server.emit('clientError', error, request.socket);
+      request.socket.destroySoon();
+      block(request.socket);
+    });
     inOrder(response, () => {
       // A name and a value each.
       if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
@@ -140,27 +144,22 @@ const SMALL_CHUNKS = 200;
 const OCTETS_OF_CHUNK = 16;
 
 /**
- * Rejects a body in many small chunks: each takes a callback and a buffer, so that 3 MB of chunks with one octet each
- * would take more than a second.
+ * Rejects a body in many small chunks: each takes a callback, a buffer and an event, so that 3 MB of chunks with one
+ * octet each would take more than a second. They are counted where the parser hands them over, before anything reads.
  */
-function limitSmallChunks(server: Server, request: IncomingMessage): void {
+function limitSmallChunks(request: IncomingMessage, reject: (error: Error) => void): void {
   if (request.headers['transfer-encoding'] === undefined) return;
-  let [chunks, octets] = [0, 0];
-  const count = ({ length }: Buffer) => {
+  const push = request.push.bind(request);
+  let [chunks, octets, isRejected] = [0, 0, false];
+  request.push = (chunk: Buffer | null) => {
+    if (isRejected) return true;
     chunks += 1;
-    octets += length;
-    if (chunks <= SMALL_CHUNKS || octets >= chunks * OCTETS_OF_CHUNK) return;
-    // The rest of what has arrived is still parsed, but for nothing.
-    request.removeAllListeners('data');
-    server.emit(
-      'clientError',
-      Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS_CODE }),
-      request.socket,
-    );
-    request.socket.destroySoon();
+    octets += chunk?.length ?? 0;
+    if (chunks <= SMALL_CHUNKS || octets >= chunks * OCTETS_OF_CHUNK) return push(chunk);
+    isRejected = true;
+    reject(Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS_CODE }));
+    return true;
   };
-  // Not before the body is read: a listener would begin that.
-  request.once('resume', () => request.on('data', count));
 }
 
 /**

@@ -85,7 +85,7 @@ test('an address has so many connections at most, and gets others when it has cl
   second.destroy();
 });
 
-test('a body in thousands of chunks of one octet is rejected, and one in larger chunks is read', async () => {
+test('a body in thousands of chunks of one octet is rejected, with all connections of its address, and one in larger chunks is read', async () => {
   const socket = await open((request, response) => {
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -98,6 +98,12 @@ test('a body in thousands of chunks of one octet is rejected, and one in larger 
   socket.write(body(5_000, 'x'.repeat(32)));
   expect(String((await once(socket, 'data'))[0])).toContain('\r\n160000');
   const received = text(socket).catch(() => 'reset');
+  const other = connect(server?.port ?? 0, '127.0.0.1').resume();
+  await once(other, 'connect');
+  const gone = once(other, 'close');
   socket.write(body(5_000, 'x'));
   expect(await received).toMatch(/^HTTP\/1\.1 413 (?:.|\s)*too many small chunks|^reset$/);
+  await gone;
+  const next = connect(server?.port ?? 0, '127.0.0.1').resume();
+  await once(next, 'close');
 });
