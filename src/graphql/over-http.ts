@@ -88,8 +88,10 @@ function stagesOf(parts: Parts): RequestHandler {
   const readBody = (request: Request, response: Response) =>
     new Promise<void>((resolve, reject) => {
       // Of a compressed body, the parser does not see that the client has gone.
-      response.once('close', () => reject(abandoned()));
+      const onClose = () => reject(abandoned());
+      response.once('close', onClose);
       parseBody(request, response, (error?: unknown) => {
+        response.off('close', onClose);
         if (error === undefined) resolve();
         else reject(bodyError(error));
       });
