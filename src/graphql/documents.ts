@@ -17,9 +17,10 @@ import {
 import { LRUCache } from 'lru-cache';
 import { fairTurns } from '../loaders/turns.js';
 import { OperationError } from '../model/errors.js';
+import type { DocumentWork } from '../resolvers/request-budget.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
-import { costOf, type DocumentWork, type Examination, examine } from './limits/examine.js';
+import { costOf, type Examination, examine } from './limits/examine.js';
 import { QueryTooComplexError } from './limits/limits.js';
 import { type GraphqlParameters, RejectedRequest, rejection } from './request.js';
 
@@ -35,7 +36,7 @@ const OVERHEAD = 100;
 const OF_COMPILED = 100;
 
 // Compilation takes as long as about 30 executions without it: a client that sends new documents only to have them
-// compiled has to send as many requests. One that reads a large history is compiled at once: it costs more than that.
+// compiled has to send as many requests. One with a large result is compiled at once: it costs more than that.
 const OCCURRENCES_BEFORE_COMPILING = 32;
 const LONGEST_COMPILED = 12_000;
 const MOST_SELECTIONS_COMPILED = 400;

@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
+import type { DocumentWork } from '../../resolvers/request-budget.js';
 import { type Cost, costWith, type Variables } from './cost.js';
 import {
   checkText,
@@ -30,13 +31,6 @@ export interface Examination {
   /** How many selections all operations have, those of a fragment counted wherever it is spread. */
   readonly selections: number;
   readonly work: DocumentWork;
-}
-
-/** What examining and validating a document takes. */
-export interface DocumentWork {
-  readonly tokens: number;
-  /** Of fields with one name in one place with each other. */
-  readonly comparisons: number;
 }
 
 /**
