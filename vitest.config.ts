@@ -46,5 +46,6 @@ export default defineConfig({
     // Against a test that hangs, not one that is slow: machines are shared.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
