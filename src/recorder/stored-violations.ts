@@ -6,7 +6,7 @@ import { octetsOfHeaderChange, octetsOfRecord } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, type StayRow, stayOfRow } from './rows.js';
 
-/** Finds what breaks a rule in a domain's rows: one line for each breach. */
+/** Finds what breaks a rule in a domain's rows: one line for each violation. */
 export function findStoredViolations(rows: StoredRows): string[] {
   if (!isReadableTypes(rows.domain.dns_types)) return ['the column dns_types cannot be read'];
   return [
@@ -89,7 +89,7 @@ export async function findOrphans(prisma: PrismaClient): Promise<string[]> {
 
 const WATCHED_PAGE = 10_000;
 
-/** Finds what breaks a rule among the watched domains: a line for each breach, which begins with the domain's name. */
+/** Finds what breaks a rule among the watched domains: a line for each violation, which begins with the domain's name. */
 export async function* findWatchViolations(prisma: PrismaClient): AsyncGenerator<string> {
   for (let after: string | undefined; ; ) {
     const rows = await prisma.watchedDomain.findMany({
@@ -98,14 +98,14 @@ export async function* findWatchViolations(prisma: PrismaClient): AsyncGenerator
       take: WATCHED_PAGE,
     });
     for (const row of rows) {
-      for (const breach of breachesOf(row)) yield `${row.name}: ${breach}`;
+      for (const violation of violationsOf(row)) yield `${row.name}: ${violation}`;
     }
     after = rows.at(-1)?.name;
     if (after === undefined) return;
   }
 }
 
-function breachesOf({ name, due, scheduled, observedAt, outcome, failures }: WatchedDomain): string[] {
+function violationsOf({ name, due, scheduled, observedAt, outcome, failures }: WatchedDomain): string[] {
   const isDue = (time: bigint) => time >= 0n && isWritable(time);
   return messagesOf([
     [

@@ -124,7 +124,7 @@ function encoded(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-describe('a JWT that is not good is refused as every other token', () => {
+describe('a JWT that is not good is rejected as every other token', () => {
   const claimed = (claims: object) => provider.sign({ claims: { ...claims } });
   test.each<readonly [string, () => Promise<string> | string]>([
     ['of another issuer', () => claimed({ iss: 'https://id.example.net/' })],
@@ -210,7 +210,7 @@ function toldOf({ logged }: TestService, { headers }: Response) {
   return logged.filter((line) => line['msg'] === 'token rejected' && line['requestId'] === requestId);
 }
 
-describe('the log says why a JWT was refused, and what it was compared with', () => {
+describe('the log says why a JWT was rejected, and what it was compared with', () => {
   const TYPES = 'expected at+jwt, JWT, or none';
   test.each<readonly [string, TestJwt, string | RegExp]>([
     [

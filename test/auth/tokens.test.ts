@@ -116,7 +116,7 @@ describe('a verifier', () => {
     expect(await verifierAt({ now: NOW }).verify(text)).toBeNull();
   });
 
-  test('refuses an expired token from its very time on, even one that it knows', async () => {
+  test('rejects an expired token from its very time on, even one that it knows', async () => {
     const time = { now: NOW };
     const tokens = verifierAt(time);
     const token = await createToken(database.prisma, { ...NEW, expiresAt: NOW + MINUTE });

@@ -375,7 +375,7 @@ describe('dms import --rejects', () => {
     },
   );
 
-  test('refuses a file that holds something, before anything is imported', async () => {
+  test('rejects a file that holds something, before anything is imported', async () => {
     const input = await file('with-old.ndjson', `${FIRST}\nbroken\n`);
     const old = await file('old-rejects.ndjson', 'old\n');
     const result = await dms(['import', input, '--rejects', old]);

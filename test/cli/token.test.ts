@@ -59,7 +59,7 @@ describe('dms token create', () => {
     expect(rows).toEqual([{ lifetime: microseconds }]);
   });
 
-  test('refuses a name that another token has', async () => {
+  test('rejects a name that another token has', async () => {
     await token('create', '--name', 'a');
     const { code, stdout, stderr } = await token('create', '--name', 'a');
     expect([code, stdout]).toEqual([1, '']);

@@ -199,7 +199,7 @@ test.each([
   expect(readSettings({ TRUST_PROXY: value }).trustProxy).toEqual(trustProxy);
 });
 
-test('whatever TRUST_PROXY says is refused by name, or understood by Express', () => {
+test('whatever TRUST_PROXY says is rejected by name, or understood by Express', () => {
   const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('::ffff:192.0.2.1', 'loopback', '1', ''));
   const length = fc.oneof(fc.integer({ min: 0, max: 129 }).map(String), fc.constantFrom('00', '08', 'x', ''));
   const part = fc.oneof(

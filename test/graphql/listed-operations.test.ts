@@ -96,7 +96,7 @@ describe.each([
     }
   });
 
-  test('everything else is refused with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not asked', async () => {
+  test('everything else is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not asked', async () => {
     const service = await start(content);
     const other = `${NAME} `;
     const query = encodeURIComponent(other);

@@ -62,7 +62,7 @@ describe('a response over HTTP', () => {
     expect(heldBackIn('https@0 http@1 https@2 http@3', 0n)).toEqual([]);
   });
 
-  test('that is held back changes no header, and says since when, in how many looks and until when', () => {
+  test('that is held back changes no header, and says since when, in how many observations and until when', () => {
     const story = recorded(looks('https@0 http@1 http@2'));
     expect(story.kinds).toEqual(['changed', 'unchanged', 'unchanged']);
     expect(story.headers).toEqual(['https@0']);
@@ -81,7 +81,7 @@ describe('a response over HTTP', () => {
     expect(heldBackIn('https@0 neither@1 neither@30 neither@31 http@29')).toEqual([4]);
   });
 
-  test('is held back by the looks after an answer over HTTPS that comes late', () => {
+  test('is held back by the observations after an answer over HTTPS that comes late', () => {
     expect(heldBackIn('https@0 http@1 http@2 http@3 https@2.5 http@26 http@27.1')).toEqual([1, 2, 3, 5]);
     expect(heldBackIn('https@0 http@2 http@3 https@1 http@26')).toEqual([1, 2]);
   });

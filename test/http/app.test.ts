@@ -121,7 +121,7 @@ describe('a response', () => {
   });
 });
 
-describe('a credential that is not valid is refused on every path', () => {
+describe('a credential that is not valid is rejected on every path', () => {
   test('at GraphQL in the shape of GraphQL', async () => {
     const response = await post(`${service.url}/graphql`, TYPENAME, bearer('x'));
     expect(response.status).toBe(401);

@@ -43,7 +43,7 @@ describe('with AUTH_REQUIRED=all', () => {
     expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
   });
 
-  test('GraphQL refuses in the media type that the client takes', async () => {
+  test('GraphQL rejects in the media type that the client takes', async () => {
     const accepting = (accept: string) =>
       fetch(`${service.url}/graphql`, { ...POST, headers: { ...POST.headers, accept } });
     const type = async (accept: string) => (await accepting(accept)).headers.get('content-type');

@@ -76,7 +76,7 @@ test('an answer that the service cuts off in the midst of it is logged as aborte
   await expect.poll(() => lines).toMatchObject([{ path: '/cut', status: 200, aborted: true }]);
 });
 
-test('the refusal of a body that never came, when its connection is gone, is logged without a status', async () => {
+test('the rejection of a body that never came, when its connection is gone, is logged without a status', async () => {
   const socket = connect(server.port, '127.0.0.1');
   sockets.push(socket);
   socket.write(

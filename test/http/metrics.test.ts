@@ -78,7 +78,7 @@ describe('the metrics, on a port of their own,', () => {
     expect(all.get(durations)).toBe(3);
   });
 
-  test('count the domains that one statement loads, and what the rate limit refuses', async () => {
+  test('count the domains that one statement loads, and what the rate limit rejects', async () => {
     const names = Array.from(
       { length: 9 },
       (_, place) => `a${place}: domain(name: "example.com") { dnsRecords { __typename } }`,
@@ -131,7 +131,7 @@ describe('the metrics, on a port of their own,', () => {
   });
 });
 
-test('each refusal is counted under the name of the budget that is used up', async () => {
+test('each rejection is counted under the name of the budget that is used up', async () => {
   const budgets = {
     rateLimits: { anonymous: 1, token: 1 },
     penaltyLimits: { failures: 1, documents: 1 },

@@ -51,7 +51,7 @@ function query(text: string, headers: Record<string, string> = {}): RequestInit 
 }
 
 describe('RateLimit-Policy and RateLimit tell the state after the request', () => {
-  test('in REST: of an answer, of one that nothing is recorded of, of a bad name, and of a refusal', async () => {
+  test('in REST: of an answer, of one that nothing is recorded of, of a bad name, and of a rejection', async () => {
     await withService({ rateLimits: { anonymous: 4, token: 9 } }, async (service) => {
       const policy = '"anonymous";q=4;w=60';
       expect(await told(service, DOMAIN)).toMatchObject({
@@ -143,7 +143,7 @@ describe('failed authentications', () => {
     headers: { 'x-forwarded-for': address, ...headers },
   });
 
-  test('are refused with 429 and these words once there are too many from an address, whatever the credential and the path', async () => {
+  test('are rejected with 429 and these words once there are too many from an address, whatever the credential and the path', async () => {
     await withService(limits, async (service) => {
       const guesses = [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`];
       for (const guess of guesses) {
@@ -237,7 +237,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
   const limits = { penaltyLimits: { failures: 99, documents: 3 } };
   const policy = '"documents";q=3;w=60';
 
-  test('such as refused documents and questions about the schema, are refused with 429 once there are too many', async () => {
+  test('such as rejected documents and questions about the schema, are rejected with 429 once there are too many', async () => {
     await withService(limits, async (service) => {
       const asked = ['{ nothing }', '{', '{ __schema { types { name } } }'];
       for (const [index, text] of asked.entries()) {
@@ -259,7 +259,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
-  test('are counted when a domain is asked for besides, and refused', async () => {
+  test('are counted when a domain is asked for besides, and rejected', async () => {
     const rateLimits = { anonymous: 2, token: 9 };
     await withService({ ...limits, rateLimits }, async (service) => {
       const statuses = [];
@@ -271,7 +271,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
-  test('are not those with one domain that is granted, whatever else is refused', async () => {
+  test('are not those with one domain that is granted, whatever else is rejected', async () => {
     await withService({ rateLimits: { anonymous: 1, token: 9 }, ...limits }, async (service) => {
       const two = '{ a: domain(name: "example.com") { name } b: domain(name: "example.net") { name } }';
       expect(await told(service, '/graphql', query(two))).toMatchObject({ field: '"anonymous";r=0;t=t' });
@@ -281,7 +281,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
-  test('are not those that are refused unread', async () => {
+  test('are not those that are rejected unread', async () => {
     await withService(limits, async (service) => {
       const json = { 'content-type': 'application/json' };
       const unread: readonly RequestInit[] = [
@@ -346,7 +346,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
-  test('are not passed by sending a refused document as often as one that comes often', async () => {
+  test('are not passed by sending a rejected document as often as one that comes often', async () => {
     await withService(limits, async (service) => {
       const statuses = [];
       for (let time = 0; time < 40; time += 1) {

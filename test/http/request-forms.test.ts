@@ -71,7 +71,7 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
     expect(JSON.parse(body)).toMatchObject({ status });
   });
 
-  test('CONNECT is refused in the shape of all refusals, under the id that was sent', async () => {
+  test('CONNECT is rejected in the shape of all rejections, under the id that was sent', async () => {
     const { status, fields, body } = await ask(
       'CONNECT example.com:443 HTTP/1.1\r\nhost: a\r\nx-request-id: c-1\r\n\r\n',
     );
@@ -100,7 +100,7 @@ test('a client that asks for CONNECT and resets the connection harms nobody', as
   expect((await ask(`GET ${PATH} HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
 });
 
-test('CONNECT behind other requests is refused after their answers', async () => {
+test('CONNECT behind other requests is rejected after their answers', async () => {
   const answers = await send(
     `GET ${PATH} HTTP/1.1\r\nhost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n`,
   );
@@ -108,7 +108,7 @@ test('CONNECT behind other requests is refused after their answers', async () =>
 });
 
 describe('Authorization (RFC 9110, section 5.3)', () => {
-  test.each([PATH, '/graphql', '/'])('more than once is refused, whichever is good: %s', async (path) => {
+  test.each([PATH, '/graphql', '/'])('more than once is rejected, whichever is good: %s', async (path) => {
     const good = `authorization: Bearer ${await service.createToken()}\r\n`;
     const bad = `Authorization: Bearer dms_${'a'.repeat(43)}\r\n`;
     expect((await ask(`GET ${PATH} HTTP/1.1\r\n${good}${CLOSE}`)).status).toBe(200);
@@ -223,7 +223,7 @@ describe('a method', () => {
     },
   );
 
-  test('that nobody knows is refused', async () => {
+  test('that nobody knows is rejected', async () => {
     const { status, body } = await ask(`BREW ${PATH} HTTP/1.1\r\n${CLOSE}`);
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ status: 400 });
@@ -264,7 +264,7 @@ test('requests that are sent at once on one connection are answered in their ord
   expect([...answer.matchAll(/x-request-id: (p-\d)/g)].map(([, id]) => id)).toEqual(['p-1', 'p-2', 'p-3']);
 });
 
-describe('a body over 512 kB is refused on every path', () => {
+describe('a body over 512 kB is rejected on every path', () => {
   const MOST = 512 * 1024;
   const announced = (bytes: number) => `content-length: ${bytes}\r\n${CLOSE}${' '.repeat(bytes)}`;
   const chunked = (bytes: number) =>
@@ -307,7 +307,7 @@ describe('what is no HTTP', () => {
   const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
   const get = (target: string) => `GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`;
 
-  test('is refused after the answers to the requests that came before it at once', async () => {
+  test('is rejected after the answers to the requests that came before it at once', async () => {
     const answer = await send(`${get(PATH)}GARBAGE\r\n\r\n`);
     expect(statuses(answer)).toEqual(['200', '400']);
     expect(answer).toContain('"domain":"example.com"');
@@ -319,7 +319,7 @@ describe('what is no HTTP', () => {
     ]);
   });
 
-  test('is refused in the place of the answer where it is in the body of a request', async () => {
+  test('is rejected in the place of the answer where it is in the body of a request', async () => {
     const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
     const broken = `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`;
     expect(statuses(await send(broken))).toEqual(['400']);
@@ -333,7 +333,7 @@ describe('the body of a GraphQL request', () => {
   const code = ({ body }: RawResponse) => JSON.parse(body).errors[0].extensions.code;
   const JSON_TYPE = 'content-type: application/json';
 
-  test('over 512 kB is refused, also in chunks of which nobody knows the number', async () => {
+  test('over 512 kB is rejected, also in chunks of which nobody knows the number', async () => {
     const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
     const chunked = await post(`${JSON_TYPE}\r\ntransfer-encoding: chunked`, `${chunk.repeat(9)}0\r\n\r\n`);
     const announced = await post(`${JSON_TYPE}\r\ncontent-length: 600000`, ' '.repeat(600_000));

@@ -167,7 +167,7 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     expect(headers.get('access-control-allow-origin')).toBe(ALLOWED);
   });
 
-  test('a body that is too large is refused in words that the page may read', async () => {
+  test('a body that is too large is rejected in words that the page may read', async () => {
     for (const { url } of [service, open]) {
       const response = await fetch(`${url}/graphql`, {
         method: 'POST',

@@ -302,7 +302,7 @@ describe('a line that cannot be taken is rejected, and the reason says what to d
     expect(() => recordAll(line, now)).toThrow(reason);
   });
 
-  test('whatever its keys hold, it is an observation or a refusal in one short line', () => {
+  test('whatever its keys hold, it is an observation or a rejection in one short line', () => {
     const anything = fc.oneof(fc.jsonValue(), fc.constantFrom(RAW_HEADER, 'https://a', 'x'.repeat(100_000)));
     const keys = fc.record(
       {

@@ -185,7 +185,7 @@ describe('large histories', () => {
     expect(await settled()).toMatchObject({ a2: 'in' });
   });
 
-  test('are all let in or refused, and never more than twice the memory, whoever comes and goes', async () => {
+  test('are all let in or rejected, and never more than twice the memory, whoever comes and goes', async () => {
     const step = fc.record({
       place: fc.nat(4),
       octets: fc.integer({ min: 1, max: 120 }),

@@ -39,7 +39,7 @@ describe('batches that are loaded in turn', () => {
     expect(loaded).toEqual([['a', 'b'], ['c'], ['d']]);
   });
 
-  test('are refused at once where too many wait, and taken again when they do not', async () => {
+  test('are rejected at once where too many wait, and taken again when they do not', async () => {
     const { load, ends } = heldLoad();
     const inTurn = new Turns(LIMITS).inTurn(load);
     const batches = [inTurn(keys('a')), inTurn(keys('b')), inTurn(keys('c'))];
@@ -66,7 +66,7 @@ describe('batches that are loaded in turn', () => {
     ]);
   });
 
-  test('are refused when they take too long, waiting or not, and are not loaded any more then', async () => {
+  test('are rejected when they take too long, waiting or not, and are not loaded any more then', async () => {
     const { load, loaded, ends } = heldLoad();
     const inTurn = new Turns({ ...LIMITS, milliseconds: 500 }).inTurn(load);
     const results = await Promise.allSettled([inTurn(keys('a')), inTurn(keys('b'))]);

@@ -82,7 +82,7 @@ test.each([
   expect(canonicalCharacterString(given)).toBe(canonical);
 });
 
-test.each(['\ud800', 'a\udc00b', '\\000\ud800'])('the lone surrogate in %j is refused', (given) => {
+test.each(['\ud800', 'a\udc00b', '\\000\ud800'])('the lone surrogate in %j is rejected', (given) => {
   expect(() => canonicalCharacterString(given)).toThrow(InvalidObservationError);
   expect(() => canonicalCharacterString(given)).toThrow('lone surrogate');
 });

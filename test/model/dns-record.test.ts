@@ -191,7 +191,7 @@ describe('the common fields', () => {
     expect(() => parseDnsRecord(present)).toThrow(new InvalidObservationError(reason));
   });
 
-  test('a __proto__ key is refused as any other', () => {
+  test('a __proto__ key is rejected as any other', () => {
     const data: unknown = JSON.parse('{"host":"a","class":"IN","type":"A","__proto__":{"ip":"192.0.2.7"}}');
     expect(() => parseDnsRecord(data)).toThrow('unknown key "__proto__" in a record of type ');
   });
@@ -262,7 +262,7 @@ test('other texts than addresses, names and data stay as they are', () => {
   );
 });
 
-test('texts that are too long for an answer are refused', () => {
+test('texts that are too long for an answer are rejected', () => {
   expect(() => rdata('CAA', { flags: 0, tag: 'issue', value: 'x'.repeat(65_536) })).toThrow(
     'longer than 65535 octets',
   );

@@ -54,7 +54,7 @@ describe('a domain has one canonical name', () => {
     );
   });
 
-  test('any text is either refused or given a name that holds to the rules and stays as it is', () => {
+  test('any text is either rejected or given a name that holds to the rules and stays as it is', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 4 }),
       fc.constantFrom('.', 'a', '-', '_', '1', 'xn--', 'ü', 'ß', '%', '/', '@', '。'),
@@ -81,7 +81,7 @@ function nameOrUndefined(text: string): string | undefined {
   }
 }
 
-describe('what no domain can be named is refused with the reason', () => {
+describe('what no domain can be named is rejected with the reason', () => {
   test.each([
     ['', 'an empty label'],
     ['.', 'an empty label'],

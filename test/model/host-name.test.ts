@@ -72,7 +72,7 @@ describe('a host name has one canonical text', () => {
     );
   });
 
-  test('any text is either refused or given a name that stays as it is', () => {
+  test('any text is either rejected or given a name that stays as it is', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 4 }),
       fc.constantFrom('\\', '.', '\\0', '\\04', '\\046', 'a', 'ü', '。', '\\.'),

@@ -144,7 +144,7 @@ describe('what is no rdata of its type', () => {
     });
   });
 
-  test('text that is too long is refused', () => {
+  test('text that is too long is rejected', () => {
     const largest = `\\# 65535 ${'00'.repeat(65_535)}`;
     expect(own('TYPE1234', largest)).toEqual({ data: largest });
     expect(() => parse('OPENPGPKEY', 'AAAA'.repeat(21_846))).toThrow('it is longer than 65535 octets.');
@@ -202,7 +202,7 @@ describe('of any input', () => {
     expect(presented).toBeGreaterThan(repeats(2000, 200));
   });
 
-  test('a canonical text stays as it is, and every other text is refused with a reason', () => {
+  test('a canonical text stays as it is, and every other text is rejected with a reason', () => {
     const fragment = fc.constantFrom(
       ' ',
       '\t',

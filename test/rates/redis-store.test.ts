@@ -91,7 +91,7 @@ describe('what answers is no Redis: one reason says what to write', () => {
   });
 });
 
-describe.skipIf(!HAS_REDIS)('a Redis refuses: one reason says what to write', () => {
+describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', () => {
   let open: RedisServer;
   let guarded: RedisServer;
   beforeAll(async () => {

@@ -92,7 +92,7 @@ describe('recording', () => {
     });
   });
 
-  test('looks at a site in one batch or many, the stored history is the same, with HTTPS and the evidence', async () => {
+  test('observations of a site in one batch or many, the stored history is the same, with HTTPS and the evidence', async () => {
     const recorder = createRecorder(database.pool);
     const observations = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(
       observationOf,

@@ -130,7 +130,7 @@ describe('the cost is that of the operation that is asked for', () => {
   });
 });
 
-test('what costs the maximum passes, and 1 more is refused with both figures', () => {
+test('what costs the maximum passes, and 1 more is rejected with both figures', () => {
   const source = 'query ($types: [String!]) { domain(name: "a") { dnsRecords(types: $types) { host } } }';
   const ask = (count: number) =>
     costIn(examine(schema, source), null, { types: Array(count).fill('A') }, 100);

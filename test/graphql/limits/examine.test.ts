@@ -40,7 +40,7 @@ function repeated(...counts: number[]): string {
   return `{ domain { ${counts.map((count, index) => `f${index} `.repeat(count)).join(' ')} } }`;
 }
 
-describe('at its limit a document passes, and beyond it is refused', () => {
+describe('at its limit a document passes, and beyond it is rejected', () => {
   test.each<[string, string, string, RegExp]>([
     [
       '30,000 tokens',
@@ -121,7 +121,7 @@ function aliases(count: number): string {
   return `{ domain { ${times(count, (index) => `a${index}: __typename`)} } }`;
 }
 
-describe('a document is refused, however its size is hidden', () => {
+describe('a document is rejected, however its size is hidden', () => {
   test.each([
     ['in fragments that double', chain(30, 2)],
     ['in fragments that double, and that nothing spreads', `{ a } ${chain(30, 2).slice('{ ...F0 }'.length)}`],
@@ -169,7 +169,7 @@ describe('normal requests are within the limits', () => {
   });
 });
 
-test('whatever the document, it is examined or refused, and nothing else', () => {
+test('whatever the document, it is examined or rejected, and nothing else', () => {
   const piece = fc.constantFrom(
     ...['{', '}', '(', ')', '[', ']', ':', '$', '@', '!', '=', '|', '&', '...', 'a', '__typename', 'domain'],
     ...[

@@ -126,7 +126,7 @@ describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database 
   });
 });
 
-describe('an answer that would be too long is refused, whatever its query costs', () => {
+describe('an answer that would be too long is rejected, whatever its query costs', () => {
   beforeAll(async () => {
     const { pool } = service.database;
     const texts = ['a', 'b'].map((letter) => ({
