@@ -69,26 +69,28 @@ export class DocumentLimit {
    * Counts a request that is executed or rejected, unless it was granted something that is limited by itself.
    *
    * @param spent What enter() has given.
+   * @param octets Of the body, decompressed.
    * @param estimatedCost Undefined: it is not known.
    */
   async leave(
     viewer: CountedViewer,
     document: Pick<KnownDocument, 'hash' | 'source' | 'work'>,
     spent: number,
+    octets: number,
     estimatedCost: number | undefined,
   ): Promise<void> {
     const key = `${document.hash} ${viewer.rateLimitKey}`;
     if (viewer.granted === true) {
       this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
     } else {
-      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(document, estimatedCost));
+      const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(document, octets, estimatedCost));
       viewer.rates ??= state;
     }
   }
 
   /** Counts a body that was read in vain. Short ones cost next to nothing. */
   async countBody(viewer: CountedViewer, octets: number): Promise<void> {
-    const units = Math.floor(octets / OCTETS_OF_BODY);
+    const units = unitsOfBody(octets);
     if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 
@@ -103,10 +105,19 @@ export class DocumentLimit {
   }
 }
 
+function unitsOfBody(octets: number): number {
+  return Math.floor(octets / OCTETS_OF_BODY);
+}
+
 /** What a request counts: 1 for an ordinary one. */
-function sizeOf({ source, work }: Pick<KnownDocument, 'source' | 'work'>, estimatedCost = 0): number {
+function sizeOf(
+  { source, work }: Pick<KnownDocument, 'source' | 'work'>,
+  octets: number,
+  estimatedCost = 0,
+): number {
   return Math.max(
     1,
+    unitsOfBody(octets),
     work === undefined ? 0 : unitsOfDocument(work),
     Math.ceil(source.length / CHARACTERS_OF_DOCUMENT),
     Math.ceil(estimatedCost / COST_OF_DOCUMENT),

@@ -15,8 +15,8 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { fairTurns } from '../loaders/turns.js';
 import { OperationError } from '../model/errors.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import type { DocumentWork } from '../resolvers/request-budget.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';

@@ -4,7 +4,7 @@ import type { GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
 import { abandoned } from '../loaders/recipient.js';
-import { fairTurns } from '../loaders/turns.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
@@ -177,7 +177,7 @@ async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlRespons
     return await execute(parts, { ...exchange, document, estimatedCost });
   } finally {
     documents.release(document);
-    await documentLimit?.leave(viewer, document, spent, estimatedCost);
+    await documentLimit?.leave(viewer, document, spent, exchange.octets, estimatedCost);
   }
 }
 

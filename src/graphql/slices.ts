@@ -8,7 +8,7 @@ import {
   isLeafType,
   isListType,
 } from 'graphql';
-import { fairTurns } from '../loaders/turns.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import type { RequestContext } from '../resolvers/context.js';
 
 /** Long lists are executed in slices, of so many entries, each in its part of a turn. */

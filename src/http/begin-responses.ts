@@ -6,9 +6,13 @@ import { defaultFields } from './response-fields.js';
 /** Bodies of fewer octets go into one packet anyway. */
 const COMPRESSION_THRESHOLD = 1_024;
 
+/** Responses that their handler has encoded as the client accepts it: they are not compressed for each request. */
+export const encodedResponses: WeakSet<object> = new WeakSet();
+
 const compress = compression({
   threshold: COMPRESSION_THRESHOLD,
   filter(request, response) {
+    if (encodedResponses.has(response)) return false;
     const isCompressible = compression.filter(request, response);
     if (isCompressible && request.method === 'HEAD') omitLength(response);
     return isCompressible;

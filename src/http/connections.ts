@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clientKey } from '../rates/client-key.js';
+import { fairTurns } from '../rates/fair-turns.js';
 
 /** An open connection. */
 export interface Connection {
@@ -17,23 +19,44 @@ export type Connections = ReadonlyMap<Duplex, Connection>;
 
 interface TrackedConnection extends Connection {
   readonly socket: Socket;
+  readonly client: Client;
   readonly pending: Set<ServerResponse>;
   latest: ServerResponse | undefined;
+  /** What waits for the request before it. */
+  readonly waiting: Waiting[];
+  isBusy: boolean;
   /** How many octets had been received when the latest response was closed. */
   received: number;
+}
+
+/** Whoever has one address, or one network of IPv6. */
+interface Client {
+  readonly key: string;
+  readonly sockets: Set<Socket>;
+  /** Of requests on all its connections, how many wait for the one before them. */
+  waiting: number;
+  /** Of the same, how many header fields those have that are not responded to. */
+  fields: number;
+}
+
+interface Waiting {
+  readonly response: ServerResponse;
+  handle(): void;
 }
 
 /** What trackConnections() gives. */
 export interface ConnectionTracker {
   readonly connections: Connections;
   /**
-   * Handles a request once the response before it on its connection is closed: one packet may have thousands of
-   * requests (RFC 9112, section 9.3.2), which would all be handled in one turn of the event loop.
+   * Handles a request once the response before it on its connection is closed, and in a turn of the event loop that is
+   * divided between clients: one packet may have thousands of requests (RFC 9112, section 9.3.2), and many come at once.
    */
   inOrder(response: ServerResponse, handle: () => void): void;
   /**
-   * Closes the other connections of a client that attacks, and those that it opens in the next ten seconds: what it has
-   * sent already would be parsed otherwise. Not where clients may share an address.
+   * Closes the connections of a client that attacks, and those that it opens in the next ten seconds: what it has sent
+   * already would be parsed otherwise. Not where clients may share an address.
+   *
+   * @param socket On which it attacks; it stays open.
    */
   block(socket: Socket): void;
   /**
@@ -51,69 +74,104 @@ const SWEEP_EVERY = 50;
 const LAST_HEADERS = 1_000;
 /** How long, in milliseconds, a blocked client stays so. */
 const BLOCKED_FOR = 10_000;
-/** Requests of one connection that are not responded to. No client pipelines as many. */
-const MAX_PENDING = 256;
+/** How many requests of a client may wait for those before them. No client pipelines as many. */
+const MAX_PIPELINED = 100;
+/** How many header fields a client's requests may have together; 1,000 connections of 100 each. One takes some 100 octets. */
+const MAX_FIELDS_OF_CLIENT = 100_000;
+/** The part of a turn that handling a request takes, in milliseconds. */
+const MILLISECONDS_OF_REQUEST = 1;
 
 /**
  * Tracks the connections of a server and the responses on them, and closes every response with its connection.
  * To be called before anything else listens to its requests.
  *
- * @param perClient How many connections a client may have: an idle one takes some 15 kB.
+ * @param perClient How many connections a client may have: an idle one takes some 15 kB. Infinity: clients may share an
+ *   address.
  */
 export function trackConnections(server: Server, perClient: number): ConnectionTracker {
   const connections = new Map<Duplex, TrackedConnection>();
-  const clients = new Map<string, Set<Socket>>();
+  const clients = new Map<string, Client>();
   const blocked = new Set<string>();
-  const previous = new WeakMap<ServerResponse, ServerResponse>();
+  const sharesAddress = !Number.isFinite(perClient);
   server.on('connection', (socket: Socket) => {
-    const client = clientKey(undefined, socket.remoteAddress);
-    const sockets = clients.get(client) ?? new Set();
-    if (sockets.size >= perClient || blocked.has(client)) {
+    const key = clientKey(undefined, socket.remoteAddress);
+    const client = clients.get(key) ?? { key, sockets: new Set(), waiting: 0, fields: 0 };
+    if (client.sockets.size >= perClient || blocked.has(key)) {
       socket.destroy();
       return;
     }
-    clients.set(client, sockets.add(socket));
-    const pending = new Set<ServerResponse>();
-    connections.set(socket, { socket, pending, latest: undefined, received: 0 });
+    clients.set(key, client);
+    client.sockets.add(socket);
+    const waiting: Waiting[] = [];
+    connections.set(socket, {
+      ...{ socket, client, waiting, isBusy: false },
+      ...{ pending: new Set(), latest: undefined, received: 0 },
+    });
     socket.once('close', () => {
       connections.delete(socket);
-      sockets.delete(socket);
-      if (sockets.size === 0 && clients.get(client) === sockets) clients.delete(client);
+      client.waiting -= waiting.splice(0).length;
+      client.sockets.delete(socket);
+      if (client.sockets.size === 0 && clients.get(key) === client) clients.delete(key);
     });
   });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.on('request', ({ socket, rawHeaders }: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(socket);
     if (connection === undefined || socket.destroyed) return;
-    const { pending, latest } = connection;
-    if (latest !== undefined && pending.has(latest)) previous.set(response, latest);
+    const { client, pending } = connection;
+    // A name and a value each.
+    const fields = rawHeaders.length / 2;
+    client.fields += fields;
     pending.add(response);
     connection.latest = response;
     response.once('close', () => {
+      client.fields -= fields;
       pending.delete(response);
       connection.received = socket.bytesRead;
     });
-    if (pending.size > MAX_PENDING) socket.destroy();
+    if (client.fields > MAX_FIELDS_OF_CLIENT) socket.destroy();
   });
+  const block = (socket: Socket) => {
+    const client = connections.get(socket)?.client;
+    if (sharesAddress || client === undefined || blocked.has(client.key)) return;
+    blocked.add(client.key);
+    setTimeout(() => blocked.delete(client.key), BLOCKED_FOR).unref();
+    for (const other of client.sockets) if (other !== socket) other.destroy();
+  };
   return {
     connections,
     inOrder(response, handle) {
-      const before = previous.get(response);
-      if (before === undefined) return handle();
-      before.once('close', () =>
-        setImmediate(() => {
-          if (!response.req.socket.destroyed) handle();
-        }),
-      );
+      const { socket } = response.req;
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      const { client, waiting, isBusy } = connection;
+      waiting.push({ response, handle });
+      client.waiting += 1;
+      if (!isBusy) void handleWaiting(connection);
+      if ((sharesAddress ? waiting.length : client.waiting) <= MAX_PIPELINED) return;
+      block(socket);
+      socket.destroy();
     },
-    block(socket) {
-      const client = clientKey(undefined, socket.remoteAddress);
-      if (!Number.isFinite(perClient) || blocked.has(client)) return;
-      blocked.add(client);
-      setTimeout(() => blocked.delete(client), BLOCKED_FOR).unref();
-      for (const other of clients.get(client) ?? []) if (other !== socket) other.destroy();
-    },
+    block,
     close: (limit) => closeGracefully(server, connections, limit),
   };
+}
+
+/** Handles the requests of a connection, each in its turn, until none waits. */
+async function handleWaiting(connection: TrackedConnection): Promise<void> {
+  const { client, waiting, socket } = connection;
+  connection.isBusy = true;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    client.waiting -= 1;
+    const turn = fairTurns.take(client.key, MILLISECONDS_OF_REQUEST);
+    if (turn !== undefined) await turn;
+    if (socket.destroyed) return;
+    const { response, handle } = next;
+    handle();
+    if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
+    // What came in the same packet, and is parsed after the response is closed, waits for the next turn.
+    await nextTurn();
+  }
+  connection.isBusy = false;
 }
 
 async function closeGracefully(

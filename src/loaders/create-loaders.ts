@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import { AnswerMemory } from './answer-memory.js';
 import { Pages } from './columns.js';
 import {
@@ -13,7 +14,7 @@ import {
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import { abandoned } from './recipient.js';
-import { ClientShares, fairTurns, Turns } from './turns.js';
+import { ClientShares, Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {

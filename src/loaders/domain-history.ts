@@ -1,5 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError, PublicError } from '../model/errors.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import type { Pages } from './columns.js';
 import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import {
@@ -17,7 +18,6 @@ import {
   readHeaderPages,
 } from './header-entries.js';
 import type { Recipient, Requested } from './recipient.js';
-import { fairTurns } from './turns.js';
 
 /** The parts of a domain's history that are read from further tables. */
 export interface HistoryParts {

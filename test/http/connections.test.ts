@@ -49,18 +49,109 @@ describe('requests that are pipelined on one connection', () => {
     expect(responses).toHaveLength(1);
   });
 
-  test('are 256 at most: a connection with more is closed', async () => {
-    const held: ServerResponse[] = [];
-    const socket = await open((_request, response) => held.push(response));
-    socket.on('error', () => {}).resume();
-    socket.write(REQUEST.repeat(256));
-    await expect.poll(() => held.length).toBe(1);
-    expect(socket.closed).toBe(false);
-    const closed = once(socket, 'close');
-    socket.write(REQUEST);
-    await closed;
-    expect(held).toHaveLength(1);
+  test('are handled one in a turn of the event loop, also where their bodies are not read', async () => {
+    const turns: number[] = [];
+    const socket = await open((_request, response) => {
+      turns.push(turn);
+      response.end('done');
+    });
+    let turn = 0;
+    const count = () => {
+      turn += 1;
+      if (turns.length < 50) setImmediate(count);
+    };
+    setImmediate(count);
+    const received = text(socket);
+    const request = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}';
+    socket.write(request.repeat(49) + request.replace('length: 2', 'length: 2\r\nconnection: close'));
+    expect((await received).match(/done/g)).toHaveLength(50);
+    expect(new Set(turns).size).toBe(50);
   });
+
+  test('are 100 at most: of an address with more, all connections are closed, and those that it opens within ten seconds', async () => {
+    const held: ServerResponse[] = [];
+    const first = await open((_request, response) => held.push(response));
+    const port = server?.port ?? 0;
+    const second = connect(port, '127.0.0.1');
+    const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    for (const socket of [first, second, other]) socket.on('error', () => {}).resume();
+    for (const socket of [first, second]) socket.write(REQUEST.repeat(51));
+    other.write(REQUEST);
+    await expect.poll(() => held.length).toBe(3);
+    expect([first.closed, second.closed]).toEqual([false, false]);
+    const closed = [first, second].map((socket) => once(socket, 'close'));
+    first.write(REQUEST);
+    await Promise.all(closed);
+    expect(held).toHaveLength(3);
+    expect(other.closed).toBe(false);
+    await once(connect(port, '127.0.0.1').resume(), 'close');
+    other.destroy();
+  });
+
+  test('are 100 on each connection where clients may share an address, of which the others stay', async () => {
+    const held: ServerResponse[] = [];
+    const first = await open((_request, response) => held.push(response), {
+      connectionsPerClient: Number.POSITIVE_INFINITY,
+    });
+    const second = connect(server?.port ?? 0, '127.0.0.1');
+    for (const socket of [first, second]) socket.on('error', () => {}).resume();
+    for (const socket of [first, second]) socket.write(REQUEST.repeat(101));
+    await expect.poll(() => held.length).toBe(2);
+    const closed = once(first, 'close');
+    first.write(REQUEST);
+    await closed;
+    await pause(20);
+    expect(second.closed).toBe(false);
+    second.destroy();
+  });
+});
+
+test('requests that come at once on many connections are handled few in a turn, and those of each client in turn', async () => {
+  const handled: { turn: number; client: string | undefined }[] = [];
+  let turn = 0;
+  const first = await open((request, response) => {
+    handled.push({ turn, client: request.socket.remoteAddress });
+    response.end('done');
+  });
+  const sockets = Array.from({ length: 40 }, () => connect(server?.port ?? 0, '127.0.0.1'));
+  const other = connect({ port: server?.port ?? 0, host: '127.0.0.1', localAddress: '127.0.0.2' });
+  const all = [...sockets, other];
+  // Each is accepted once it has a response.
+  for (const socket of all) socket.write(REQUEST);
+  await Promise.all(all.map((socket) => once(socket, 'data')));
+  handled.length = 0;
+  const count = () => {
+    turn += 1;
+    if (handled.length < 41) setImmediate(count);
+  };
+  setImmediate(count);
+  for (const socket of all) socket.write(REQUEST);
+  // They lie in the sockets, and are all read in one turn.
+  for (const end = performance.now() + 50; performance.now() < end; );
+  await Promise.all(all.map((socket) => once(socket, 'data')));
+  const inTurn = (at: number) => handled.filter((each) => each.turn === at).length;
+  expect(Math.max(...handled.map((each) => inTurn(each.turn)))).toBeLessThanOrEqual(5);
+  const place = handled.findIndex(({ client }) => client === '127.0.0.2');
+  expect(place).toBeLessThanOrEqual(10);
+  for (const socket of [first, ...all]) socket.destroy();
+});
+
+test('the requests of an address have 100,000 header fields together: a connection with more is closed, and has room again later', async () => {
+  const held: ServerResponse[] = [];
+  await open((_request, response) => held.push(response)).then((socket) => socket.destroy());
+  const request = REQUEST.replace('\r\n\r\n', `\r\n${'a:\r\n'.repeat(1_899)}\r\n`);
+  const connected = () => connect(server?.port ?? 0, '127.0.0.1').on('error', () => {});
+  const sockets = Array.from({ length: 52 }, () => connected().resume());
+  for (const socket of sockets) socket.write(request);
+  await expect.poll(() => held.length).toBe(52);
+  const over = connected().resume();
+  over.write(request);
+  await once(over, 'close');
+  for (const response of held.splice(0)) response.end();
+  const again = connected();
+  again.write(request);
+  await expect.poll(() => held.length).toBe(1);
+  for (const socket of [...sockets, again]) socket.destroy();
 });
 
 test('an address has so many connections at most, and gets others when it has closed some', async () => {

@@ -94,6 +94,8 @@ describe('what the pages load', () => {
     expect(packed.headers.get('content-encoding')).toBe('gzip');
     expect(plain.headers.get('content-encoding')).toBeNull();
     expect(Number(packed.headers.get('content-length'))).toBeLessThan(300_000);
+    // Compressing it by br for each request would take half a second.
+    expect((await ask('br')).headers.get('content-encoding')).toBeNull();
     for (const { headers } of [packed, plain]) {
       expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
       expect(headers.get('vary')).toMatch(/^Accept-Encoding/);

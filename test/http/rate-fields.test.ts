@@ -301,6 +301,18 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
   });
 
   test.each([
+    ['a variable of a wrong type', `["${'x'.repeat(10 * 16_384)}"]`],
+    ['a variable that is nested too deep', `${'['.repeat(5 * 16_384)}${']'.repeat(5 * 16_384)}`],
+  ])('count 1 for each 16 kB of their body: %s', async (_what, name) => {
+    await withService({ penaltyLimits: { failures: 99, documents: 40 } }, async (service) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = `{"query":"query($name:String!){domain(name:$name){name}}","variables":{"name":${name}}}`;
+      const asked = await told(service, '/graphql', { method: 'POST', headers, body });
+      expect(asked.field).toBe('"documents";r=30;t=t');
+    });
+  });
+
+  test.each([
     'application/json; charset=utf-8, text/html;q=0.5',
     'multipart/mixed, text/html;q=0.9, application/json;q=0.1',
   ])('are counted by GET, too, from a client that takes pages as well: %s', async (accept) => {

@@ -1,7 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FairTurns, Turns } from '../../src/loaders/turns.js';
+import { Turns } from '../../src/loaders/turns.js';
 import { UnavailableError } from '../../src/model/errors.js';
 
 interface Key {
@@ -111,68 +109,5 @@ describe('what nobody waits for any more', () => {
     expect(await mixed).toEqual([unavailable, 'C', unavailable]);
     expect(await abandoned).toEqual([unavailable]);
     expect(loaded).toEqual([['a'], ['c']]);
-  });
-});
-
-describe('work that keeps the event loop', () => {
-  test('begins at once while it is short together, and has turns of its own otherwise', async () => {
-    const turns = new FairTurns();
-    expect([turns.take('a', 2), turns.take('b', 2)]).toEqual([undefined, undefined]);
-    const later = turns.take('a', 2);
-    expect(later).toBeInstanceOf(Promise);
-    await later;
-    await nextTurn();
-    expect(turns.take('a', 1_000)).toBeUndefined();
-    expect(turns.take('a', 1)).toBeInstanceOf(Promise);
-  });
-
-  test('of one client waits for one piece of each other client, however many these have', async () => {
-    const turns = new FairTurns();
-    const begun: string[] = [];
-    const take = async (client: string) => {
-      await turns.take(client, 5);
-      begun.push(client);
-    };
-    const many = Array.from({ length: 50 }, () => take('many'));
-    const others = [take('few'), take('more'), take('more')];
-    await Promise.all([...many, ...others]);
-    expect(begun.slice(0, 6)).toEqual(['many', 'many', 'few', 'more', 'many', 'more']);
-    expect(begun).toHaveLength(53);
-  });
-
-  test('all begins, each client in its own order, and never more than 5 ms of it in one turn but alone', async () => {
-    const work = fc.record({ client: fc.constantFrom('a', 'b', 'c', undefined), milliseconds: fc.nat(12) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(work, { maxLength: 40 }), async (works) => {
-        const turns = new FairTurns();
-        const begun: { turn: number; at: number }[] = [];
-        let turn = 0;
-        let isOver = false;
-        const count = async () => {
-          for (; !isOver; turn += 1) await nextTurn();
-        };
-        const counting = count();
-        await Promise.all(
-          works.map(async ({ client, milliseconds }, at) => {
-            await turns.take(client, milliseconds);
-            begun.push({ turn, at });
-          }),
-        );
-        isOver = true;
-        await counting;
-        for (const name of ['a', 'b', 'c', undefined]) {
-          const ofClient = begun.map(({ at }) => at).filter((at) => works[at]?.client === name);
-          expect(ofClient).toEqual(ofClient.toSorted((one, other) => one - other));
-        }
-        for (const { turn: each } of begun) {
-          const together = begun.filter((other) => other.turn === each);
-          const long = together.map(({ at }) => works[at]?.milliseconds ?? 0).filter((length) => length > 0);
-          const sum = long.reduce((before, length) => before + length, 0);
-          expect(long.length <= 1 || sum <= 5).toBe(true);
-        }
-        expect(begun).toHaveLength(works.length);
-      }),
-      { numRuns: 50 },
-    );
   });
 });

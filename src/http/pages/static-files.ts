@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { createGunzip } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Handler, Request, Response } from 'express';
 import { requireGetOrHead } from '../../rest/v1/problem.js';
+import { encodedResponses } from '../begin-responses.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
@@ -17,14 +17,42 @@ export interface StaticResponse {
 
 /** Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time. */
 export function staticHandler({ mediaType, body, headers = {} }: StaticResponse): Handler {
-  const bytes = Buffer.from(body);
-  const tag = opaqueTagOf(bytes);
+  const identity = Buffer.from(body);
+  let compressed: Buffer | undefined;
+  const representation: Representation = {
+    tag: opaqueTagOf(identity),
+    gzip() {
+      compressed ??= gzipSync(identity);
+      return compressed;
+    },
+    identity: () => identity,
+  };
   return (request, response) => {
     requireGetOrHead(request, response);
-    response.set(headers);
-    if (sendNotModified(request, response, tag)) return;
-    response.writeHead(200, { 'content-type': mediaType, 'content-length': bytes.length }).end(bytes);
+    send(request, response.set(headers), mediaType, representation);
   };
+}
+
+/** A body in its content codings, which all responses share: a client that reads slowly holds no copy. */
+interface Representation {
+  /** Of opaqueTagOf(). */
+  readonly tag: string;
+  gzip(): Buffer;
+  identity(): Buffer;
+}
+
+function send(
+  request: Request,
+  response: Response,
+  mediaType: string,
+  { tag, gzip, identity }: Representation,
+): void {
+  encodedResponses.add(response);
+  if (sendNotModified(request, response, tag)) return;
+  const takesGzip = request.acceptsEncodings('gzip', 'identity') === 'gzip';
+  const body = takesGzip ? gzip() : identity();
+  if (takesGzip) response.setHeader('content-encoding', 'gzip');
+  response.writeHead(200, { 'content-type': mediaType, 'content-length': body.length }).end(body);
 }
 
 /** The opaque tag of an entity tag, in its quotes (RFC 9110, section 8.8.3). */
@@ -88,44 +116,26 @@ export function assetHandlers(
   ]);
 }
 
-interface Asset {
-  readonly compressed: Buffer;
-  /** Of the unpacked file, in octets. */
-  readonly size: number;
-  /** Of opaqueTagOf(). */
-  readonly tag: string;
-}
-
 function assetHandler(file: string, mediaType: string): Handler {
   // Read at the first request: most processes never show a page.
-  let read: Asset | undefined;
+  let read: Representation | undefined;
   return (request, response) => {
     requireGetOrHead(request, response);
     read ??= readAsset(file);
-    const { compressed, size, tag } = read;
-    if (sendNotModified(request, response, tag)) return;
-    response.setHeader('content-type', mediaType);
-    if (request.acceptsEncodings('gzip', 'identity') === 'gzip') {
-      response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': compressed.length });
-      response.end(compressed);
-      return;
-    }
-    response.writeHead(200, { 'content-length': size });
-    if (request.method === 'HEAD') response.end();
-    else sendUnpacked(response, compressed);
+    send(request, response, mediaType, read);
   };
 }
 
 /** @throws what reading throws where the build has not been run; the next request tries again. */
-function readAsset(file: string): Asset {
+function readAsset(file: string): Representation {
   const compressed = readFileSync(file);
-  // The last field of a gzip file (RFC 1952, section 2.3.1: ISIZE).
-  const size = compressed.readUInt32LE(compressed.length - 4);
-  return { compressed, size, tag: opaqueTagOf(compressed) };
-}
-
-/** In parts, so that many clients that read slowly do not each hold a whole file in memory. */
-function sendUnpacked(response: Response, compressed: Buffer): void {
-  // It fails where the client goes away: there is nothing to report to.
-  pipeline(Readable.from([compressed]), createGunzip(), response, () => {});
+  let unpacked: Buffer | undefined;
+  return {
+    tag: opaqueTagOf(compressed),
+    gzip: () => compressed,
+    identity() {
+      unpacked ??= gunzipSync(compressed);
+      return unpacked;
+    },
+  };
 }
