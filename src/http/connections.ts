@@ -10,7 +10,7 @@ import { fairTurns } from '../rates/fair-turns.js';
 export interface Connection {
   /** The responses that are not closed, in their requests' order. */
   readonly pending: ReadonlySet<ServerResponse>;
-  /** That to the latest request, closed or not; undefined before the first. */
+  /** That to the latest request, closed or not, while the request is incomplete or the response is not closed. */
   readonly latest: ServerResponse | undefined;
 }
 
@@ -25,6 +25,8 @@ interface TrackedConnection extends Connection {
   /** What waits for the request before it. */
   readonly waiting: Waiting[];
   isBusy: boolean;
+  /** Of the requests that are incomplete or not responded to: Node.js and the response keep their header fields. */
+  fields: number;
   /** How many octets had been received when the latest response was closed. */
   received: number;
 }
@@ -35,7 +37,7 @@ interface Client {
   readonly sockets: Set<Socket>;
   /** Of requests on all its connections, how many wait for the one before them. */
   waiting: number;
-  /** Of the same, how many header fields those have that are not responded to. */
+  /** The sum of its connections' fields. */
   fields: number;
 }
 
@@ -105,28 +107,40 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
     const waiting: Waiting[] = [];
     connections.set(socket, {
       ...{ socket, client, waiting, isBusy: false },
-      ...{ pending: new Set(), latest: undefined, received: 0 },
+      ...{ pending: new Set(), latest: undefined, fields: 0, received: 0 },
     });
     socket.once('close', () => {
-      connections.delete(socket);
+      client.fields -= connections.get(socket)?.fields ?? 0;
       client.waiting -= waiting.splice(0).length;
+      connections.delete(socket);
       client.sockets.delete(socket);
       if (client.sockets.size === 0 && clients.get(key) === client) clients.delete(key);
     });
   });
-  server.on('request', ({ socket, rawHeaders }: IncomingMessage, response: ServerResponse) => {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
     const connection = connections.get(socket);
     if (connection === undefined || socket.destroyed) return;
     const { client, pending } = connection;
     // A name and a value each.
-    const fields = rawHeaders.length / 2;
-    client.fields += fields;
+    const fields = request.rawHeaders.length / 2;
+    const count = (more: number) => {
+      if (!connections.has(socket)) return;
+      connection.fields += more;
+      client.fields += more;
+    };
+    const forget = () => {
+      count(-fields);
+      if (connection.latest === response) connection.latest = undefined;
+    };
+    count(fields);
     pending.add(response);
     connection.latest = response;
     response.once('close', () => {
-      client.fields -= fields;
       pending.delete(response);
       connection.received = socket.bytesRead;
+      if (request.complete) forget();
+      else request.once('close', forget);
     });
     if (client.fields > MAX_FIELDS_OF_CLIENT) socket.destroy();
   });

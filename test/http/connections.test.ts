@@ -3,9 +3,10 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type HttpServer, type ListenOptions, startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
+import { followRequests } from '../support/kept-requests.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
 
@@ -152,6 +153,22 @@ test('the requests of an address have 100,000 header fields together: a connecti
   again.write(request);
   await expect.poll(() => held.length).toBe(1);
   for (const socket of [...sockets, again]) socket.destroy();
+});
+
+test('what an answered request has sent is not kept while its connection is idle, nor counted', async () => {
+  const requests = followRequests();
+  onTestFinished(() => requests.stop());
+  await open((_request, response) => response.end('done')).then((socket) => socket.destroy());
+  const sockets = Array.from({ length: 60 }, () => connect(server?.port ?? 0, '127.0.0.1'));
+  // Two in turn on each: more than 100,000 fields in all.
+  for (let time = 0; time < 2; time += 1) {
+    for (const socket of sockets) {
+      socket.write(REQUEST.replace('\r\n\r\n', `\r\n${'a:\r\n'.repeat(1_000)}content-length: 1\r\n\r\nx`));
+      expect(String((await once(socket, 'data'))[0])).toContain('done');
+    }
+  }
+  await expect.poll(() => requests.count()).toBeLessThan(5);
+  for (const socket of sockets) socket.destroy();
 });
 
 test('an address has so many connections at most, and gets others when it has closed some', async () => {
