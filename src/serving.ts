@@ -117,7 +117,6 @@ function appOf(
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
-    failures,
     rest: createRestV1(executor, settings.http),
     graphql: graphql.handle,
   });

@@ -24,10 +24,12 @@ import {
   JSON_RESPONSE,
   METHODS,
   mediaTypeFor,
+  parseBody,
   prefersPage,
   RejectedRequest,
   readParameters,
   rejection,
+  requireUnicode,
 } from './request.js';
 import { stringifyInSlices } from './slices.js';
 
@@ -82,15 +84,18 @@ function stagesOf(parts: Parts): RequestHandler {
   const { viewerOf, sandbox, apollo, documentLimit } = parts;
   /** The octets of each body, decompressed. */
   const octets = new WeakMap<object, number>();
-  const verify = (request: object, _response: object, body: Buffer) => octets.set(request, body.length);
-  const parseBody = express.json({ limit: BODY_LIMIT, verify });
+  const verify = (request: object, _response: object, body: Buffer, charset: string) => {
+    octets.set(request, body.length);
+    requireUnicode(charset);
+  };
+  const readText = express.text({ limit: BODY_LIMIT, type: 'application/json', verify });
   const bodies = new BodyMemory();
   const readBody = (request: Request, response: Response) =>
     new Promise<void>((resolve, reject) => {
       // Of a compressed body, the parser does not see that the client has gone.
       const onClose = () => reject(abandoned());
       response.once('close', onClose);
-      parseBody(request, response, (error?: unknown) => {
+      readText(request, response, (error?: unknown) => {
         response.off('close', onClose);
         if (error === undefined) resolve();
         else reject(bodyError(error));
@@ -100,7 +105,12 @@ function stagesOf(parts: Parts): RequestHandler {
     const isPost = request.method === 'POST';
     const release = isPost ? await bodies.take(viewer.rateLimitKey, lengthOf(request) ?? BODY_LIMIT) : ignore;
     try {
-      if (isPost) await readBody(request, response);
+      if (isPost) {
+        await readBody(request, response);
+        const { body } = request;
+        await fairTurns.take(viewer.rateLimitKey, String(body).length / CHARACTERS_OF_MILLISECOND);
+        request.body = parseBody(body);
+      }
       const parameters = readParameters(request, sandbox);
       return { parameters, document: parts.documents.identify(parameters) };
     } catch (error) {
@@ -146,6 +156,9 @@ function stagesOf(parts: Parts): RequestHandler {
       .catch(next);
   };
 }
+
+/** How much JSON is parsed in a millisecond, if it is made to take long. */
+const CHARACTERS_OF_MILLISECOND = 8_192;
 
 /** A request whose document is identified. */
 interface Exchange {

@@ -1,6 +1,5 @@
 import express, { type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
-import type { Penalties } from '../rates/penalties.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -36,8 +35,6 @@ export interface AppOptions {
   /** Removes secrets from what is sent with traces. */
   readonly redact: (text: string) => string;
   readonly authenticate: Authenticate;
-  /** As `authenticate` counts them. */
-  readonly failures?: Penalties;
   readonly rest: RestHandler;
   /** Reads the body itself. */
   readonly graphql: Handler;
@@ -46,7 +43,7 @@ export interface AppOptions {
 /** Joins the stages of a request, in their order. */
 export function createApp(options: AppOptions): Express {
   const { basePath, access, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
-  const { authenticate, failures, rest, graphql } = options;
+  const { authenticate, rest, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -62,7 +59,7 @@ export function createApp(options: AppOptions): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   if (trustProxy === 0) app.use(warnOfForwarding(log));
-  app.use(authenticateRequests(authenticate, log, failures));
+  app.use(authenticateRequests(authenticate, log));
   app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, forRequest, graphql);

@@ -1,24 +1,22 @@
 import type { Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
-import { RateLimitedError, UnauthenticatedError } from '../model/errors.js';
+import { UnauthenticatedError } from '../model/errors.js';
 import { clientKey } from '../rates/client-key.js';
-import type { Penalties } from '../rates/penalties.js';
+import { LimitReachedError } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { Logger } from '../telemetry/logging.js';
 
 /**
  * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
  * error for every reason; the log has the reason, with the request's id.
- *
- * @param failures As `authenticate` counts them, for the RateLimit fields of a client that has failed too often.
  */
-export function authenticateRequests(authenticate: Authenticate, log: Logger, failures?: Penalties): Handler {
+export function authenticateRequests(authenticate: Authenticate, log: Logger): Handler {
   return async (request, response, next) => {
     const client = clientKey(request.ip, request.socket.remoteAddress);
     try {
       request.viewer = await authenticate(request.headers.authorization, client);
     } catch (error) {
-      if (error instanceof RateLimitedError) setRateFields(response, failures?.usedUp(client));
+      if (error instanceof LimitReachedError) setRateFields(response, error.state);
       if (error instanceof UnauthenticatedError && error.reason !== undefined) {
         log.info({ requestId: request.requestId, reason: error.reason }, 'token rejected');
       }

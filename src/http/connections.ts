@@ -55,8 +55,8 @@ export interface ConnectionTracker {
    */
   inOrder(response: ServerResponse, handle: () => void): void;
   /**
-   * Closes the connections of a client that attacks, and those that it opens in the next ten seconds: what it has sent
-   * already would be parsed otherwise. Not where clients may share an address.
+   * Closes the connections of a client that attacks, and reads nothing from those that it opens in the next ten seconds:
+   * what it has sent already would be parsed otherwise. Not where clients may share an address.
    *
    * @param socket On which it attacks; it stays open.
    */
@@ -98,10 +98,12 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
   server.on('connection', (socket: Socket) => {
     const key = clientKey(undefined, socket.remoteAddress);
     const client = clients.get(key) ?? { key, sockets: new Set(), waiting: 0, fields: 0 };
-    if (client.sockets.size >= perClient || blocked.has(key)) {
+    if (client.sockets.size >= perClient) {
       socket.destroy();
       return;
     }
+    // Closed at once, it would be opened again. The server resumes it in the next tick.
+    if (blocked.has(key)) process.nextTick(() => socket.pause());
     clients.set(key, client);
     client.sockets.add(socket);
     const waiting: Waiting[] = [];
@@ -148,7 +150,10 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
     const client = connections.get(socket)?.client;
     if (sharesAddress || client === undefined || blocked.has(client.key)) return;
     blocked.add(client.key);
-    setTimeout(() => blocked.delete(client.key), BLOCKED_FOR).unref();
+    setTimeout(() => {
+      blocked.delete(client.key);
+      for (const unread of clients.get(client.key)?.sockets ?? []) unread.destroy();
+    }, BLOCKED_FOR).unref();
     for (const other of client.sockets) if (other !== socket) other.destroy();
   };
   return {

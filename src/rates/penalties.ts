@@ -13,6 +13,17 @@ export interface PenaltyOptions {
   onRejected(): void;
 }
 
+/** The error for a client whose limit is reached. */
+export class LimitReachedError extends RateLimitedError {
+  /** When it was rejected, for fields that agree with `Retry-After`. */
+  readonly state: RateState;
+
+  constructor(state: RateState, complaint: string) {
+    super(secondsUntilReset(state), complaint);
+    this.state = state;
+  }
+}
+
 /**
  * Counts what a client should not do too often, after it has been done. Whether its limit is reached is known
  * without a wait: another process that shares the counts lets one more request pass, and then knows it too.
@@ -31,9 +42,9 @@ export class Penalties {
   }
 
   /** The error for a client whose limit is reached. Each call counts as one rejection. */
-  rejection(state: RateState): RateLimitedError {
+  rejection(state: RateState): LimitReachedError {
     this.#options.onRejected();
-    return new RateLimitedError(secondsUntilReset(state), this.#options.complaint);
+    return new LimitReachedError(state, this.#options.complaint);
   }
 
   /** The state of a client whose limit is reached; undefined for any other. */

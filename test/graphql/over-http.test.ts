@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import express, { type Express } from 'express';
+import express from 'express';
 import { getIntrospectionQuery } from 'graphql';
 import supertest from 'supertest';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor, withToken } from '../support/graphql-executor.js';
@@ -42,11 +42,16 @@ async function serve({ limit = 100_000, introspection = true, sandbox = true }: 
     sandbox,
     maxCost: 100_000,
   });
-  const app = express().use('/graphql', server.handle);
+  // One that listens already: supertest starts one for each request otherwise.
+  const app = createServer(express().use('/graphql', server.handle)).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    app.close();
+    await server.stop();
+  });
   return { app, logged };
 }
 
-function post(app: Express, query: string, variables?: Record<string, unknown>) {
+function post(app: Server, query: string, variables?: Record<string, unknown>) {
   return supertest(app).post('/graphql').send({ query, variables });
 }
 
@@ -192,17 +197,37 @@ describe('what is wrong with a request is said with a code', () => {
     '405 METHOD_NOT_ALLOWED with Allow for %s, of a browser, too',
     async (method) => {
       const { app } = await serve();
-      const server = app.listen(0, '127.0.0.1');
       const { status, head, body } = await sendRaw(
-        server,
+        app,
         `${method} /graphql HTTP/1.1\r\nhost: a\r\naccept: text/html, */*\r\nconnection: close\r\n\r\n`,
       );
       expect(status).toBe(405);
       expect(head).toMatch(/^allow: GET, HEAD, POST$/im);
       expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }] });
-      server.close();
     },
   );
+
+  test('400 for JSON that is nested more than 100 deep, whatever strings hold; and 415 for what is not in Unicode', async () => {
+    const { app } = await serve();
+    const text = JSON.stringify(`\\"${'['.repeat(200)}`);
+    const nested = (depth: number) =>
+      `{"query":"{__typename}","variables":{"text":${text},"n":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
+    const statusOf = async (body: string | Buffer, type = 'application/json') => {
+      const response = await supertest(app).post('/graphql').type(type).serialize(String).send(String(body));
+      return [response.status, response.body.errors?.[0]?.message];
+    };
+    expect(await statusOf(nested(98))).toEqual([200, undefined]);
+    expect(await statusOf(nested(99))).toEqual([400, 'The body is nested more than 100 deep.']);
+    expect((await statusOf(nested(1), 'application/json; charset=iso-8859-1'))[0]).toBe(415);
+    const byGet = await supertest(app)
+      .get('/graphql')
+      .set('apollo-require-preflight', 'yes')
+      .query({ query: '{__typename}', variables: `{"n":${'['.repeat(100)}${']'.repeat(100)}}` });
+    expect([byGet.status, byGet.body.errors[0].message]).toEqual([
+      400,
+      'The query parameter variables is nested more than 100 deep.',
+    ]);
+  });
 
   test('405 METHOD_NOT_ALLOWED for a mutation by GET', async () => {
     const { app } = await serve();
@@ -351,7 +376,7 @@ describe('what is wrong with a request is said with a code', () => {
 
 /** Sends bytes as they are, and gives all that comes back. */
 async function sendRaw(server: Server, bytes: string) {
-  await once(server, 'listening');
+  if (!server.listening) await once(server, 'listening');
   const address = server.address();
   const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1');
   socket.write(bytes);

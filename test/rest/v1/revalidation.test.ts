@@ -187,7 +187,7 @@ describe('If-Modified-Since (RFC 9110, section 13.1.3)', () => {
             }
           },
         ),
-        { numRuns: 20 },
+        { numRuns: 10 },
       );
     } finally {
       vi.useRealTimers();
