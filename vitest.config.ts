@@ -47,5 +47,9 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
+    teardownTimeout: 60_000,
+    // Where others take nine tenths of the processors for seconds, a limit of time can pass that a test does not mean: there
+    // a failed test runs once more, and the report says so.
+    retry: process.env['CI'] === 'true' ? 1 : 0,
   },
 });

@@ -330,7 +330,7 @@ describe('the keys of the provider', () => {
     // Once more for each ten seconds that a slow machine takes.
     const mostFetches = () => 1 + Math.floor((performance.now() - began) / 10_000);
     asking = await trusting(other);
-    await vi.waitFor(() => expect(other.fetches()).toBe(1));
+    await vi.waitFor(() => expect(other.fetches()).toBe(1), { timeout: 60_000 });
     const good = Array.from({ length: 20 }, async () => statusOf(asking, await other.sign()));
     expect(new Set(await Promise.all(good))).toEqual(new Set([200]));
     const unknown = Array.from({ length: 50 }, async (_, index) =>
@@ -345,15 +345,17 @@ describe('the keys of the provider', () => {
     const address = `http://127.0.0.1:${await freePort()}/jwks.json`;
     const jwksUrl = new URL(`${address}?key=hunter2-hunter2`);
     asking = await trusting({ jwksUrl });
-    await vi.waitFor(() =>
-      expect(asking.logged).toContainEqual(
-        expect.objectContaining({
-          level: 'warn',
-          msg: "the identity provider's keys cannot be fetched",
-          address,
-          reason: expect.stringContaining('ECONNREFUSED'),
-        }),
-      ),
+    await vi.waitFor(
+      () =>
+        expect(asking.logged).toContainEqual(
+          expect.objectContaining({
+            level: 'warn',
+            msg: "the identity provider's keys cannot be fetched",
+            address,
+            reason: expect.stringContaining('ECONNREFUSED'),
+          }),
+        ),
+      { timeout: 60_000 },
     );
     expect(JSON.stringify(asking.logged)).not.toContain('hunter2');
     await asking.stop();
@@ -362,13 +364,15 @@ describe('the keys of the provider', () => {
   test('are none: the log warns of it', async () => {
     other.web.serve({ body: '{"keys":[]}' });
     asking = await trusting(other);
-    await vi.waitFor(() =>
-      expect(asking.logged).toContainEqual(
-        expect.objectContaining({
-          level: 'warn',
-          msg: 'the identity provider has no keys: every JWT is rejected',
-        }),
-      ),
+    await vi.waitFor(
+      () =>
+        expect(asking.logged).toContainEqual(
+          expect.objectContaining({
+            level: 'warn',
+            msg: 'the identity provider has no keys: every JWT is rejected',
+          }),
+        ),
+      { timeout: 60_000 },
     );
     expect(await statusOf(asking, await other.sign())).toBe(401);
     await asking.stop();
@@ -417,7 +421,7 @@ describe('the keys of the provider', () => {
       const hanging = await startRawServer(behave);
       asking = await trusting({ jwksUrl: new URL(`http://127.0.0.1:${hanging.port}/`) });
       const waiting = ask(asking, await provider.sign());
-      await vi.waitFor(() => expect(hanging.connections).toBe(1));
+      await vi.waitFor(() => expect(hanging.connections).toBe(1), { timeout: 60_000 });
       expect(await statusOf(asking, await asking.createToken())).toBe(200);
       const refused = await waiting;
       expect(refused.status).toBe(503);

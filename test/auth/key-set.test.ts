@@ -55,7 +55,7 @@ test('keys go on while the provider is away, for a day; a token that names a new
   provider.web.serve({ status: 500 });
   vi.advanceTimersByTime(TEN_MINUTES);
   await expect(find('first')).resolves.toBeDefined();
-  await vi.waitFor(() => expect(told).toEqual(['away']));
+  await vi.waitFor(() => expect(told).toEqual(['away']), { timeout: 60_000 });
   await expect(find('second')).rejects.toThrow(ProviderUnavailableError);
   expect(provider.fetches()).toBe(2);
   vi.advanceTimersByTime(A_DAY - TEN_MINUTES - TEN_SECONDS);

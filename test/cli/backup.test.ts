@@ -100,7 +100,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
         yield line;
         left -= 1;
         if (left !== (ROUNDS / 2) * DOMAINS.length) continue;
-        await expect.poll(count, { timeout: 20_000 }).toBeGreaterThan(before);
+        await expect.poll(count).toBeGreaterThan(before);
         made = dms(['backup', file]);
       }
     }
@@ -231,9 +231,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
   test('that was killed while it was restored leaves no database, and can be restored again', async () => {
     const whole = await readFile(backup);
     const { child, result } = startDms(['restore', '-'], { DATA_DIR: emptyDirectory }, endless(whole));
-    await expect
-      .poll(() => readdir(emptyDirectory), { timeout: 20_000 })
-      .toContainEqual(expect.stringMatching(/^restoring-/));
+    await expect.poll(() => readdir(emptyDirectory)).toContainEqual(expect.stringMatching(/^restoring-/));
     child.kill('SIGKILL');
     await result;
     expect(await readdir(emptyDirectory)).not.toContain('postgresql-18');

@@ -306,7 +306,7 @@ describe('dms import', () => {
       await more;
     }
     const running = runDms(['import', '-'], database.environment, Readable.from(slowly()));
-    await expect.poll(async () => (await stored()).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await stored()).length).toBe(1);
     release();
     expect((await running).code).toBe(0);
   });
@@ -327,7 +327,7 @@ describe('dms import - of lines that follow each other closely', () => {
     const written: number[] = [];
     const command = startDms(['import', '-'], database.environment, Readable.from(closely(written)));
     const latest = async () => Number((await stored())[0]?.state.lastUpdate ?? 0n);
-    await expect.poll(latest, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(latest).toBeGreaterThan(0);
     const first = await latest();
     await expect.poll(latest).toBeGreaterThan(first);
     command.child.kill('SIGKILL');

@@ -392,7 +392,7 @@ async function untilInFlight(said: string, wanted: number): Promise<void> {
   const metricsUrl = /^Metrics: +(\S+)$/m.exec(said)?.[1] ?? '';
   const inFlight = async () =>
     /^dms_http_requests_in_flight (\d+)$/m.exec(await (await fetch(metricsUrl)).text())?.[1];
-  await expect.poll(inFlight, { timeout: 30_000 }).toBe(String(wanted));
+  await expect.poll(inFlight).toBe(String(wanted));
 }
 
 function portOf(address: AddressInfo | string | null): number {

@@ -186,7 +186,7 @@ describe('a data folder whose first start was interrupted', () => {
     [made, joined] = await Promise.all([
       openDatabase(options),
       vi
-        .waitFor(async () => expect(await claims(folder)).toEqual(['owner.1']), { timeout: 20_000 })
+        .waitFor(async () => expect(await claims(folder)).toEqual(['owner.1']))
         .then(() => openDatabase({ ...options, ifMissing: 'fail' })),
     ]);
   });
@@ -303,7 +303,7 @@ describe('the embedded database of a running service comes back', () => {
     await rm(join(dataDirectory, 'postgresql-18'), { recursive: true });
     await ended(owner);
     await expect
-      .poll(() => service.failure(), { timeout: 20_000 })
+      .poll(() => service.failure())
       .toMatch(/^The data folder .+ cannot be used: ENOENT.+ It is gone or cannot be made: /);
     await service.close();
     expect(await readdir(dataDirectory)).toEqual([]);

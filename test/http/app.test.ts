@@ -63,19 +63,21 @@ describe('the log has one line for each request', () => {
       headers: { 'x-request-id': 'logged-1' },
     });
     await response.text();
-    await vi.waitFor(() =>
-      expect(service.logged.filter(({ requestId }) => requestId === 'logged-1')).toEqual([
-        {
-          level: 'info',
-          time: expect.any(Number),
-          requestId: 'logged-1',
-          method: 'GET',
-          path: '/api/v1/domain/example.com',
-          status: 200,
-          durationMs: expect.any(Number),
-          msg: 'request',
-        },
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(service.logged.filter(({ requestId }) => requestId === 'logged-1')).toEqual([
+          {
+            level: 'info',
+            time: expect.any(Number),
+            requestId: 'logged-1',
+            method: 'GET',
+            path: '/api/v1/domain/example.com',
+            status: 200,
+            durationMs: expect.any(Number),
+            msg: 'request',
+          },
+        ]),
+      { timeout: 60_000 },
     );
   });
 
@@ -84,8 +86,9 @@ describe('the log has one line for each request', () => {
     const headers = { ...bearer(token), 'x-request-id': 'secret-1', 'apollo-require-preflight': 'yes' };
     const query = encodeURIComponent('{ domain(name: "whispered.example") { name } }');
     await (await fetch(`${service.url}/graphql?query=${query}`, { headers })).text();
-    await vi.waitFor(() =>
-      expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'secret-1' })),
+    await vi.waitFor(
+      () => expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'secret-1' })),
+      { timeout: 60_000 },
     );
     const everything = JSON.stringify(service.logged);
     expect(everything).not.toContain(token);

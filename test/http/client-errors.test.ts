@@ -102,7 +102,7 @@ describe('what is rejected within its body', () => {
       const response = await ask(`${start} HTTP/1.1\r\nx-request-id: ${id}\r\n${fields}${body}`);
       expect([response.status, response.fields.get('x-request-id')]).toEqual([status, id]);
       const [method, path] = start.split(' ');
-      await vi.waitFor(() => expect(linesOf(id)).not.toEqual([]));
+      await vi.waitFor(() => expect(linesOf(id)).not.toEqual([]), { timeout: 60_000 });
       expect(linesOf(id)).toEqual([
         expect.objectContaining({ method, path, status, reason: expect.any(String), msg: 'request' }),
       ]);
@@ -117,7 +117,9 @@ describe('what is rejected within its body', () => {
     const response = await ask(`GET ${PATH} HTTP/1.1\r\n${CHUNKED}${BROKEN}`);
     const id = response.fields.get('x-request-id');
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    await vi.waitFor(() => expect(linesOf(id)).toMatchObject([{ status: 400, msg: 'request' }]));
+    await vi.waitFor(() => expect(linesOf(id)).toMatchObject([{ status: 400, msg: 'request' }]), {
+      timeout: 60_000,
+    });
   });
 
   test('is rejected without a body where HEAD has asked (RFC 9110, section 9.3.2)', async () => {

@@ -85,7 +85,9 @@ describe('requests that are pipelined on one connection', () => {
     await Promise.all(closed);
     expect(held).toHaveLength(3);
     expect(other.closed).toBe(false);
-    const next = connect(port, '127.0.0.1').resume();
+    const next = connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
     next.write(REQUEST);
     other.destroy();
     await once(next, 'close');

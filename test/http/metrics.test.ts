@@ -57,20 +57,22 @@ describe('the metrics, on a port of their own,', () => {
       ask('{'),
     ]);
     const counted = (labels: string) => `dms_http_requests_total{${labels}}`;
-    await vi.waitFor(async () =>
-      expect([...(await series())].filter(([name]) => name.startsWith('dms_http_requests_total'))).toEqual(
-        expect.arrayContaining([
-          [counted('door="rest",operation="Get domain",status="200"'), 2],
-          [counted('door="rest",operation="Get domain",status="404"'), 1],
-          [counted('door="rest",operation="Domain DNS info",status="401"'), 1],
-          [counted('door="rest",operation="unknown",status="404"'), 1],
-          [counted('door="none",operation="unknown",status="404"'), 1],
-          [counted('door="page",operation="start",status="200"'), 1],
-          [counted('door="page",operation="sandbox",status="200"'), 1],
-          [counted('door="graphql",operation="query",status="200"'), 1],
-          [counted('door="graphql",operation="query",status="400"'), 1],
-        ]),
-      ),
+    await vi.waitFor(
+      async () =>
+        expect([...(await series())].filter(([name]) => name.startsWith('dms_http_requests_total'))).toEqual(
+          expect.arrayContaining([
+            [counted('door="rest",operation="Get domain",status="200"'), 2],
+            [counted('door="rest",operation="Get domain",status="404"'), 1],
+            [counted('door="rest",operation="Domain DNS info",status="401"'), 1],
+            [counted('door="rest",operation="unknown",status="404"'), 1],
+            [counted('door="none",operation="unknown",status="404"'), 1],
+            [counted('door="page",operation="start",status="200"'), 1],
+            [counted('door="page",operation="sandbox",status="200"'), 1],
+            [counted('door="graphql",operation="query",status="200"'), 1],
+            [counted('door="graphql",operation="query",status="400"'), 1],
+          ]),
+        ),
+      { timeout: 60_000 },
     );
     const all = await series();
     expect([...all.keys()].join('\n')).not.toMatch(/whatever/i);

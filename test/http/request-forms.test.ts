@@ -80,8 +80,9 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
     expect(fields.get('x-request-id')).toBe('c-1');
     expect(fields.get('x-content-type-options')).toBe('nosniff');
     expect(JSON.parse(body)).toMatchObject({ status: 405, code: 'METHOD_NOT_ALLOWED' });
-    await vi.waitFor(() =>
-      expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'c-1', status: 405 })),
+    await vi.waitFor(
+      () => expect(service.logged).toContainEqual(expect.objectContaining({ requestId: 'c-1', status: 405 })),
+      { timeout: 60_000 },
     );
   });
 });
@@ -91,8 +92,9 @@ test('a client that asks for CONNECT and resets the connection harms nobody', as
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a\r\nx-request-id: reset\r\n\r\n');
-    await vi.waitFor(() =>
-      expect(service.logged.filter(({ requestId }) => requestId === 'reset')).toHaveLength(time + 1),
+    await vi.waitFor(
+      () => expect(service.logged.filter(({ requestId }) => requestId === 'reset')).toHaveLength(time + 1),
+      { timeout: 60_000 },
     );
     socket.resetAndDestroy();
     await once(socket, 'close');

@@ -40,7 +40,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
 
   afterEach(async () => {
     await cluster.start();
-    await expect.poll(async () => (await ask(address(), token)).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await ask(address(), token)).status).toBe(200);
   });
 
   afterAll(async () => {
@@ -216,7 +216,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     await cluster.start();
     await statusesOf(100);
     // A connection has its latest request at hand: no more than there are connections.
-    await expect.poll(() => requests.count(), { timeout: 20_000 }).toBeLessThan(repeats(400, 250));
+    await expect.poll(() => requests.count()).toBeLessThan(repeats(400, 250));
     // 100 kB a request: the lines of the log, which the test keeps, are some of it.
     expect(memoryInUse() - before).toBeLessThan(repeats(100, 50));
     const [row] = await cluster.run(

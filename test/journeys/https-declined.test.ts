@@ -56,7 +56,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
   /** Settles when nginx answers, with TLS or without. */
   async function showing(tls: boolean): Promise<void> {
     const ports = () => Promise.all([accepts(servers.sitePort), accepts(servers.tlsPort)]);
-    await expect.poll(ports, { timeout: 30_000, interval: 50 }).toEqual([true, tls]);
+    await expect.poll(ports, { timeout: 60_000, interval: 50 }).toEqual([true, tls]);
   }
 
   /** Settles when the zone is answered for. */
@@ -64,7 +64,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     const resolver = new Resolver({ timeout: 500, tries: 1 });
     resolver.setServers([`127.0.0.1:${servers.resolverPort}`]);
     const ask = () => resolver.resolve4('example.test').catch(() => []);
-    await expect.poll(ask, { timeout: 30_000, interval: 50 }).toEqual(['127.0.0.1']);
+    await expect.poll(ask, { timeout: 60_000, interval: 50 }).toEqual(['127.0.0.1']);
   }
 
   /** Lets the next look be made by the worker, with TLS or without, and gives what the watch list says. */
@@ -72,7 +72,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     servers.setSite(PLAIN, tls ? SECURE : undefined);
     await showing(tls);
     clock += STEP;
-    await expect.poll(async () => (await watched()).at, { timeout: 30_000, interval: 50 }).toBe(clock);
+    await expect.poll(async () => (await watched()).at, { timeout: 60_000, interval: 50 }).toBe(clock);
     return (await watched()).http;
   }
 
@@ -107,7 +107,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     });
     await Promise.all([resolving(), showing(true)]);
     await watchDomains(database.writingPrisma, ['example.test'], 4n * HOUR, clock);
-    await expect.poll(async () => (await watched()).at, { timeout: 30_000 }).toBe(START);
+    await expect.poll(async () => (await watched()).at).toBe(START);
     const before = await story();
     expect(before).toEqual({ changed: [0], held: [true], evidence: [[0, 'https', 200]] });
 

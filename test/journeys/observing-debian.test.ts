@@ -51,8 +51,8 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
 
   /** Settles when both servers give a stage. */
   async function showing(stage: number): Promise<void> {
-    await expect.poll(() => markOfZone(), { timeout: 30_000, interval: 100 }).toBe(stage);
-    await expect.poll(() => markOfSite(), { timeout: 30_000, interval: 100 }).toBe(stage);
+    await expect.poll(() => markOfZone(), { timeout: 60_000, interval: 100 }).toBe(stage);
+    await expect.poll(() => markOfSite(), { timeout: 60_000, interval: 100 }).toBe(stage);
   }
 
   async function markOfZone(): Promise<number> {

@@ -79,7 +79,7 @@ async function killThird(): Promise<void> {
     const third = startWorker();
     const before = looks.size;
     await expect
-      .poll(() => looks.size, { timeout: 30_000, interval: 5 })
+      .poll(() => looks.size, { timeout: 60_000, interval: 5 })
       .toBeGreaterThan(Math.min(before, DOMAINS.length - 1));
     await pause(Math.random() * 600);
     third.child.kill('SIGKILL');

@@ -76,7 +76,9 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
         '97',
       ]);
       await redis.kill();
-      await vi.waitFor(() => expect([redisLines(one), redisLines(other)]).toEqual([[AWAY], [AWAY]]));
+      await vi.waitFor(() => expect([redisLines(one), redisLines(other)]).toEqual([[AWAY], [AWAY]]), {
+        timeout: 60_000,
+      });
       expect([await ask(one, token), await ask(one, token), await ask(other, token)]).toEqual([
         '99',
         '98',
@@ -91,7 +93,7 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
             [AWAY, BACK],
           ]);
         },
-        { timeout: 20_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       );
       const left = Number(await ask(one, token));
       expect(Number(await ask(other, token))).toBe(left - 1);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/server.js';
 import { repeats } from '../support/long-form.js';
 import { insertDomain } from '../support/rows.js';
@@ -16,11 +16,11 @@ const MOST_BYTES = 30;
 
 let service: TestService;
 
-beforeAll(async () => {
+beforeEach(async () => {
   service = await startTestService({ timeLimits: LIMITS });
   await insertDomain(service.database.pool, { name: 'example.com' });
 });
-afterAll(() => service.stop());
+afterEach(() => service.stop());
 
 /** How many requests were answered 408, by the metrics: those without a head among them. */
 async function countedTimeouts(): Promise<number> {
@@ -46,7 +46,7 @@ test(`${COUNT} clients that send a byte a second, or nothing, are answered 408, 
   expect(served).toBeGreaterThan(slow.sent());
   const lines = (await answers).map((answer) => answer.split('\r\n', 1)[0]);
   expect(new Set(lines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
-  await vi.waitFor(async () => expect(await countedTimeouts()).toBe(COUNT));
+  await vi.waitFor(async () => expect(await countedTimeouts()).toBe(COUNT), { timeout: 60_000 });
   const refused = service.logged.filter(({ status }) => status === 408);
   expect(refused).toHaveLength(COUNT);
   expect(service.logged.filter(({ status }) => status === 0)).toEqual([]);

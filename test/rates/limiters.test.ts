@@ -28,7 +28,7 @@ test.each([
     .catch((result) => result);
   expect(refused.msBeforeNext).toBeGreaterThan(0);
   expect(refused.msBeforeNext).toBeLessThanOrEqual(1_000);
-  await vi.waitFor(() => limiter.consume('client'), { timeout: 5_000, interval: 20 });
+  await vi.waitFor(() => limiter.consume('client'), { timeout: 60_000, interval: 20 });
   expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
 });
 
@@ -70,7 +70,7 @@ test('a client has all of its budget within a window, and others have their own'
     0,
     'refused at 4',
   ]);
-  await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 5_000, interval: 1_100 });
+  await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 60_000, interval: 1_100 });
 });
 
 test('a client is never told to wait for longer than a window, however differences of times are rounded', () => {

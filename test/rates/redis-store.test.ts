@@ -126,7 +126,7 @@ describe.skipIf(!HAS_REDIS)('a Redis rejects: one reason says what to write', ()
       ]);
       const seen: string[] = [];
       for (const name of ['ready', 'close']) store.client.on(name, () => seen.push(name));
-      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2), { timeout: 10_000 });
+      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2), { timeout: 60_000 });
       expect(new Set(seen)).toEqual(new Set(['close']));
       expect(store.isReady()).toBe(false);
     });

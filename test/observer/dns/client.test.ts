@@ -245,7 +245,7 @@ describe('the limit of queries at once', () => {
     const names = Array.from({ length: 10 }, (_, at) => `d${at}.test`);
     const asked = names.map((name) => client.query(name, ['A']));
     for (const [at, name] of names.entries()) {
-      await vi.waitFor(() => expect(arrived).toContain(name));
+      await vi.waitFor(() => expect(arrived).toContain(name), { timeout: 60_000 });
       expect(inHand.length).toBeLessThanOrEqual(at + 3);
       if (at >= 2) inHand[at - 2]?.();
     }
@@ -325,7 +325,7 @@ describe('stopping', () => {
     const client = clientForTest([server], { timeout: FOREVER });
     const answers = await client.query(NAME, ['A'], stop.signal);
     expect(outcomeOf(answers.get('A'))).toEqual({ failed: 'stopped' });
-    await vi.waitFor(() => expect(server.connections).toBe(0));
+    await vi.waitFor(() => expect(server.connections).toBe(0), { timeout: 60_000 });
   });
 
   test('what is aborted before it begins is not asked', async () => {
@@ -367,10 +367,13 @@ describe('stopping', () => {
     expect(answers.map((answer) => outcomeOf(answer.get('A')))).toEqual(
       answers.map(() => found('192.0.2.1')),
     );
-    await vi.waitFor(() => {
-      expect(openSockets().UDPWrap).toBeLessThanOrEqual(before.UDPWrap);
-      expect(openSockets().TCPSocketWrap).toBeLessThanOrEqual(before.TCPSocketWrap);
-    });
+    await vi.waitFor(
+      () => {
+        expect(openSockets().UDPWrap).toBeLessThanOrEqual(before.UDPWrap);
+        expect(openSockets().TCPSocketWrap).toBeLessThanOrEqual(before.TCPSocketWrap);
+      },
+      { timeout: 60_000 },
+    );
     expect(warnings).toEqual([]);
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
