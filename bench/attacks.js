@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { peakMemory, run, startServer } from './processes.js';
 import { processorTime } from './read/processor-time.js';
 import { printTable, whole } from './report.js';
@@ -49,10 +49,15 @@ const environment = {
 /** @param {number} count @param {(at: number) => string} field */
 const repeated = (count, field) => Array.from({ length: count }, (_, at) => `a${at}: ${field(at)}`).join(' ');
 
+const NESTED = brotliCompressSync(
+  `{"query":"query($n:String!){domain(name:$n){name}}","variables":{"n":${'['.repeat(250_000)}${']'.repeat(250_000)}}}`,
+);
+
 /**
  * @typedef {object} Attack
  * @property {string} title
  * @property {number} clients
+ * @property {number} [addresses] how many addresses the clients share; absent: each has its own.
  * @property {(port: number, client: string, isOver: () => boolean) => Promise<void>} play
  */
 
@@ -139,7 +144,44 @@ const ATTACKS = [
   },
   { title: '2,300 requests of no path in one packet', clients: 4, play: pipelined(2_300, () => '/x') },
   { title: 'bodies in 500,000 chunks of one octet', clients: 4, play: inChunks() },
-  { title: '512 kB of brackets in 541 octets of gzip', clients: 4, play: packed() },
+  {
+    title: '512 kB of brackets in 541 octets of gzip',
+    clients: 4,
+    play: packed(gzipSync('['.repeat(512 * 1024)), 'gzip'),
+  },
+  {
+    title: '250,000 lists in each other, in 81 octets of br',
+    clients: 12,
+    addresses: 4,
+    play: packed(NESTED, 'br'),
+  },
+  {
+    title: '250 requests with a body that is not read in one packet',
+    clients: 4,
+    play: written('GET /x HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'.repeat(250), 250),
+  },
+  {
+    title: '250 requests of no path in one packet, 400 connections',
+    clients: 400,
+    addresses: 4,
+    play: pipelined(250, () => '/x'),
+  },
+  {
+    title: '1,550 header fields and half a body, 3,900 connections',
+    clients: 3_900,
+    addresses: 4,
+    play: held(
+      `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 16000\r\n${Array.from({ length: 1_550 }, (_, at) => `f${at}: v\r\n`).join('')}\r\n `,
+    ),
+  },
+  {
+    title: "a page's script by br, three times on 400 connections, not read",
+    clients: 400,
+    addresses: 4,
+    play: held(
+      'GET /assets/graphiql/graphiql.js HTTP/1.1\r\nhost: a\r\naccept-encoding: br\r\n\r\n'.repeat(3),
+    ),
+  },
   { title: '200 GraphQL answers of 9.6 MB, read by 2 kB in 10 s', clients: 200, play: slowly('POST') },
   { title: '150 REST answers of 9.6 MB, read by 2 kB in 10 s', clients: 150, play: slowly('GET') },
 ];
@@ -169,7 +211,7 @@ try {
 }
 
 /** @param {Attack} attack */
-async function measure({ title, clients, play }) {
+async function measure({ title, clients, addresses = clients, play }) {
   const server = await startServer([options.program, 'serve'], environment, join(folder, 'server.log'));
   const port = Number(new URL(server.url).port);
   try {
@@ -178,7 +220,9 @@ async function measure({ title, clients, play }) {
     const end = performance.now() + SECONDS * 1000;
     const isOver = () => performance.now() > end || server.child.exitCode !== null;
     sent = 0;
-    const attackers = Array.from({ length: clients }, (_, at) => play(port, `127.0.1.${at + 1}`, isOver));
+    const attackers = Array.from({ length: clients }, (_, at) =>
+      play(port, `127.0.1.${(at % addresses) + 1}`, isOver),
+    );
     const beside = ['/livez', '/api/v1/domain/small.example'].map(async (path) => {
       const latencies = [];
       while (!isOver()) {
@@ -240,13 +284,16 @@ function again(query, variables = {}, isNew = false) {
   };
 }
 
-/** @returns {Attack['play']} */
-function packed() {
-  const body = gzipSync('['.repeat(512 * 1024));
+/**
+ * @param {Buffer} body
+ * @param {string} coding
+ * @returns {Attack['play']}
+ */
+function packed(body, coding) {
   return async (port, client, isOver) => {
     while (!isOver()) {
       sent += 1;
-      await post(port, client, body, { 'content-encoding': 'gzip' });
+      await post(port, client, body, { 'content-encoding': coding });
     }
   };
 }
@@ -309,6 +356,24 @@ function written(text, count) {
       await /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
       await pause(1000);
     }
+  };
+}
+
+/**
+ * Writes a text to a connection, and reads nothing.
+ *
+ * @param {string} text
+ * @returns {Attack['play']}
+ */
+function held(text) {
+  return async (port, client, isOver) => {
+    sent += 1;
+    const socket = connect({ port, host: '127.0.0.1', localAddress: client });
+    socket.on('error', () => undefined);
+    socket.write(text);
+    socket.pause();
+    while (!isOver() && !socket.destroyed) await pause(1000);
+    socket.destroy();
   };
 }
 
