@@ -186,7 +186,7 @@ describe('a data folder whose first start was interrupted', () => {
     [made, joined] = await Promise.all([
       openDatabase(options),
       vi
-        .waitFor(async () => expect(await claims(folder)).toEqual(['owner.1']))
+        .waitFor(async () => expect(await claims(folder)).toEqual(['owner.1']), { timeout: 60_000 })
         .then(() => openDatabase({ ...options, ifMissing: 'fail' })),
     ]);
   });
