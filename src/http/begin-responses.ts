@@ -4,7 +4,7 @@ import { PublicError } from '../model/errors.js';
 import { defaultFields } from './response-fields.js';
 
 /** Bodies of fewer octets go into one packet anyway. */
-const COMPRESSION_THRESHOLD = 1_024;
+export const COMPRESSION_THRESHOLD = 1_024;
 
 /** Responses that their handler has encoded as the client accepts it: they are not compressed for each request. */
 export const encodedResponses: WeakSet<object> = new WeakSet();

@@ -94,6 +94,10 @@ describe('what the pages load', () => {
     expect(packed.headers.get('content-encoding')).toBe('gzip');
     expect(plain.headers.get('content-encoding')).toBeNull();
     expect(Number(packed.headers.get('content-length'))).toBeLessThan(300_000);
+    const short = await fetch(`${service.url}/.well-known/api-catalog`, {
+      headers: { 'accept-encoding': 'gzip' },
+    });
+    expect(short.headers.get('content-encoding')).toBeNull();
     // Compressing it by br for each request would take half a second.
     expect((await ask('br')).headers.get('content-encoding')).toBeNull();
     for (const { headers } of [packed, plain]) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Handler, Request, Response } from 'express';
 import { requireGetOrHead } from '../../rest/v1/problem.js';
-import { encodedResponses } from '../begin-responses.js';
+import { COMPRESSION_THRESHOLD, encodedResponses } from '../begin-responses.js';
 
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
@@ -21,6 +21,7 @@ export function staticHandler({ mediaType, body, headers = {} }: StaticResponse)
   let compressed: Buffer | undefined;
   const representation: Representation = {
     tag: opaqueTagOf(identity),
+    length: identity.length,
     gzip() {
       compressed ??= gzipSync(identity);
       return compressed;
@@ -37,6 +38,8 @@ export function staticHandler({ mediaType, body, headers = {} }: StaticResponse)
 interface Representation {
   /** Of opaqueTagOf(). */
   readonly tag: string;
+  /** Of the identity, in octets. */
+  readonly length: number;
   gzip(): Buffer;
   identity(): Buffer;
 }
@@ -45,11 +48,12 @@ function send(
   request: Request,
   response: Response,
   mediaType: string,
-  { tag, gzip, identity }: Representation,
+  { tag, length, gzip, identity }: Representation,
 ): void {
   encodedResponses.add(response);
   if (sendNotModified(request, response, tag)) return;
-  const takesGzip = request.acceptsEncodings('gzip', 'identity') === 'gzip';
+  const takesGzip =
+    length >= COMPRESSION_THRESHOLD && request.acceptsEncodings('gzip', 'identity') === 'gzip';
   const body = takesGzip ? gzip() : identity();
   if (takesGzip) response.setHeader('content-encoding', 'gzip');
   response.writeHead(200, { 'content-type': mediaType, 'content-length': body.length }).end(body);
@@ -132,6 +136,8 @@ function readAsset(file: string): Representation {
   let unpacked: Buffer | undefined;
   return {
     tag: opaqueTagOf(compressed),
+    // The last field of a gzip file (RFC 1952, section 2.3.1: ISIZE).
+    length: compressed.readUInt32LE(compressed.length - 4),
     gzip: () => compressed,
     identity() {
       unpacked ??= gunzipSync(compressed);
