@@ -4,7 +4,5 @@
 if (/[\\/](?:bin[\\/]dms|owner|database-user-process)\.js$/.test(process.argv[1] ?? '')) {
   const { setFlagsFromString } = require('node:v8');
   setFlagsFromString('--liftoff-only');
-  setFlagsFromString('--wasm-lazy-compilation');
-  setFlagsFromString('--wasm-lazy-validation');
   setFlagsFromString('--interrupt-budget=2000000');
 }
