@@ -107,9 +107,9 @@ function stagesOf(parts: Parts): RequestHandler {
     try {
       if (isPost) {
         await readBody(request, response);
-        const { body } = request;
-        await fairTurns.take(viewer.rateLimitKey, String(body).length / CHARACTERS_OF_MILLISECOND);
-        request.body = parseBody(body);
+        const text = String(request.body ?? '');
+        await fairTurns.take(viewer.rateLimitKey, text.length / CHARACTERS_OF_MILLISECOND);
+        request.body = parseBody(text);
       }
       const parameters = readParameters(request, sandbox);
       return { parameters, document: parts.documents.identify(parameters) };

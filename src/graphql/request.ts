@@ -237,11 +237,11 @@ export function requireUnicode(charset: string): void {
 /**
  * Parses the JSON of a body.
  *
- * @param body undefined: there is none.
+ * @returns undefined where it is empty.
  * @throws RejectedRequest where it is not JSON, or is nested too deep.
  */
-export function parseBody(body: unknown): unknown {
-  if (typeof body !== 'string' || body === '') return undefined;
+export function parseBody(body: string): unknown {
+  if (body === '') return undefined;
   requireShallow(body, 'The body');
   try {
     return JSON.parse(body);
