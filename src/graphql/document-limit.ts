@@ -91,7 +91,8 @@ export class DocumentLimit {
   /** Counts a body that was read in vain. Short ones cost next to nothing. */
   async countBody(viewer: CountedViewer, octets: number): Promise<void> {
     const units = unitsOfBody(octets);
-    if (units > 0) viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
+    if (units > 0 && this.#penalties.usedUp(viewer.rateLimitKey) === undefined)
+      viewer.rates ??= await this.#penalties.add(viewer.rateLimitKey, units);
   }
 
   /** Whether the limit is used up, where there are credits. @throws RateLimitedError without credits. */

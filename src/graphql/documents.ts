@@ -69,6 +69,14 @@ export class KnownDocument {
   }
 }
 
+function selectionsOf({ examined }: KnownDocument): number {
+  return examined === undefined || examined instanceof RejectedRequest ? 0 : examined.selections;
+}
+
+/** How many selections are executed in a millisecond, each of a domain that is rejected, and of a compiled document. */
+const SELECTIONS_OF_MILLISECOND = 20;
+const COMPILED_OF_MILLISECOND = 100;
+
 /** What decides which documents are executed. */
 export interface DocumentsOptions {
   /** What one request may cost. */
@@ -90,10 +98,9 @@ export class Documents {
   readonly #cache = new LRUCache<string, KnownDocument>({
     maxSize: MOST_CHARACTERS,
     maxEntrySize: LONGEST_KEPT,
-    sizeCalculation: ({ source, compiled, examined }) => {
-      const selections =
-        compiled !== undefined && examined && 'selections' in examined ? examined.selections : 0;
-      return source.length + OVERHEAD + selections * OF_COMPILED;
+    sizeCalculation: (known) => {
+      const ofCompiled = known.compiled === undefined ? 0 : selectionsOf(known) * OF_COMPILED;
+      return known.source.length + OVERHEAD + ofCompiled;
     },
   });
   /** Documents under way that the cache does not keep. */
@@ -199,6 +206,11 @@ export class Documents {
     document.compilable ??=
       examined !== undefined && !(examined instanceof RejectedRequest) && isCompilable(document, examined);
     return document.compilable;
+  }
+
+  /** How long the execution of an examined document keeps the event loop, or its compilation, in milliseconds, approximately. */
+  millisecondsOf(document: KnownDocument): number {
+    return selectionsOf(document) / (document.compiled ? COMPILED_OF_MILLISECOND : SELECTIONS_OF_MILLISECOND);
   }
 
   /** What examining a document took, if it is executed for the first time. */

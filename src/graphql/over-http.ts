@@ -106,9 +106,12 @@ function stagesOf(parts: Parts): RequestHandler {
     const release = isPost ? await bodies.take(viewer.rateLimitKey, lengthOf(request) ?? BODY_LIMIT) : ignore;
     try {
       if (isPost) {
+        // Each time, other requests of the client may have been counted meanwhile.
+        documentLimit?.checkLength(viewer, lengthOf(request));
         await readBody(request, response);
         const text = String(request.body ?? '');
         await fairTurns.take(viewer.rateLimitKey, text.length / CHARACTERS_OF_MILLISECOND);
+        documentLimit?.checkLength(viewer, text.length);
         request.body = parseBody(text);
       }
       const parameters = readParameters(request, sandbox);
@@ -187,6 +190,8 @@ async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlRespons
   try {
     if (exchange.response.destroyed) throw abandoned();
     estimatedCost = documents.examine(document, parameters);
+    const turn = fairTurns.take(viewer.rateLimitKey, documents.millisecondsOf(document));
+    if (turn !== undefined) await turn;
     return await execute(parts, { ...exchange, document, estimatedCost });
   } finally {
     documents.release(document);

@@ -15,12 +15,16 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'INTERNAL';
 
-/** An error whose message is written for the caller: it may leave the process as it is. */
+/** An error whose message is written for the caller: it may leave the process as it is. It has no stack trace. */
 export class PublicError extends Error {
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    // Whoever sends a request with 200 errors would wait for as many traces, which graphql-js writes out.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = new.target.name;
     this.code = code;
   }

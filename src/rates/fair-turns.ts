@@ -6,13 +6,21 @@ interface Work {
   begin(): void;
 }
 
+/** What waits for one client. */
+interface Queue {
+  readonly works: Work[];
+  /** The work that may begin before that of the next client, in milliseconds. */
+  credit: number;
+}
+
 /**
- * Divides work that takes long between the turns of the event loop, and each turn between clients: what one of them
- * requests waits for one piece of each other client, however much these have requested.
+ * Divides work that takes long between the turns of the event loop, and its time equally between clients: what one of
+ * them requests waits for as much of each other client, however much these have requested, and however long each piece
+ * of it is (deficit round robin; M. Shreedhar and G. Varghese, 1995).
  */
 export class FairTurns {
   /** By client, in the order of their turns. */
-  readonly #waiting = new Map<string, Work[]>();
+  readonly #waiting = new Map<string, Queue>();
   /** The work that has begun in this turn, in milliseconds. */
   #begun = 0;
   #isScheduled = false;
@@ -32,9 +40,9 @@ export class FairTurns {
     }
     return new Promise((begin) => {
       const key = client ?? '';
-      const works = this.#waiting.get(key) ?? [];
-      works.push({ milliseconds, begin });
-      this.#waiting.set(key, works);
+      const queue = this.#waiting.get(key) ?? { works: [], credit: WORK_OF_TURN };
+      queue.works.push({ milliseconds, begin });
+      this.#waiting.set(key, queue);
       this.#schedule();
     });
   }
@@ -53,15 +61,22 @@ export class FairTurns {
   #nextTurn(): void {
     this.#isScheduled = false;
     this.#begun = 0;
-    for (const [client, works] of this.#waiting) {
-      const [work] = works;
-      if (work === undefined || !this.#hasRoom(work.milliseconds)) break;
-      works.shift();
-      // A client whose work has begun is behind all others; iteration comes to it again.
+    for (const [client, queue] of this.#waiting) {
+      const { works } = queue;
+      for (let [work] = works; work !== undefined && work.milliseconds <= queue.credit; [work] = works) {
+        if (!this.#hasRoom(work.milliseconds)) {
+          this.#schedule();
+          return;
+        }
+        works.shift();
+        queue.credit -= work.milliseconds;
+        this.#begun += work.milliseconds;
+        work.begin();
+      }
+      // Behind all others, where the iteration comes to it again.
       this.#waiting.delete(client);
-      if (works.length > 0) this.#waiting.set(client, works);
-      this.#begun += work.milliseconds;
-      work.begin();
+      if (works.length > 0) this.#waiting.set(client, queue);
+      queue.credit += WORK_OF_TURN;
     }
     // Once more after the last: what has begun in this turn is none of the next one.
     if (this.#begun > 0) this.#schedule();

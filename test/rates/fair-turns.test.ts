@@ -29,6 +29,20 @@ describe('work that keeps the event loop', () => {
     expect(begun).toHaveLength(53);
   });
 
+  test('of one client in short pieces is not behind others in long ones: of each as much time', async () => {
+    const turns = new FairTurns();
+    const begun: string[] = [];
+    const take = async (client: string, milliseconds: number) => {
+      await turns.take(client, milliseconds);
+      begun.push(client);
+    };
+    const long = Array.from({ length: 6 }, () => ['a', 'b'].map((client) => take(client, 60))).flat();
+    const short = Array.from({ length: 100 }, () => take('short', 1));
+    await Promise.all([...long, ...short]);
+    const before = begun.slice(0, begun.lastIndexOf('short'));
+    expect(before.filter((client) => client !== 'short').length).toBeLessThanOrEqual(5);
+  });
+
   test('all begins, each client in its own order, and never more than 5 ms of it in one turn but alone', async () => {
     const work = fc.record({ client: fc.constantFrom('a', 'b', 'c', undefined), milliseconds: fc.nat(12) });
     await fc.assert(

@@ -316,9 +316,9 @@ describe('a client whose limit for documents is used up', () => {
     ['a body that may be large once it is unpacked', { 'content-length': 500, 'content-encoding': 'gzip' }],
     ['a body of unknown length', { 'transfer-encoding': 'chunked' }],
   ])('gets 429 before %s is read', async (_what, fields) => {
-    const refused = { query: '{ nothing }' };
+    const rejected = { query: '{ nothing }' };
     for (let time = 0; time < 3; time += 1)
-      expect([400, 429]).toContain((await ask(impatient, refused)).status);
+      expect([400, 429]).toContain((await ask(impatient, rejected)).status);
     const request = httpRequest({
       port: impatient.port,
       path: '/graphql',
@@ -334,18 +334,25 @@ describe('a client whose limit for documents is used up', () => {
     expect(response.headers['retry-after']).toMatch(/^\d+$/);
   });
 
-  test('has used up as much by one large document as by many small ones', async () => {
-    const client = await startTestService({
-      role: 'api',
-      database: service.database,
-      penaltyLimits: { failures: 60, documents: 3 },
-    });
-    try {
+  const withNewClient = async (use: (client: TestService) => Promise<void>) => {
+    const penaltyLimits = { failures: 60, documents: 3 };
+    const client = await startTestService({ role: 'api', database: service.database, penaltyLimits });
+    await use(client).finally(client.stop);
+  };
+
+  test('has used up as much by one large document as by many small ones', () =>
+    withNewClient(async (client) => {
       const large = { query: `{ nothing } # ${'.'.repeat(3 * 2_048)}` };
       expect((await ask(client, large)).status).toBe(400);
       expect((await ask(client, { query: '{ nothing }' })).status).toBe(429);
-    } finally {
-      await client.stop();
-    }
-  });
+    }));
+
+  test('gets 429 for other large bodies that it has sent at once, whose JSON is not parsed', () =>
+    withNewClient(async ({ url }) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = `{ "query": ${' '.repeat(500_000)}`;
+      const send = () => fetch(`${url}/graphql`, { method: 'POST', headers, body });
+      const answers = await Promise.all(Array.from({ length: 8 }, send));
+      expect(answers.map(({ status }) => status).sort()).toEqual([400, ...Array(7).fill(429)]);
+    }));
 });
