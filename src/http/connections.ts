@@ -144,7 +144,9 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
       if (request.complete) forget();
       else request.once('close', forget);
     });
-    if (client.fields > MAX_FIELDS_OF_CLIENT) socket.destroy();
+    if (client.fields <= MAX_FIELDS_OF_CLIENT) return;
+    block(socket);
+    socket.destroy();
   });
   const block = (socket: Socket) => {
     const client = connections.get(socket)?.client;

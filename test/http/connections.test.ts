@@ -151,22 +151,47 @@ test('requests that come at once on many connections are handled few in a turn, 
   for (const socket of [first, ...all]) socket.destroy();
 });
 
-test('the requests of an address have 100,000 header fields together: a connection with more is closed, and has room again later', async () => {
-  const held: ServerResponse[] = [];
-  await open((_request, response) => held.push(response)).then((socket) => socket.destroy());
+describe('the requests of an address have 100,000 header fields together', () => {
   const request = REQUEST.replace('\r\n\r\n', `\r\n${'a:\r\n'.repeat(1_899)}\r\n`);
-  const connected = () => connect(server?.port ?? 0, '127.0.0.1').on('error', () => {});
-  const sockets = Array.from({ length: 52 }, () => connected().resume());
-  for (const socket of sockets) socket.write(request);
-  await expect.poll(() => held.length).toBe(52);
-  const over = connected().resume();
-  over.write(request);
-  await closing(over);
-  for (const response of held.splice(0)) response.end();
-  const again = connected();
-  again.write(request);
-  await expect.poll(() => held.length).toBe(1);
-  for (const socket of [...sockets, again]) socket.destroy();
+  const connected = () =>
+    connect(server?.port ?? 0, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
+
+  /** 52 requests that are not responded to; one more would be too much. */
+  async function hold(options: Partial<ListenOptions> = {}) {
+    const held: ServerResponse[] = [];
+    await open((_request, response) => held.push(response), options).then((socket) => socket.destroy());
+    const sockets = Array.from({ length: 52 }, connected);
+    for (const socket of sockets) socket.write(request);
+    await expect.poll(() => held.length).toBe(52);
+    const over = connected();
+    over.write(request);
+    await closing(over);
+    return { held, sockets };
+  }
+
+  test('with more, all its connections are closed, and nothing is read from it for ten seconds', async () => {
+    const { held, sockets } = await hold();
+    await expect.poll(() => sockets.every(({ closed }) => closed)).toBe(true);
+    const next = connected();
+    next.write(request);
+    await closing(next);
+    const afterwards = connected();
+    afterwards.write(request);
+    await expect.poll(() => held.length).toBe(53);
+    afterwards.destroy();
+  });
+
+  test('where clients may share an address, the connection with more is closed, and there is room again later', async () => {
+    const { held, sockets } = await hold({ connectionsPerClient: Number.POSITIVE_INFINITY });
+    expect(sockets.some(({ closed }) => closed)).toBe(false);
+    for (const response of held.splice(0)) response.end();
+    const again = connected();
+    again.write(request);
+    await expect.poll(() => held.length).toBe(1);
+    for (const socket of [...sockets, again]) socket.destroy();
+  });
 });
 
 test('what an answered request has sent is not kept while its connection is idle, nor counted', async () => {
