@@ -1,5 +1,5 @@
 import type { ApolloServer } from '@apollo/server';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
@@ -15,21 +15,17 @@ import { Documents, type DocumentsOptions, type KnownDocument } from './document
 import type { GraphqlExecutor, StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
 import {
-  BODY_LIMIT,
-  BodyMemory,
-  bodyError,
+  BodyReader,
   checkHead,
   GRAPHQL_RESPONSE,
   type GraphqlParameters,
   JSON_RESPONSE,
   METHODS,
   mediaTypeFor,
-  parseBody,
   prefersPage,
   RejectedRequest,
   readParameters,
   rejection,
-  requireUnicode,
 } from './request.js';
 import { stringifyInSlices } from './slices.js';
 
@@ -54,6 +50,7 @@ export interface GraphqlOverHttp {
 /** What the stages of a request share. */
 interface Parts extends GraphqlOverHttpOptions {
   readonly executor: GraphqlExecutor;
+  readonly bodies: BodyReader;
   readonly documents: Documents;
   readonly documentLimit: DocumentLimit | undefined;
   readonly apollo: ApolloServer<RequestContext>;
@@ -75,56 +72,13 @@ export async function createGraphqlOverHttp(
   const documents = new Documents(executor.schema, options);
   const apollo = await startApollo(executor.slicedSchema, documents, options);
   const documentLimit = penalties && new DocumentLimit(penalties);
-  const parts = { ...options, executor, documents, documentLimit, apollo };
+  const parts = { ...options, executor, bodies: new BodyReader(), documents, documentLimit, apollo };
   return { handle: stagesOf(parts), stop: () => apollo.stop() };
 }
 
 /** The stages of a request, in their order: read, identify, examine, execute, write. */
 function stagesOf(parts: Parts): RequestHandler {
-  const { viewerOf, sandbox, apollo, documentLimit } = parts;
-  /** The octets of each body, decompressed. */
-  const octets = new WeakMap<object, number>();
-  const verify = (request: object, _response: object, body: Buffer, charset: string) => {
-    octets.set(request, body.length);
-    requireUnicode(charset);
-  };
-  const readText = express.text({ limit: BODY_LIMIT, type: 'application/json', verify });
-  const bodies = new BodyMemory();
-  const readBody = (request: Request, response: Response) =>
-    new Promise<void>((resolve, reject) => {
-      // Of a compressed body, the parser does not see that the client has gone.
-      const onClose = () => reject(abandoned());
-      response.once('close', onClose);
-      readText(request, response, (error?: unknown) => {
-        response.off('close', onClose);
-        if (error === undefined) resolve();
-        else reject(bodyError(error));
-      });
-    });
-  const read = async (request: Request, response: Response, viewer: Viewer) => {
-    const isPost = request.method === 'POST';
-    const release = isPost ? await bodies.take(viewer.rateLimitKey, lengthOf(request) ?? BODY_LIMIT) : ignore;
-    try {
-      if (isPost) {
-        // Each time, other requests of the client may have been counted meanwhile.
-        documentLimit?.checkLength(viewer, lengthOf(request));
-        await readBody(request, response);
-        const text = String(request.body ?? '');
-        await fairTurns.take(viewer.rateLimitKey, text.length / CHARACTERS_OF_MILLISECOND);
-        documentLimit?.checkLength(viewer, text.length);
-        request.body = parseBody(text);
-      }
-      const parameters = readParameters(request, sandbox);
-      return { parameters, document: parts.documents.identify(parameters) };
-    } catch (error) {
-      // A body that could not be decompressed has an unknown length.
-      const unknown = request.headers['content-encoding'] === undefined ? 0 : BODY_LIMIT;
-      await documentLimit?.countBody(viewer, octets.get(request) ?? unknown);
-      throw error;
-    } finally {
-      release();
-    }
-  };
+  const { viewerOf, sandbox, apollo } = parts;
   const run = async (request: Request, response: Response) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     if (sandbox && isReading(request) && prefersPage(request)) {
@@ -134,16 +88,10 @@ function stagesOf(parts: Parts): RequestHandler {
     const viewer = viewerOf(request);
     try {
       requireToken(viewer);
-      documentLimit?.checkLength(viewer, lengthOf(request));
-      const identified = await read(request, response, viewer);
-      const result = await respond(parts, {
-        ...identified,
-        octets: octets.get(request) ?? 0,
-        viewer,
-        response,
-      });
+      const exchange = await readAndIdentify(parts, request, response, viewer);
+      const result = await examineAndExecute(parts, exchange);
       setRateFields(response, viewer.rates);
-      await send(request, response, result, viewer);
+      await write(request, response, result, viewer);
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -154,14 +102,11 @@ function stagesOf(parts: Parts): RequestHandler {
       .catch((error: unknown) => {
         if (!(error instanceof RejectedRequest)) throw error;
         for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
-        return send(request, response, error, viewerOf(request));
+        return write(request, response, error, viewerOf(request));
       })
       .catch(next);
   };
 }
-
-/** How much JSON is parsed in a millisecond, if it is made to take long. */
-const CHARACTERS_OF_MILLISECOND = 8_192;
 
 /** A request whose document is identified. */
 interface Exchange {
@@ -179,7 +124,27 @@ interface Examined extends Exchange {
   readonly estimatedCost: number | undefined;
 }
 
-async function respond(parts: Parts, exchange: Exchange): Promise<GraphqlResponse> {
+async function readAndIdentify(
+  { bodies, documents, documentLimit, sandbox }: Parts,
+  request: Request,
+  response: Response,
+  viewer: Viewer,
+): Promise<Exchange> {
+  try {
+    if (request.method === 'POST') {
+      const check = (octets: number | undefined) => documentLimit?.checkLength(viewer, octets);
+      await bodies.read(request, response, viewer.rateLimitKey, check);
+    }
+    const parameters = readParameters(request, sandbox);
+    const document = documents.identify(parameters);
+    return { parameters, document, octets: bodies.octetsOf(request), viewer, response };
+  } catch (error) {
+    await documentLimit?.countBody(viewer, bodies.octetsOf(request));
+    throw error;
+  }
+}
+
+async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<GraphqlResponse> {
   const { documents, documentLimit } = parts;
   const { parameters, viewer } = exchange;
   documentLimit?.check(viewer, exchange.document);
@@ -265,20 +230,11 @@ async function executeOperation(
   return { status: http.status ?? 200, data, errors };
 }
 
-function ignore(): void {}
-
 function isReading({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The length of a request's body; undefined where it is sent in chunks, or compressed. */
-function lengthOf({ headers }: Request): number | undefined {
-  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
-    return undefined;
-  return Number(headers['content-length'] ?? 0);
-}
-
-async function send(
+async function write(
   request: Request,
   response: Response,
   { status, data, errors, extensions }: GraphqlResponse,

@@ -1,8 +1,10 @@
-import type { Request } from 'express';
+import express, { type Request, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { abandoned } from '../loaders/recipient.js';
 import { BusyError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import type { Variables } from './limits/cost.js';
 
 /** What a client sends: the parameters of GraphQL over HTTP, section 5.1. */
@@ -140,7 +142,7 @@ function requirePreflight({ headers }: Request): void {
 }
 
 /** The largest body that is read, in octets, decompressed. */
-export const BODY_LIMIT = 512 * 1024;
+const BODY_LIMIT = 512 * 1024;
 
 /** In octets: smaller bodies are not limited in number. */
 const LARGE_BODY = 16 * 1024;
@@ -151,7 +153,7 @@ const BODIES = 64 * BODY_LIMIT;
 const BODY_WAIT = 2_000;
 
 /** Limits the memory that bodies take while they arrive. */
-export class BodyMemory {
+class BodyMemory {
   readonly #clients = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
   #held = 0;
@@ -200,13 +202,85 @@ export class BodyMemory {
   }
 }
 
+/** How much JSON is parsed in a millisecond, if it is made to take long. */
+const CHARACTERS_OF_MILLISECOND = 8_192;
+
+/** Reads the bodies of requests, and parses each in its turn. */
+export class BodyReader {
+  readonly #memory = new BodyMemory();
+  readonly #octets = new WeakMap<object, number>();
+  readonly #readText = express.text({
+    limit: BODY_LIMIT,
+    type: 'application/json',
+    verify: (request, _response, body, charset) => {
+      this.#octets.set(request, body.length);
+      requireUnicode(charset);
+    },
+  });
+
+  /** The length of a body that was read, decompressed. One that could not be decompressed counts as the largest. */
+  octetsOf(request: Request): number {
+    return this.#octets.get(request) ?? 0;
+  }
+
+  /**
+   * Reads the body of a request, and replaces it by its value.
+   *
+   * @param client Who has sent it.
+   * @param check Throws where the client has no right to go on: each time, other requests may have been counted
+   *   meanwhile. It is given the length, as far as it is known.
+   * @throws RejectedRequest where it cannot be read, is not JSON, or is nested too deep; BusyError; what `check` throws.
+   */
+  async read(
+    request: Request,
+    response: Response,
+    client: string,
+    check: (octets: number | undefined) => void,
+  ): Promise<void> {
+    const length = lengthOf(request);
+    check(length);
+    const release = await this.#memory.take(client, length ?? BODY_LIMIT);
+    try {
+      check(length);
+      if (request.headers['content-encoding'] !== undefined) this.#octets.set(request, BODY_LIMIT);
+      await this.#receive(request, response);
+      const text = String(request.body ?? '');
+      await fairTurns.take(client, text.length / CHARACTERS_OF_MILLISECOND);
+      check(text.length);
+      request.body = parseBody(text);
+    } finally {
+      release();
+    }
+  }
+
+  #receive(request: Request, response: Response): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // Of a compressed body, the parser does not see that the client has gone.
+      const onClose = () => reject(abandoned());
+      response.once('close', onClose);
+      this.#readText(request, response, (error?: unknown) => {
+        response.off('close', onClose);
+        if (error === undefined) resolve();
+        else reject(bodyError(error));
+      });
+    });
+  }
+}
+
+/** The length of a request's body; undefined where it is sent in chunks, or compressed. */
+function lengthOf({ headers }: Request): number | undefined {
+  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
+    return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
 /**
  * The error for a body that could not be read.
  *
  * @param error As body-parser gives it, with the HTTP status in `status`.
  * @returns the error itself where the client is not to blame.
  */
-export function bodyError(error: unknown): unknown {
+function bodyError(error: unknown): unknown {
   switch (error instanceof Error ? Reflect.get(error, 'status') : undefined) {
     case 400:
       return badRequest(NO_JSON);
@@ -230,7 +304,7 @@ export function bodyError(error: unknown): unknown {
 const NO_JSON = 'The body is not JSON. Send {"query": "…", "variables": {…}}.';
 
 /** JSON is in Unicode (RFC 8259, section 8.1). @throws an error for bodyError(). */
-export function requireUnicode(charset: string): void {
+function requireUnicode(charset: string): void {
   if (!charset.startsWith('utf-')) throw Object.assign(new Error('charset'), { status: 415 });
 }
 
@@ -240,7 +314,7 @@ export function requireUnicode(charset: string): void {
  * @returns undefined where it is empty.
  * @throws RejectedRequest where it is not JSON, or is nested too deep.
  */
-export function parseBody(body: string): unknown {
+function parseBody(body: string): unknown {
   if (body === '') return undefined;
   requireShallow(body, 'The body');
   try {

@@ -30,6 +30,7 @@ export function requestKinds(basePath: string): RequestKinds {
   const assets = `${basePath}/assets/`;
   const asset: RoutedKind = { door: 'page', operation: 'asset', route: `${assets}{file}` };
   const fixed = fixedKinds(basePath, api, graphqlPath);
+  // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
   const matchRest = pathMatcher(
     ROUTES.map(({ name, path }) => ({
       path,

@@ -93,14 +93,15 @@ async function readVariables(
   exchange: Omit<Exchange, 'variables'>,
   segments: readonly string[],
 ): Promise<Variables> {
-  const { route, request } = exchange;
+  const { route, request, response, viewer } = exchange;
   try {
     return route.readParameters(segments, request.url);
   } catch (error) {
     if (!(error instanceof InvalidDomainError)) throw error;
-    // Counts against the rate limit like a name that the operation rejects, as it does the empty one.
-    const rejected = find(executor, { ...exchange, variables: { domain: '' } }, route.stored);
-    throw await rejected.catch((reason: unknown) => (reason instanceof InvalidDomainError ? error : reason));
+    // It counts against the rate limit like a name that the operation rejects.
+    const { budget } = executor.contextFor(viewer, response);
+    await budget.spend(1).finally(() => setRateFields(response, viewer.rates));
+    throw error;
   }
 }
 

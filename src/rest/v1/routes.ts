@@ -1,6 +1,6 @@
 import type { Scope } from '../../auth/viewer.js';
 import { parseDomainName } from '../../model/domain-name.js';
-import { PublicError } from '../../model/errors.js';
+import { type ErrorCode, PublicError } from '../../model/errors.js';
 import { DOMAIN, type ParameterTable, type Variables } from './parameters.js';
 import {
   type Body,
@@ -42,7 +42,7 @@ export interface Route {
 
 /** A 404 for a request that is valid. */
 export interface Missing {
-  readonly code: 'DOMAIN_NOT_FOUND';
+  readonly code: ErrorCode;
   /** When it is answered, for people. */
   readonly meaning: string;
   readonly error: (variables: Variables) => PublicError;
