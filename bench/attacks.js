@@ -97,6 +97,13 @@ const ATTACKS = [
     play: again(`{ __schema { ${repeated(200, () => 'types { name fields { name description } }')} } }`),
   },
   {
+    title: 'the fields of all possible types of the schema, 490 times, beside a domain',
+    clients: 4,
+    play: again(
+      `{ domain(name: "small.example") { name } __type(name: "DnsRecord") { ${repeated(490, () => 'possibleTypes { fields { description name args { description } type { name description } } }')} } }`,
+    ),
+  },
+  {
     title: 'a string of 250,000 characters in a list, under 490 aliases',
     clients: 1,
     play: again(

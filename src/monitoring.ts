@@ -48,8 +48,8 @@ export async function startMonitoring(
   work: 'serving' | 'observing',
   log: Logger,
 ): Promise<Monitoring> {
-  const pool = work === 'serving' ? database.answeringPool : database.pool;
-  const check = await createReadinessCheck(pool);
+  const isServing = work === 'serving';
+  const check = await createReadinessCheck(isServing ? database.answeringPool : database.pool);
   const health = createHealth(
     async () => REASONS[await check()],
     log,
@@ -57,7 +57,8 @@ export async function startMonitoring(
   );
   const registry = new Registry();
   createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
-  createImportMetrics(registry, () => readImportCounts(pool));
+  const prisma = isServing ? database.prisma : database.writingPrisma;
+  createImportMetrics(registry, () => readImportCounts(prisma));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
   const ofProcess = processMetrics();
   const exposition: Exposition = {

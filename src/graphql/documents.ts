@@ -20,7 +20,8 @@ import { fairTurns } from '../rates/fair-turns.js';
 import type { DocumentWork } from '../resolvers/request-budget.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
-import { costOf, type Examination, examine } from './limits/examine.js';
+import { costOf, type Examination, examine, ofOperation } from './limits/examine.js';
+import type { Introspection } from './limits/introspection.js';
 import { QueryTooComplexError } from './limits/limits.js';
 import { type GraphqlParameters, RejectedRequest, rejection } from './request.js';
 
@@ -76,6 +77,8 @@ function selectionsOf({ examined }: KnownDocument): number {
 /** How many selections are executed in a millisecond, each of a domain that is rejected, and of a compiled document. */
 const SELECTIONS_OF_MILLISECOND = 20;
 const COMPILED_OF_MILLISECOND = 100;
+/** The same of values of the schema. */
+const VALUES_OF_MILLISECOND = 500;
 
 /** What decides which documents are executed. */
 export interface DocumentsOptions {
@@ -208,9 +211,19 @@ export class Documents {
     return document.compilable;
   }
 
+  /** What an operation of an examined document selects of the schema; undefined where that is nothing. */
+  introspection({ examined }: KnownDocument, operationName: string | null): Introspection | undefined {
+    return examined === undefined || examined instanceof RejectedRequest
+      ? undefined
+      : ofOperation(examined.introspections, operationName);
+  }
+
   /** How long the execution of an examined document keeps the event loop, or its compilation, in milliseconds, approximately. */
-  millisecondsOf(document: KnownDocument): number {
-    return selectionsOf(document) / (document.compiled ? COMPILED_OF_MILLISECOND : SELECTIONS_OF_MILLISECOND);
+  millisecondsOf(document: KnownDocument, operationName: string | null): number {
+    const values = this.introspection(document, operationName)?.values ?? 0;
+    const ofMillisecond =
+      document.compiled === undefined ? SELECTIONS_OF_MILLISECOND : COMPILED_OF_MILLISECOND;
+    return selectionsOf(document) / ofMillisecond + values / VALUES_OF_MILLISECOND;
   }
 
   /** What examining a document took, if it is executed for the first time. */
@@ -338,16 +351,16 @@ function requireQuery(definition: OperationDefinitionNode | null | undefined, po
  * and none with what the compiler treats in another way than graphql-js: directives, introspection, defaults of
  * variables, and aliases and variables named `__proto__`.
  */
-function isCompilable({ source }: KnownDocument, { document, selections, costs }: Examination): boolean {
-  if (source.length > LONGEST_COMPILED || selections > MOST_SELECTIONS_COMPILED || costs.size !== 1)
-    return false;
+function isCompilable({ source }: KnownDocument, examination: Examination): boolean {
+  const { document, selections, costs, introspections } = examination;
+  if (source.length > LONGEST_COMPILED || selections > MOST_SELECTIONS_COMPILED) return false;
+  if (costs.size !== 1 || introspections.size > 0) return false;
   let compilable = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
   visit(document, {
     Directive: () => {
       compilable = false;
     },
-    Field: ({ name, alias }) => {
-      if (name.value.startsWith('__') && name.value !== '__typename') compilable = false;
+    Field: ({ alias }) => {
       if (alias?.value === '__proto__') compilable = false;
     },
     [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {

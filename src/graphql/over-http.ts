@@ -155,7 +155,10 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
   try {
     if (exchange.response.destroyed) throw abandoned();
     estimatedCost = documents.examine(document, parameters);
-    const turn = fairTurns.take(viewer.rateLimitKey, documents.millisecondsOf(document));
+    const turn = fairTurns.take(
+      viewer.rateLimitKey,
+      documents.millisecondsOf(document, parameters.operationName),
+    );
     if (turn !== undefined) await turn;
     return await execute(parts, { ...exchange, document, estimatedCost });
   } finally {
@@ -170,8 +173,12 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const { documents, executor } = parts;
   const context = executor.contextFor(viewer, response);
   const { budget } = context;
-  const units = unitsOfRequest(octets, documents.newWork(document));
+  const introspection = documents.introspection(document, parameters.operationName);
+  // Queries for the schema alone are limited as documents.
+  const paidHere = introspection?.isAll === true ? undefined : introspection;
+  const units = unitsOfRequest(octets, documents.newWork(document), paidHere);
   if (units > 0) await budget.spend(units);
+  if (introspection !== undefined) await budget.reserve(introspection);
   // Apollo Server reports that there is no operation of the name.
   const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
   const { status, ...result } = await (frequent === undefined

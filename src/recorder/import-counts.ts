@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { withinTime } from '../database/answer-limits.js';
+import type { PrismaClient } from '../database/generated/client.js';
 
 /** How many lines imports had, by what became of them. */
 export type ImportCounts = Readonly<
@@ -22,8 +24,7 @@ export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise
 }
 
 /** The counts of all imports into the database; none before the first has ended. */
-export async function readImportCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
-  const query = { text: 'SELECT outcome, lines FROM import_count', query_timeout: READ_TIMEOUT };
-  const { rows } = await pool.query<{ outcome: string; lines: bigint }>(query);
+export async function readImportCounts(prisma: PrismaClient): Promise<ReadonlyMap<string, number>> {
+  const rows = await withinTime(READ_TIMEOUT, prisma.importCount.findMany());
   return new Map(rows.map(({ outcome, lines }) => [outcome, Number(lines)]));
 }

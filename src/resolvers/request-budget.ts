@@ -39,10 +39,20 @@ export function unitsOfDocument({ tokens, comparisons }: DocumentWork): number {
  *
  * @param octets Of its body, decompressed.
  * @param newWork Of its document where it has to be examined.
+ * @param introspection What it selects of the schema.
  */
-export function unitsOfRequest(octets: number, newWork: DocumentWork | undefined): number {
+export function unitsOfRequest(
+  octets: number,
+  newWork: DocumentWork | undefined,
+  introspection: Size | undefined,
+): number {
   const ofDocument = newWork === undefined ? 0 : unitsOfDocument(newWork);
-  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + ofDocument;
+  const ofSchema = introspection === undefined ? 0 : Math.floor(unitsOfResult(introspection));
+  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + ofDocument + ofSchema;
+}
+
+function unitsOfResult({ values, characters }: Size): number {
+  return Math.max(values / VALUES_OF_UNIT, characters / OCTETS_OF_UNIT);
 }
 
 /** The size of a part of the result. */
@@ -158,7 +168,18 @@ export class RequestBudget {
    * @throws PublicError QUERY_TOO_COMPLEX where the answer has more than it may have; RateLimitedError and BusyError
    *   by the promise.
    */
-  take({ values, characters }: Size): Promise<void> | undefined {
+  take(size: Size): Promise<void> | undefined {
+    this.#count(size);
+    return this.#roomAfter(this.#paid()?.then(() => this.#requireWithin()));
+  }
+
+  /** Takes the size of a part of the answer that is not paid for here. Returns and throws as take() does. */
+  reserve(size: Size): Promise<void> | undefined {
+    this.#count(size);
+    return this.#roomAfter(undefined);
+  }
+
+  #count({ values, characters }: Size): void {
     this.#requireWithin();
     this.#values += values;
     this.#characters += characters;
@@ -166,7 +187,9 @@ export class RequestBudget {
     else if (this.#characters > MOST_CHARACTERS) this.#exceeded = tooMuch(MOST_CHARACTERS, 'characters');
     else if (this.#values > MOST_VALUES_UNCOMPILED) this.#abandonTentative();
     this.#requireWithin();
-    const payment = this.#paid()?.then(() => this.#requireWithin());
+  }
+
+  #roomAfter(payment: Promise<void> | undefined): Promise<void> | undefined {
     const needed = Math.max(this.#characters, this.#values * CHARACTERS_OF_VALUE);
     const unreserved = needed - this.#reserved;
     if (unreserved <= SMALL_ANSWER) return payment;
@@ -237,8 +260,8 @@ export class RequestBudget {
   }
 
   #due(): number {
-    const octets = Math.max(this.#characters, this.#octetsRead);
-    return Math.ceil(Math.max(this.#values / VALUES_OF_UNIT, octets / OCTETS_OF_UNIT)) - this.#units;
+    const characters = Math.max(this.#characters, this.#octetsRead);
+    return Math.ceil(unitsOfResult({ values: this.#values, characters })) - this.#units;
   }
 }
 

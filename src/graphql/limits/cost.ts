@@ -44,8 +44,6 @@ interface FieldPrice {
   readonly price?: number;
   /** The argument whose list limits how many objects there are. */
   readonly sizedBy?: string;
-  /** How many objects a list has; ASSUMED_SIZE if absent. */
-  readonly size?: number;
 }
 
 /** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
@@ -53,16 +51,6 @@ export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
   ['Query.domain', { price: 10 }],
   ['Domain.dnsRecords', { sizedBy: 'types' }],
   ['Domain.httpHeaders', { sizedBy: 'names' }],
-  // About the schema's own sizes: ASSUMED_SIZE for nested lists would be far more.
-  ['__Schema.types', { size: 40 }],
-  ['__Type.fields', { size: 8 }],
-  ['__Type.inputFields', { size: 1 }],
-  ['__Type.interfaces', { size: 1 }],
-  ['__Type.enumValues', { size: 1 }],
-  ['__Type.possibleTypes', { size: 1 }],
-  ['__Field.args', { size: 1 }],
-  ['__Directive.args', { size: 2 }],
-  ['__Directive.locations', { size: 2 }],
 ]);
 
 /** How many objects a list is assumed to have where no argument limits it. */
@@ -75,12 +63,12 @@ export function priceOf(field: string): number {
 
 /** How many objects a list is assumed to have. @param field Such as `Domain.dnsRecords`. */
 export function sizeOf(field: string, node: FieldNode): Cost {
-  const { sizedBy: name, size = ASSUMED_SIZE } = PRICES.get(field) ?? {};
+  const name = PRICES.get(field)?.sizedBy;
   const value = name === undefined ? undefined : valueOfArgument(node.arguments, name);
   switch (value?.kind) {
     case undefined:
     case Kind.NULL:
-      return size;
+      return ASSUMED_SIZE;
     case Kind.LIST:
       return value.values.length;
     case Kind.VARIABLE:

@@ -10,7 +10,8 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import type { DocumentWork } from '../../resolvers/request-budget.js';
-import { type Cost, costWith, type Variables } from './cost.js';
+import { type Cost, costWith, plus, type Variables } from './cost.js';
+import { type Fragments, fieldsIn, type Introspection, introspectionOf } from './introspection.js';
 import {
   checkText,
   MOST_ALIASES,
@@ -28,6 +29,8 @@ export interface Examination {
   readonly document: DocumentNode;
   /** The cost of each operation by its name; null is the name of one without a name. */
   readonly costs: ReadonlyMap<string | null, Cost>;
+  /** What each operation selects of the schema, by the same names, where it does. */
+  readonly introspections: ReadonlyMap<string | null, Introspection>;
   /** How many selections all operations have, those of a fragment counted wherever it is spread. */
   readonly selections: number;
   readonly work: DocumentWork;
@@ -46,19 +49,28 @@ export function examine(schema: GraphQLSchema, text: string): Examination {
   const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
   const measure = new DocumentMeasure(schema, fragments);
-  const costs = new Map<string | null, Cost>();
-  const selections = sumOfSelections(
-    operations.map((operation) => {
-      const measured = measure.operation(operation);
-      checkOperation(measured);
-      costs.set(operation.name?.value ?? null, withDefaults(costOfObject(measured), operation));
-      return measured;
-    }),
-  );
+  const measured = operations.map((operation) => [operation, measure.operation(operation)] as const);
+  for (const [, each] of measured) checkOperation(each);
+  const selections = sumOfSelections(measured.map(([, each]) => each));
   // Validation visits fragments that no operation spreads, too.
   sumOfSelections(fragments.map((fragment) => measure.fragment(fragment)));
-  const comparisons = countComparisons(operations, fragments);
-  return { document, costs, selections, work: { tokens: document.tokenCount ?? 0, comparisons } };
+  const fragmentsByName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
+  const costs = new Map<string | null, Cost>();
+  const introspections = new Map<string | null, Introspection>();
+  for (const [operation, each] of measured) {
+    const name = operation.name?.value ?? null;
+    const introspection = introspectionOf(schema, operation, fragmentsByName);
+    if (introspection !== undefined) introspections.set(name, introspection);
+    costs.set(name, withDefaults(plus(costOfObject(each), introspection?.values ?? 0), operation));
+  }
+  const comparisons = countComparisons([...operations, ...fragments], fragmentsByName);
+  return {
+    document,
+    costs,
+    introspections,
+    selections,
+    work: { tokens: document.tokenCount ?? 0, comparisons },
+  };
 }
 
 function sumOfSelections(measures: readonly Measure[]): number {
@@ -87,25 +99,27 @@ function withDefaults(cost: Cost, { variableDefinitions = [] }: OperationDefinit
   return (variables: Variables) => costWith(cost, { ...defaults, ...variables });
 }
 
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
 /**
  * Limits the comparisons that validation makes: of all fields of one name in one place with each other (GraphQL,
  * section 5.3.2). graphql-js has a limit of its own, which lets a document take a second.
  *
- * @param operations No fragment spreads itself, and the selections with all fragments spread are limited.
+ * @param definitions No fragment spreads itself, and the selections with all fragments spread are limited.
  * @returns how many there are.
  * @throws QueryTooComplexError
  */
 function countComparisons(
-  operations: readonly OperationDefinitionNode[],
-  definitions: readonly FragmentDefinitionNode[],
+  definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[],
+  fragments: Fragments,
 ): number {
-  const fragments = new Map(definitions.map((fragment) => [fragment.name.value, fragment]));
   let comparisons = 0;
   const compare = (sets: readonly SelectionSetNode[]): void => {
     const fields = new Map<string, FieldNode[]>();
-    for (const set of sets) gather(set, fragments, fields);
+    for (const node of sets.flatMap((set) => [...fieldsIn(set, fragments)])) {
+      const name = (node.alias ?? node.name).value;
+      const same = fields.get(name);
+      if (same === undefined) fields.set(name, [node]);
+      else same.push(node);
+    }
     for (const same of fields.values()) {
       comparisons += (same.length * (same.length - 1)) / 2;
       if (comparisons > MOST_COMPARISONS) {
@@ -117,27 +131,8 @@ function countComparisons(
       if (inside.length > 0) compare(inside);
     }
   };
-  for (const { selectionSet } of [...operations, ...definitions]) compare([selectionSet]);
+  for (const { selectionSet } of definitions) compare([selectionSet]);
   return comparisons;
-}
-
-function gather(
-  { selections }: SelectionSetNode,
-  fragments: Fragments,
-  fields: Map<string, FieldNode[]>,
-): void {
-  for (const selection of selections) {
-    if (selection.kind === Kind.FIELD) {
-      const name = (selection.alias ?? selection.name).value;
-      const same = fields.get(name);
-      if (same === undefined) fields.set(name, [selection]);
-      else same.push(selection);
-      continue;
-    }
-    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
-    const inside = isSpread ? fragments.get(selection.name.value)?.selectionSet : selection.selectionSet;
-    if (inside !== undefined) gather(inside, fragments, fields);
-  }
 }
 
 /**
@@ -156,12 +151,21 @@ export function costOf(
   if (valuesLeft(variables, MOST_VARIABLE_VALUES) < 0) {
     tooComplex(`The variables have more than ${MOST_VARIABLE_VALUES} values.`);
   }
-  const [only] = costs.values();
-  const found = operationName !== null ? costs.get(operationName) : costs.size === 1 ? only : undefined;
+  const found = ofOperation(costs, operationName);
   if (found === undefined) return undefined;
   const cost = costWith(found, variables);
   if (cost > maxCost) tooComplex(`The estimated cost of the query is ${cost}; ${maxCost} is allowed.`, cost);
   return cost;
+}
+
+/** What is known of an operation. @param operationName Null: the document's only operation. */
+export function ofOperation<Known>(
+  known: ReadonlyMap<string | null, Known>,
+  operationName: string | null,
+): Known | undefined {
+  if (operationName !== null) return known.get(operationName);
+  const [only] = known.values();
+  return known.size === 1 ? only : undefined;
 }
 
 /** What is left of `before` values after those in a value; negative as soon as they are too many. */

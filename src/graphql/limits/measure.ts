@@ -181,14 +181,16 @@ export class DocumentMeasure {
         ? NOTHING
         : this.#selectionSet(node.selectionSet, isCompositeType(type) ? type : undefined, level);
     const field = `${parent?.name}.${node.name.value}`;
-    const size = isList(definition?.type) ? sizeOf(field, node) : 1;
+    const isMeta = definition === SchemaMetaFieldDef || definition === TypeMetaFieldDef;
+    // What is selected of the schema costs what introspectionOf() says.
+    const size = isMeta ? 0 : isList(definition?.type) ? sizeOf(field, node) : 1;
     return {
       selections: inside.selections + 1,
       aliases: inside.aliases + (node.alias === undefined ? 0 : 1),
       fields: 1,
       depth: inside.depth + 1,
       levels: inside.levels + 1,
-      cost: plus(priceOf(field), times(size, costOfObject(inside))),
+      cost: isMeta ? 0 : plus(priceOf(field), times(size, costOfObject(inside))),
       costByType: NOTHING.costByType,
     };
   }

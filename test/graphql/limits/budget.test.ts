@@ -103,6 +103,21 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect(answer.extensions?.cost).toBe(2 * (2 + 42));
   });
 
+  test('what is selected of the schema beside a domain costs 1 for each 1,000 values', async () => {
+    const schema = Array.from({ length: 20 }, (_, at) => `a${at}: __schema { types { fields { name } } }`);
+    const { answer } = await ask(`{ domain(name: "ordinary.example") { name } ${schema.join(' ')} }`);
+    const values = (value: unknown): number =>
+      typeof value !== 'object' || value === null
+        ? 1
+        : Object.values(value).reduce((sum: number, each) => sum + values(each), Array.isArray(value) ? 0 : 1);
+    const { domain: _, ...selected } = answer.data ?? {};
+    const cost = Math.floor((values(selected) - 1) / 1_000);
+    expect(cost).toBeGreaterThan(3);
+    expect(answer.extensions?.cost).toBe(cost);
+    const usual = await ask('{ domain(name: "ordinary.example") { name } __type(name: "Domain") { name } }');
+    expect(usual.answer.extensions?.cost).toBe(1);
+  });
+
   test('counting a large history costs 1 for each 256 kB of it', async () => {
     const { answer } = await ask('{ domain(name: "texts.example") { changeCount } }');
     expect(answer.data).toEqual({ domain: { changeCount: 16 } });

@@ -6,6 +6,7 @@ import { createSchema } from '../../../src/graphql/schema.js';
 
 const schema = createSchema();
 const MAX_COST = 100_000;
+const TYPES = Object.keys(schema.getTypeMap()).length;
 
 function costOf(source: string, variables = {}, operationName: string | null = null): number | undefined {
   return costIn(examine(schema, source), operationName, variables, MAX_COST);
@@ -43,10 +44,16 @@ describe('a query costs', () => {
       11,
     ],
     [
-      'introspection, whose lists have the lengths of the schema',
+      '1 for each object and value of the schema',
       '{ __schema { types { name } } __type(name: "Domain") { name } }',
-      1 + 1 + 40 + 1 + 1,
+      1 + 2 * TYPES + 2,
     ],
+    [
+      'as much for a type that a variable names as for all',
+      'query ($n: String!) { __type(name: $n) { name } }',
+      2 * TYPES,
+    ],
+    ['nothing for a type that is not there', '{ __type(name: "Nothing") { name fields { name } } }', 0],
   ])('%s', (_case, source, cost) => {
     expect(costOf(source)).toBe(cost);
   });

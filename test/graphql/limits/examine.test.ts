@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { GraphQLError, getIntrospectionQuery } from 'graphql';
+import { executeSync, GraphQLError, getIntrospectionQuery, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { examine } from '../../../src/graphql/limits/examine.js';
 import { QueryTooComplexError } from '../../../src/graphql/limits/limits.js';
@@ -166,6 +166,94 @@ describe('normal requests are within the limits', () => {
   ])('%s', (_case, text) => {
     const [cost] = examine(schema, text).costs.values();
     expect(cost).toBeLessThan(100_000);
+  });
+});
+
+describe('what a query selects of the schema', () => {
+  const inside: Record<string, readonly [leaves: readonly string[], objects: Record<string, string>]> = {
+    schema: [['description'], { types: 'type', queryType: 'type', directives: 'directive' }],
+    type: [
+      ['name', 'kind', 'description', '__typename'],
+      {
+        ...{
+          'fields(includeDeprecated: true)': 'field',
+          interfaces: 'type',
+          possibleTypes: 'type',
+          ofType: 'type',
+        },
+        ...{ 'enumValues(includeDeprecated: true)': 'value', inputFields: 'argument' },
+      },
+    ],
+    field: [['name', 'description', 'isDeprecated'], { args: 'argument', type: 'type' }],
+    argument: [['name', 'defaultValue'], { type: 'type' }],
+    value: [['name', 'deprecationReason'], {}],
+    directive: [['name', 'locations', 'isRepeatable'], { args: 'argument' }],
+  };
+  const selection = (kind: string, depth: number): fc.Arbitrary<string> => {
+    const [leaves = [], objects = {}] = inside[kind] ?? [];
+    const leaf = fc.constantFrom(...leaves);
+    const nested = Object.entries(depth > 0 ? objects : {}).map(([name, of]) =>
+      fc
+        .tuple(fc.constantFrom('', 'a: ', 'b: '), selection(of, depth - 1))
+        .map(([alias, set]) => `${alias}${name} ${set}`),
+    );
+    const piece = nested.length > 0 ? fc.oneof(leaf, ...nested) : leaf;
+    return fc
+      .uniqueArray(piece, { minLength: 1, maxLength: 3, selector: responseName })
+      .map((all) => `{ ${all.join(' ')} }`);
+  };
+  const responseName = (piece: string) => /^\w+/.exec(piece)?.[0];
+  const values = (value: unknown): number =>
+    typeof value !== 'object' || value === null
+      ? 1
+      : Object.values(value).reduce((sum, each) => sum + values(each), Array.isArray(value) ? 0 : 1);
+
+  test('is known exactly before it is executed, or rejected as too much', () => {
+    const root = fc.oneof(
+      selection('schema', 5).map((set) => `{ __schema ${set} }`),
+      selection('type', 4).map((set) => `{ __type(name: "Domain") { ...F } } fragment F on __Type ${set}`),
+    );
+    let executed = 0;
+    fc.assert(
+      fc.property(root, (source) => {
+        let size: { values: number; characters: number } | undefined;
+        try {
+          size = examine(schema, source).introspections.get(null);
+        } catch (error) {
+          expect(error).toBeInstanceOf(QueryTooComplexError);
+          return;
+        }
+        const { data, errors } = executeSync({ schema, document: parse(source) });
+        expect(errors).toBeUndefined();
+        executed += 1;
+        // But for the object of the response itself.
+        expect(size?.values).toBe(values(data) - 1);
+        const { length } = JSON.stringify(data);
+        expect(size?.characters).toBeGreaterThan(length * 0.7 - 50);
+        expect(size?.characters).toBeLessThan(length * 1.5 + 50);
+      }),
+      { numRuns: 150 },
+    );
+    expect(executed).toBeGreaterThan(50);
+  });
+
+  test.each([
+    [
+      'lists in lists under many aliases',
+      `{ x: __type(name: "DnsRecord") { ${times(490, (at) => `a${at}: possibleTypes { fields { description } }`)} } }`,
+    ],
+    [
+      'types of types',
+      `{ __schema { types ${'{ possibleTypes { interfaces '.repeat(4)} { name } ${'} }'.repeat(4)} } }`,
+    ],
+    [
+      'descriptions',
+      `{ ${times(190, (at) => `a${at}: __schema { types { description fields { description } } }`)} }`,
+    ],
+  ])('is limited: %s', (_case, source) => {
+    expect(() => examine(schema, source)).toThrow(
+      /^The query selects more than [0-9]+ (?:values|characters) of the schema\./,
+    );
   });
 });
 
