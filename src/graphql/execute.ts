@@ -11,6 +11,7 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import { type DomainHistoryKey, LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
+import { PublicError } from '../model/errors.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { RequestBudget } from '../resolvers/request-budget.js';
@@ -110,9 +111,16 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
         recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey, true),
+      release: () => recipient && loaders.answerMemory.release(recipient),
       limited,
     });
-    return { viewer, loaders, recipient, budget, onLarge: (_key, octets) => budget.read(octets) };
+    return {
+      viewer,
+      loaders,
+      recipient,
+      budget,
+      onLarge: (key, octets) => readInOnePiece(budget, key, octets),
+    };
   };
   const execute = ({ compiled }: StoredOperation, variables: Variables, context: RequestContext) =>
     Promise.resolve(compiled(undefined, context, variables));
@@ -144,6 +152,21 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       }
     },
   };
+}
+
+/** In octets: a larger history would take more than 500 MB in one piece, whatever is selected of it. REST sends it in parts. */
+const LARGEST_IN_ONE_PIECE = 128 * 1024 ** 2;
+
+async function readInOnePiece(
+  budget: RequestBudget,
+  { name }: DomainHistoryKey,
+  octets: number,
+): Promise<void> {
+  if (octets > LARGEST_IN_ONE_PIECE) {
+    const message = `The history of ${name} is larger than 128 MB: request it by REST, or query other fields of the domain.`;
+    throw new PublicError('QUERY_TOO_COMPLEX', message);
+  }
+  await budget.read(octets);
 }
 
 /** For executions that a large history must not be part of. */

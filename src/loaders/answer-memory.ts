@@ -70,6 +70,15 @@ export class AnswerMemory {
     });
   }
 
+  /** Gives back what a recipient has, since what it was taken for is dropped. */
+  release(recipient: Recipient): void {
+    const account = this.#accounts.get(recipient);
+    if (account === undefined) return;
+    this.#free += account.held;
+    account.held = 0;
+    this.#admit();
+  }
+
   #wait(account: Account, octets: number, settle: (error?: Error) => void): void {
     const waiting: Waiting = {
       account,

@@ -19,7 +19,7 @@ import { ClientShares, Turns } from './turns.js';
 /** What the resolvers read from. */
 export interface Loaders {
   /** Limits the memory that large responses take. */
-  readonly answerMemory: Pick<AnswerMemory, 'take'>;
+  readonly answerMemory: Pick<AnswerMemory, 'take' | 'release'>;
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;

@@ -147,7 +147,7 @@ export interface HistoryPages {
   /** Without records and headers. */
   readonly domain: DomainHistory;
   /** Null: not requested. */
-  readonly dnsPages: readonly string[] | null;
+  readonly dnsPages: string[] | null;
   readonly headerPages: readonly string[] | null;
 }
 
@@ -180,7 +180,7 @@ export async function readHistoryPages(
 const MILLISECONDS_OF_PAGE = 5;
 
 /**
- * A large history in parts, each with some of its records or of its headers, in their order. Each has a turn of the
+ * A large history in parts, once, each with some of its records or of its headers, in their order. Each has a turn of the
  * event loop.
  *
  * @param client That the response is for.
@@ -191,7 +191,8 @@ export async function* partsOfHistory(pages: HistoryPages, client?: string): Asy
   const headers = pages.headerPages && (await parseHeaderPages(pages.headerPages));
   const nothing = { ...domain, dnsRecords, httpHeaders: headers && [] };
   yield nothing;
-  for (const page of pages.dnsPages ?? []) {
+  // Each page is dropped when it is used: a response is as large as all of them.
+  for (let page = pages.dnsPages?.shift(); page !== undefined; page = pages.dnsPages?.shift()) {
     await fairTurns.take(client, MILLISECONDS_OF_PAGE);
     yield { ...nothing, dnsRecords: parseDnsEntries(page) };
   }

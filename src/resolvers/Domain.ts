@@ -28,6 +28,6 @@ function granted<Entry extends object>(
   selecting: Selecting,
 ): readonly Entry[] | Promise<readonly Entry[]> {
   if (!budget.limited) return entries;
-  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting));
+  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting, budget.left()));
   return payment === undefined ? entries : payment.then(() => entries);
 }

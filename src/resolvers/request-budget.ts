@@ -77,6 +77,8 @@ export interface BudgetOptions {
    * @throws BusyError where it takes too long.
    */
   room(characters: number): Promise<void>;
+  /** Gives back the room of an answer that is dropped. */
+  release(): void;
   /** Whether the result is limited: false for operations of this program's own, which select each value once. */
   readonly limited: boolean;
 }
@@ -139,6 +141,8 @@ export class RequestBudget {
     this.#values = 0;
     this.#characters = 0;
     this.#octetsRead = 0;
+    this.#reserved = 0;
+    this.#options.release();
   }
 
   /**
@@ -159,6 +163,16 @@ export class RequestBudget {
     this.#prepaid -= 1;
     this.#paidFields.add(field);
     return 0;
+  }
+
+  /**
+   * What the answer may still have.
+   *
+   * @throws PublicError QUERY_TOO_COMPLEX where it has more already.
+   */
+  left(): Size {
+    this.#requireWithin();
+    return { values: MOST_VALUES - this.#values, characters: MOST_CHARACTERS - this.#characters };
   }
 
   /**

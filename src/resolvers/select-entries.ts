@@ -7,13 +7,18 @@ export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,
 ): readonly DnsEntry[] {
-  const wanted = types == null ? null : canonical(types, LONGEST_TYPE, (type) => type.toUpperCase());
-  if (wanted === null && present == null) return entries;
-  return entries.filter(
-    ({ type, removed }) =>
-      (wanted === null || wanted.has(type)) && (present == null || present === (removed === null)),
-  );
+  if (types == null && present == null) return entries;
+  const states = present == null ? [PRESENT, REMOVED] : [present ? PRESENT : REMOVED];
+  const wanted = types == null ? [''] : canonical(types, LONGEST_TYPE, (type) => type.toUpperCase());
+  const keys = [...wanted].flatMap((type) => states.map((state) => state + type));
+  return selected(entries, keys, ({ type, removed }) => {
+    const state = removed === null ? PRESENT : REMOVED;
+    return [state, state + type];
+  });
 }
+
+/** No type begins with one of them. */
+const [PRESENT, REMOVED] = ['+', '-'];
 
 /** The headers of the given names, in any case. */
 export function selectHeaders(
@@ -22,7 +27,38 @@ export function selectHeaders(
 ): readonly HeaderEntry[] {
   if (names == null) return headers;
   const wanted = canonical(names, LONGEST_FIELD_NAME, (name) => name.toLowerCase());
-  return headers.filter(({ name }) => wanted.has(name));
+  return selected(headers, [...wanted], ({ name }) => [name]);
+}
+
+type Index = ReadonlyMap<string, readonly number[]>;
+
+/** Many aliases may select from one long list, each little of it. */
+const indexes = new WeakMap<readonly object[], Index>();
+
+/** The entries that have one of the keys, in their order. It takes as long as the selected ones are many. */
+function selected<Entry extends object>(
+  entries: readonly Entry[],
+  keys: readonly string[],
+  keysOf: (entry: Entry) => readonly string[],
+): readonly Entry[] {
+  const index = indexes.get(entries) ?? indexBy(entries, keysOf);
+  indexes.set(entries, index);
+  const places = keys.flatMap((key) => index.get(key) ?? []);
+  // Each key's places are in order.
+  if (keys.length > 1) places.sort((one, other) => one - other);
+  return places.flatMap((place) => entries[place] ?? []);
+}
+
+function indexBy<Entry>(entries: readonly Entry[], keysOf: (entry: Entry) => readonly string[]): Index {
+  const index = new Map<string, number[]>();
+  for (const [place, entry] of entries.entries()) {
+    for (const key of keysOf(entry)) {
+      const places = index.get(key);
+      if (places === undefined) index.set(key, [place]);
+      else places.push(place);
+    }
+  }
+  return index;
 }
 
 /** In characters, such as `TYPE65535`. */

@@ -47,15 +47,18 @@ const usesOfNode = new WeakMap<FieldNode, Map<GraphQLObjectType, Uses>>();
  * out counts as selected.
  *
  * @param typeOf The name of an object's type.
+ * @param most Beyond it, the rest is not measured.
  */
 export function sizeOfObjects<Value extends object>(
   objects: readonly Value[],
   typeOf: (object: Value) => string,
   selecting: Selecting,
+  most: Size,
 ): Size {
   const size = { values: 0, characters: 0 };
   const known = usesKnownOf(selecting.fieldNodes);
   for (const object of objects) {
+    if (size.values > most.values || size.characters > most.characters) break;
     size.values += 1;
     const type = selecting.schema.getType(typeOf(object));
     if (!isObjectType(type)) continue;

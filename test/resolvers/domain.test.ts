@@ -1,6 +1,10 @@
+import { Kind, parse } from 'graphql';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
+import { createSchema } from '../../src/graphql/schema.js';
+import { selectDnsEntries } from '../../src/resolvers/select-entries.js';
+import { sizeOfObjects } from '../../src/resolvers/selection-size.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
@@ -21,6 +25,66 @@ async function data(source: string, variables = {}): Promise<unknown> {
   expect(result.errors).toBeUndefined();
   return JSON.parse(JSON.stringify(result.data));
 }
+
+describe('a long list under many aliases', () => {
+  /** Entries of three types, and how many of their fields were read. */
+  function counted(count: number) {
+    let reads = 0;
+    const entries = Array.from({ length: count }, (_, at) => {
+      const entry = {
+        host: `h${at}`,
+        class: 'IN',
+        type: ['A', 'MX', 'NS'][at % 3] ?? '',
+        firstSeen: 0n,
+        removed: at % 2 === 0 ? null : 1n,
+      };
+      return new Proxy(entry, {
+        get(target, name) {
+          reads += 1;
+          return Reflect.get(target, name);
+        },
+      });
+    });
+    return { entries, reads: () => reads };
+  }
+
+  test('is read once, however often it is filtered, and each filter keeps the order', () => {
+    const { entries, reads } = counted(1_000);
+    const filters = [
+      { types: ['mx'] },
+      { types: ['NS', 'a', 'A'] },
+      { types: ['A', 'nothing'], present: true },
+      { types: ['A', 'MX', 'NS'], present: false },
+      { types: [] },
+      { present: true },
+      { present: null, types: null },
+    ];
+    for (let time = 0; time < 20; time += 1) for (const filter of filters) selectDnsEntries(entries, filter);
+    expect(reads()).toBeLessThan(5 * entries.length);
+    const plainly = ({ types, present }: (typeof filters)[number]) =>
+      entries.filter(
+        ({ type, removed }) =>
+          (types == null || types.map((each) => each.toUpperCase()).includes(type)) &&
+          (present == null || present === (removed === null)),
+      );
+    for (const filter of filters) expect(selectDnsEntries(entries, filter)).toEqual(plainly(filter));
+  });
+
+  test('is measured up to the limit of a response, and not beyond it', () => {
+    const { entries, reads } = counted(1_000);
+    const schema = createSchema();
+    const document = parse('{ domain(name: "a") { dnsRecords { ... on ARecord { host } } } }');
+    const [operation] = document.definitions;
+    const domain =
+      operation?.kind === Kind.OPERATION_DEFINITION ? operation.selectionSet.selections[0] : undefined;
+    const node = domain?.kind === Kind.FIELD ? domain.selectionSet?.selections[0] : undefined;
+    if (node?.kind !== Kind.FIELD) throw new Error('The query has no field.');
+    const selecting = { fieldNodes: [node], fragments: {}, schema };
+    const size = sizeOfObjects(entries, () => 'ARecord', selecting, { values: 20, characters: 1_000 });
+    expect(size.values).toBeGreaterThan(20);
+    expect(reads()).toBeLessThan(50);
+  });
+});
 
 const seen = { firstSeen: '2024-03-01T10:20:30.123456Z', removed: null };
 

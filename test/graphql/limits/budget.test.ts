@@ -73,6 +73,51 @@ function repeated(domain: string, count: number, field: string): string {
   return `{ domain(name: "${domain}") { ${fields.join(' ')} } }`;
 }
 
+test('a history of more than 128 MB is not read by GraphQL, whose error names REST, which has it', async () => {
+  const { pool } = service.database;
+  await insertDomain(pool, { name: 'huge.example' });
+  await insertDnsRecords(pool, 'huge.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
+  await pool.query("UPDATE domain SET history_octets = 140000000 WHERE name = 'huge.example'");
+  const { answer } = await ask(
+    '{ domain(name: "huge.example") { dnsRecords(types: ["A"]) { __typename } } }',
+  );
+  expect(answer.errors?.[0]).toMatchObject({
+    message: expect.stringMatching(/^The history of huge\.example is larger than 128 MB: request it by REST/),
+    extensions: { code: 'QUERY_TOO_COMPLEX' },
+  });
+  expect((await ask('{ domain(name: "huge.example") { name } }')).answer.data).toEqual({
+    domain: { name: 'huge.example' },
+  });
+  const rest = await fetch(`${service.url}/api/v1/domain/huge.example/dns`, {
+    headers: { authorization: `Bearer ${await service.createToken()}` },
+  });
+  expect(rest.status).toBe(200);
+});
+
+test('a request gets the same response each time, also where it is executed again, compiled, after it has met a large history', async () => {
+  const { pool } = service.database;
+  const names = Array.from({ length: 10 }, (_, at) => `half${at}.example`);
+  for (const name of [...names, 'over.example']) await insertDomain(pool, { name });
+  const half = 'x'.repeat(25_000);
+  for (const name of names)
+    await insertDnsRecords(pool, name, [{ type: 'TXT', rdata: { txt: half, entries: [half] } }]);
+  await insertDnsRecords(pool, 'over.example', [{ type: 'TXT', rdata: { txt: half, entries: [half] } }]);
+  await pool.query("UPDATE domain SET history_octets = 70000 WHERE name = 'over.example'");
+  // Room for the ordinary ones once, and for the large one, but not for the ordinary ones twice.
+  const small = await startTestService({ role: 'api', database: service.database, answerMemory: 1_500_000 });
+  try {
+    const fields = [...names, 'over.example'].map(
+      (name, at) => `a${at}: domain(name: "${name}") { dnsRecords { __typename } }`,
+    );
+    const answers = new Set<string>();
+    for (let time = 0; time < 4; time += 1)
+      answers.add(JSON.stringify((await ask(`{ ${fields.join(' ')} }`, small)).answer.data));
+    expect([...answers]).toEqual([expect.not.stringContaining('null')]);
+  } finally {
+    await small.stop();
+  }
+});
+
 describe('what a question costs in the rate limit follows from what it reads', () => {
   test('an ordinary domain costs 1, with every field of every type', async () => {
     const before = await ask(domainAliases(1, 'name'));
@@ -109,7 +154,10 @@ describe('what a question costs in the rate limit follows from what it reads', (
     const values = (value: unknown): number =>
       typeof value !== 'object' || value === null
         ? 1
-        : Object.values(value).reduce((sum: number, each) => sum + values(each), Array.isArray(value) ? 0 : 1);
+        : Object.values(value).reduce(
+            (sum: number, each) => sum + values(each),
+            Array.isArray(value) ? 0 : 1,
+          );
     const { domain: _, ...selected } = answer.data ?? {};
     const cost = Math.floor((values(selected) - 1) / 1_000);
     expect(cost).toBeGreaterThan(3);
