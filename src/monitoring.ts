@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import type { Settings } from './config/settings.js';
+import { withinTime } from './database/answer-limits.js';
 import type { Database } from './database/client.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/readiness.js';
 import { type Endpoint, nothingHere } from './http/endpoint.js';
@@ -26,6 +27,9 @@ export interface Monitoring {
   /** To be called after everything else has stopped. */
   stop(): Promise<void>;
 }
+
+/** In milliseconds: a scrape does not wait longer for the database. */
+const COUNTS_TIMEOUT = 1000;
 
 const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
   ready: null,
@@ -58,7 +62,7 @@ export async function startMonitoring(
   const registry = new Registry();
   createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
   const prisma = isServing ? database.prisma : database.writingPrisma;
-  createImportMetrics(registry, () => readImportCounts(prisma));
+  createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
   const ofProcess = processMetrics();
   const exposition: Exposition = {

@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { withinTime } from '../database/answer-limits.js';
 import type { PrismaClient } from '../database/generated/client.js';
 
 /** How many lines imports had, by what became of them. */
@@ -7,8 +6,8 @@ export type ImportCounts = Readonly<
   Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
 >;
 
-/** In milliseconds: a database that takes longer to be written or read is an error. */
-const [WRITE_TIMEOUT, READ_TIMEOUT] = [5000, 1000];
+/** In milliseconds: a database that takes longer is an error. */
+const WRITE_TIMEOUT = 5000;
 
 /** Adds the counts of a finished import to those of all imports before it. */
 export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise<void> {
@@ -25,6 +24,6 @@ export async function addImportCounts(pool: Pool, counts: ImportCounts): Promise
 
 /** The counts of all imports into the database; none before the first has ended. */
 export async function readImportCounts(prisma: PrismaClient): Promise<ReadonlyMap<string, number>> {
-  const rows = await withinTime(READ_TIMEOUT, prisma.importCount.findMany());
+  const rows = await prisma.importCount.findMany();
   return new Map(rows.map(({ outcome, lines }) => [outcome, Number(lines)]));
 }
