@@ -9,7 +9,7 @@ import {
 import { ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
-export interface KeySetEvents {
+interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
   back(): void;

@@ -20,7 +20,7 @@ export interface RejectionObserver {
 }
 
 /** What is written to the socket itself, in place of a response. */
-export interface Rejection {
+interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
   readonly reason: string | undefined;

@@ -8,7 +8,7 @@ import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields
 export type Endpoint = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A whole response. */
-export interface TextResponse {
+interface TextResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType: string;

@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
 
 /** How many lines imports had, by what became of them. */
-export type ImportCounts = Readonly<
-  Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
->;
+type ImportCounts = Readonly<Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>>;
 
 /** In milliseconds: a database that takes longer to be written or read is an error. */
 const [WRITE_TIMEOUT, READ_TIMEOUT] = [5000, 1000];

@@ -53,7 +53,7 @@ export interface Size {
   readonly characters: number;
 }
 
-export interface BudgetOptions {
+interface BudgetOptions {
   /**
    * Takes units from the client's rate limit.
    *

@@ -27,7 +27,7 @@ const LONGEST_PAUSE = 5000;
 /** By PostgreSQL's convention, part of the socket's name. */
 const PORT = 5432;
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly dataDirectory: string;
   readonly ifMissing: IfMissing;
   /** How long, in milliseconds, the database stays open after its last user has detached; 3000 if absent. */

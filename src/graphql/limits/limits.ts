@@ -4,7 +4,7 @@ import { Lexer, Source, type Token, TokenKind } from 'graphql';
 export const MOST_TOKENS = 30_000;
 
 /** Of fields, aliases, operations and all else, in characters: an answer has an alias again for each object. */
-export const LONGEST_NAME = 200;
+const LONGEST_NAME = 200;
 
 /** Brackets in brackets, and fragments in fragments: parsing and validation call themselves at every level. */
 export const MOST_LEVELS = 100;

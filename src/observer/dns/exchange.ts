@@ -6,7 +6,7 @@ import { encodeQuery, type Question, type Response, responseTo } from './message
 import type { NameServer } from './name-server.js';
 
 /** One query to a server. */
-export interface Exchange {
+interface Exchange {
   readonly server: NameServer;
   readonly question: Question;
   readonly withEdns: boolean;

@@ -14,7 +14,7 @@ export interface RequestOptions {
 }
 
 /** What ends a request; times in milliseconds. */
-export interface RequestLimits {
+interface RequestLimits {
   /** For the connection to be accepted. */
   readonly connectTime: number;
   /** For everything. */

@@ -8,7 +8,7 @@ import { HEADER_FIELDS, PROBLEM_SCHEMA, responsesOf } from './responses.js';
  * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
  * token is needed for every operation with a scope, and for no other.
  */
-export interface DocumentOptions extends Partial<AnonymousAccess> {
+interface DocumentOptions extends Partial<AnonymousAccess> {
   /** '' or like `/dms`. */
   readonly basePath: string;
   /** The version of the program. */
