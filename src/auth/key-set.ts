@@ -6,7 +6,7 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from 'jose';
-import { ProviderUnavailableError } from '../model/errors.js';
+import { errorCode, ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
 interface KeySetEvents {
@@ -135,7 +135,7 @@ function connectionFailure(error: unknown): string {
   if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
-  const code = 'code' in cause ? String(cause.code) : '';
+  const code = errorCode(cause);
   return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
 }
 

@@ -6,7 +6,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, PublicError } from '../model/errors.js';
+import { type ErrorCode, methodNotAllowed, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connection, Connections } from './connections.js';
@@ -147,7 +147,7 @@ function rejectionOf(code: string | undefined): Rejection {
 }
 
 const NO_PROXY: Rejection = {
-  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
+  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', methodNotAllowed('GET, HEAD or POST')),
   fields: { allow: 'GET, HEAD, POST' },
 };
 
