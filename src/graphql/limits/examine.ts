@@ -1,6 +1,5 @@
 import {
   type DocumentNode,
-  type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
   Kind,
@@ -10,6 +9,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import type { DocumentWork } from '../../resolvers/request-budget.js';
+import { type Fragment, fieldsByName } from '../../resolvers/selection-size.js';
 import { type Cost, costWith, type Variables } from './cost.js';
 import {
   checkText,
@@ -87,8 +87,6 @@ function withDefaults(cost: Cost, { variableDefinitions = [] }: OperationDefinit
   return (variables: Variables) => costWith(cost, { ...defaults, ...variables });
 }
 
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
 /**
  * Limits the comparisons that validation makes: of all fields of one name in one place with each other (GraphQL,
  * section 5.3.2). graphql-js has a limit of its own, which lets a document take a second.
@@ -102,11 +100,11 @@ function countComparisons(
   definitions: readonly FragmentDefinitionNode[],
 ): number {
   const fragments = new Map(definitions.map((fragment) => [fragment.name.value, fragment]));
+  const setOf = (node: Fragment) =>
+    (node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node)?.selectionSet;
   let comparisons = 0;
   const compare = (sets: readonly SelectionSetNode[]): void => {
-    const fields = new Map<string, FieldNode[]>();
-    for (const set of sets) gather(set, fragments, fields);
-    for (const same of fields.values()) {
+    for (const same of fieldsByName(sets, setOf).values()) {
       comparisons += (same.length * (same.length - 1)) / 2;
       if (comparisons > MOST_COMPARISONS) {
         tooComplex(
@@ -119,25 +117,6 @@ function countComparisons(
   };
   for (const { selectionSet } of [...operations, ...definitions]) compare([selectionSet]);
   return comparisons;
-}
-
-function gather(
-  { selections }: SelectionSetNode,
-  fragments: Fragments,
-  fields: Map<string, FieldNode[]>,
-): void {
-  for (const selection of selections) {
-    if (selection.kind === Kind.FIELD) {
-      const name = (selection.alias ?? selection.name).value;
-      const same = fields.get(name);
-      if (same === undefined) fields.set(name, [selection]);
-      else same.push(selection);
-      continue;
-    }
-    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
-    const inside = isSpread ? fragments.get(selection.name.value)?.selectionSet : selection.selectionSet;
-    if (inside !== undefined) gather(inside, fragments, fields);
-  }
 }
 
 /**
