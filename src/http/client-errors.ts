@@ -43,7 +43,9 @@ const LINGER_MS = 2_000;
 /**
  * Responds to malformed requests with the body that all other errors have; Accept is ignored. Complete
  * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
- * answered twice. An error within the body of a request is answered under the id of that request.
+ * answered twice. An error within the body of a request is answered under the id of that request. The usual short
+ * listener, which ends the socket with a status line, could write that into a response or before it, and lose
+ * it where the client still sends.
  */
 export function handleClientErrors(
   server: Server,

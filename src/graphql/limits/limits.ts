@@ -60,7 +60,8 @@ interface Counts {
 
 /**
  * Checks what can be checked before a document is parsed: its tokens, aliases, directives, levels of brackets and
- * the lengths of its names. Text that is not GraphQL passes: the parser reports it.
+ * the lengths of its names. Text that is not GraphQL passes: the parser reports it. The parser's own `maxTokens` counts
+ * tokens alone, and it calls itself at every level of brackets: these have to be limited before it begins.
  *
  * @throws QueryTooComplexError at the first token beyond a limit.
  */
