@@ -38,7 +38,7 @@ export interface Application {
 }
 
 /** What may come from outside in the place of what the settings say. */
-export interface ApplicationParts {
+interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;

@@ -18,7 +18,7 @@ import {
 import { SCOPES, type Viewer } from './viewer.js';
 
 /** Whose tokens are accepted, and how they are verified. */
-export interface JwtVerifierOptions {
+interface JwtVerifierOptions {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;
   readonly audience: string;

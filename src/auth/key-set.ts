@@ -6,10 +6,10 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from 'jose';
-import { ProviderUnavailableError } from '../model/errors.js';
+import { errorCode, ProviderUnavailableError } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 
-export interface KeySetEvents {
+interface KeySetEvents {
   /** The keys cannot be fetched; called once until back(). */
   away(reason: string): void;
   back(): void;
@@ -135,7 +135,7 @@ function connectionFailure(error: unknown): string {
   if (error.name === 'TimeoutError') return `there is no response within ${FETCH_TIMEOUT / 1000} seconds`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
-  const code = 'code' in cause ? String(cause.code) : '';
+  const code = errorCode(cause);
   return cause.message.includes(code) ? cause.message : `${code} ${cause.message}`.trim();
 }
 

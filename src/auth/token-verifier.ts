@@ -32,7 +32,7 @@ interface CachedToken extends ValidToken {
   readonly since: number;
 }
 
-export interface CacheOptions {
+interface CacheOptions {
   /** How long, in milliseconds, a verification counts. */
   readonly lifetime: number;
   /** The wall clock: expiry is by it. */

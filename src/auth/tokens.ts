@@ -17,7 +17,7 @@ export function digestOf(token: string): Uint8Array<ArrayBuffer> {
 }
 
 /** A token to create. */
-export interface NewToken {
+interface NewToken {
   /** Unique among all tokens, revoked ones included. */
   readonly name: string;
   readonly scopes: readonly Scope[];

@@ -20,7 +20,7 @@ export interface Process {
 }
 
 /** What a command does if the data folder has no database. */
-export type IfMissing = 'create' | 'fail';
+type IfMissing = 'create' | 'fail';
 
 /** What a command works with. */
 export interface CommandContext extends Process {

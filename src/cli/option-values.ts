@@ -1,6 +1,7 @@
+import { statSync } from 'node:fs';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
-import { UsageError } from '../model/errors.js';
+import { OperationError, UsageError } from '../model/errors.js';
 
 const SECOND = 1_000_000n;
 /** A hundred years: longer than anybody means, and short of the last time that can be written. */
@@ -29,4 +30,10 @@ function parseScope(text: string): Scope {
   const scope = SCOPES.find((candidate) => candidate === text);
   if (scope !== undefined) return scope;
   throw new UsageError(`${JSON.stringify(text)} is not a scope: write one or more of ${SCOPES.join(', ')}.`);
+}
+
+/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
+export function rejectFolder(path: string, advice: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) throw new OperationError(`${path} is a folder: ${advice}.`);
 }

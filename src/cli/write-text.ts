@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
-import { unwritable } from './file-failure.js';
+import { errorCode } from '../model/errors.js';
+import { unwritable } from '../model/file-failure.js';
 
 /** Streams whose write error has been thrown to the command that waited for the write. */
 const awaited = new WeakSet<Writable>();
@@ -32,5 +33,5 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
 
 /** Whether the reader of a pipe has gone. */
 export function isClosedPipe(error: unknown): boolean {
-  return error instanceof Error && Reflect.get(error, 'code') === 'EPIPE';
+  return errorCode(error) === 'EPIPE';
 }

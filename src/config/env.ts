@@ -5,7 +5,7 @@ import { secretsIn } from './secrets.js';
 import { type Settings, settingsFrom } from './settings.js';
 
 /** What settings are read from: process.env, or an object of the same shape. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where an empty value is a value, and not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';

@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../model/errors.js';
+import { isLoopback } from '../model/ip-address.js';
 import { invalidSecret, invalidSetting, parsed, splitList } from './parse.js';
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
@@ -52,7 +53,7 @@ function isDecodable(text: string): boolean {
 /** Where an identity provider has its keys. Without TLS they could be from anyone. */
 export function jwksUrl(name: string, value: string): URL {
   const url = parseUrl(value);
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
   if (url !== undefined && isSafe && url.username === '' && url.password === '') return url;
   throw invalidSetting(
     name,
@@ -61,9 +62,8 @@ export function jwksUrl(name: string, value: string): URL {
   );
 }
 
-function isLoopback(host: string): boolean {
-  const address = host.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || (isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback');
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
 }
 
 /** What a claim of a token must be. */

@@ -53,7 +53,8 @@ interface Listening {
   readonly metricsPort: number | undefined;
 }
 
-const ALL_ADDRESSES = ['0.0.0.0', '::'];
+/** What HOST is where it listens everywhere. */
+export const ALL_ADDRESSES = ['0.0.0.0', '::'];
 
 /** @throws UsageError where both are to listen on one port of one address. */
 export function requireOwnMetricsPort({ host, port, metricsHost, metricsPort }: Listening): void {

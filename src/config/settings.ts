@@ -28,7 +28,7 @@ import { gracePeriod, ignoredHeaders, observedDnsTypes } from './parse-observe.j
 import { wantsTraces } from './parse-telemetry.js';
 
 /** Reads one setting. @param fallback The value of an unset one, as it would be written. */
-export type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
+type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Value;
 
 /** The program's settings, checked. Durations are milliseconds unless said otherwise. */
 export interface Settings extends Readonly<ReturnType<typeof settingsFrom>> {

@@ -18,7 +18,7 @@ const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 /** In bytes: what is read and written at once. */
 const BLOCK = 1024 * 1024;
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly dataDirectory: string;
   /** The new file; only its owner may read it. It is removed if the backup cannot be completed. */
   readonly file: string;

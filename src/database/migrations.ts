@@ -49,7 +49,7 @@ function tablesAfter(migrations: readonly Migration[]): ReadonlySet<string> {
 export const MIGRATION_TABLE = 'schema_migration';
 
 /** What a database records of its schema. */
-export interface SchemaState {
+interface SchemaState {
   /** Checksums of the migrations that were applied, by name. */
   readonly recorded: ReadonlyMap<string, string>;
   /** The tables of the schema that unqualified names refer to. */

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { errorCode } from '../model/errors.js';
 import { withinTime } from './answer-limits.js';
 import { MIGRATION_TABLE, readMigrations } from './migrations.js';
 
@@ -32,6 +33,6 @@ async function check(pool: pg.Pool, wanted: string): Promise<DatabaseReadiness> 
     const found = rows.map(({ name, checksum }) => [name, checksum]).sort();
     return JSON.stringify(found) === wanted ? 'ready' : 'other-schema';
   } catch (error) {
-    return error instanceof Error && Reflect.get(error, 'code') === NO_TABLE ? 'other-schema' : 'silent';
+    return errorCode(error) === NO_TABLE ? 'other-schema' : 'silent';
   }
 }

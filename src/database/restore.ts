@@ -2,15 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import { hasOwner } from './embedded/claim.js';
-import {
-  codeOf,
-  DATABASE_FOLDER,
-  hasDatabase,
-  markSeeded,
-  prepareRunDirectory,
-} from './embedded/data-folder.js';
+import { DATABASE_FOLDER, hasDatabase, markSeeded, prepareRunDirectory } from './embedded/data-folder.js';
 import { unpackBackup } from './unpack-backup.js';
 
 /** The folder that a process unpacks into. */
@@ -51,7 +45,7 @@ async function restoreInto(dataDirectory: string, source: Readable, name: string
     await markSeeded(dataDirectory);
     await rename(restored, join(dataDirectory, DATABASE_FOLDER)).catch((error) => {
       // Another process has made a database since the check: rename() never replaces a folder that is not empty.
-      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? occupied(dataDirectory) : error;
+      throw ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error)) ? occupied(dataDirectory) : error;
     });
     return files;
   } finally {
@@ -80,6 +74,6 @@ function isRunning(processId: number): boolean {
     process.kill(processId, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

@@ -6,9 +6,9 @@ import { pipeline as connect, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Entry, extract } from 'tar-stream';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import { LAST_ENTRY } from './backup.js';
-import { codeOf, DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
+import { DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
 
 /**
  * The first and the last entry of the uncompressed archives that the first versions of this program made. The
@@ -142,8 +142,8 @@ async function textOf(entry: Entry): Promise<string> {
  * zlib and of streams have their own, and paths that do not fit together are the archive's.
  */
 function isOfArchive(error: unknown): boolean {
-  const code = String(codeOf(error));
-  return ['undefined', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
+  const code = errorCode(error);
+  return ['', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(code) || /^(?:Z|ERR)_/.test(code);
 }
 
 function notABackup(): BackupError {

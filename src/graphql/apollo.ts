@@ -13,7 +13,7 @@ import type { RequestContext } from '../resolvers/context.js';
 import type { Documents } from './documents.js';
 import { formatError, type OnInternalError } from './format-error.js';
 
-export interface ApolloOptions {
+interface ApolloOptions {
   /** Takes the errors that clients are not shown, for the log. */
   readonly onInternalError: OnInternalError;
   /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */

@@ -93,7 +93,7 @@ export interface GraphqlExecutor {
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
-export interface GraphqlExecutorOptions {
+interface GraphqlExecutorOptions {
   readonly loaders: Loaders;
   readonly rateLimits: RateLimits;
   /** Where requests are counted; absent: in this process' memory. */

@@ -10,7 +10,7 @@ import {
 } from '../model/errors.js';
 
 /** What a client is shown of an error. */
-export interface MaskedError {
+interface MaskedError {
   readonly code: ErrorCode;
   readonly message: string;
   /** Whole seconds, at least 1, after which trying again makes sense. */

@@ -19,7 +19,7 @@ export interface CountedViewer extends Viewer {
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
 
 /** A schema whose fields are limited, and a function that charges a viewer for more than their number. */
-export interface LimitedSchema {
+interface LimitedSchema {
   readonly schema: GraphQLSchema;
   /**
    * Takes units from the viewer's limit, more than it has if need be: otherwise a request that costs more than the
@@ -47,7 +47,7 @@ export function limitRates(schema: GraphQLSchema, options: RateLimiting): Limite
 }
 
 /** The limits, and where requests are counted. */
-export interface RateLimiting {
+interface RateLimiting {
   readonly limits: RateLimits;
   readonly limiters: Limiters;
   readonly onRateLimited?: OnRateLimited | undefined;

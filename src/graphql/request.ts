@@ -2,8 +2,8 @@ import express, { type Request, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { abandoned } from '../loaders/recipient.js';
-import { BusyError } from '../model/errors.js';
-import { isJsonObject } from '../model/json-values.js';
+import { BusyError, methodNotAllowed } from '../model/errors.js';
+import { endOfString, isJsonObject } from '../model/json-values.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { Variables } from './limits/cost.js';
 
@@ -110,7 +110,7 @@ const HOW_TO_SEND =
 export function checkHead(request: Request): void {
   const { method, headers } = request;
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
-    throw rejection(405, 'METHOD_NOT_ALLOWED', `Method not allowed: use ${METHODS}.`, {
+    throw rejection(405, 'METHOD_NOT_ALLOWED', methodNotAllowed(METHODS), {
       fields: { allow: METHODS },
     });
   }
@@ -142,7 +142,7 @@ function requirePreflight({ headers }: Request): void {
 }
 
 /** The largest body that is read, in octets, decompressed. */
-const BODY_LIMIT = 512 * 1024;
+export const BODY_LIMIT = 512 * 1024;
 
 /** In octets: smaller bodies are not limited in number. */
 const LARGE_BODY = 16 * 1024;
@@ -335,17 +335,11 @@ function requireShallow(json: string, what: string): void {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(json, at);
+    if (code === QUOTE) at = endOfString(json, at) - 1;
     else if ((code | BRACE) === OPENING) depth += 1;
     else if ((code | BRACE) === CLOSING) depth -= 1;
     if (depth > DEEPEST) throw badRequest(`${what} is nested more than ${DEEPEST} deep.`);
   }
-}
-
-function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 /**

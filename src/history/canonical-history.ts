@@ -15,7 +15,7 @@ import type { StoredHistory } from './stored-history.js';
 import { canonicalOrNull } from './violation-text.js';
 
 /** A stored history with the records of some types in their canonical text. */
-export interface CanonicalHistory {
+interface CanonicalHistory {
   readonly state: DomainState;
   /** The types, by their stored and their canonical names, whose stays `stays` replaces. */
   readonly types: ReadonlySet<string>;

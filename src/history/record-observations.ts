@@ -10,7 +10,7 @@ import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
  * What became of an observation: it changed something; it was recorded without a change; every part
  * that it covers was observed at this very time already; or newer observations are recorded.
  */
-export type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
+type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
 
 export interface Outcome {
   readonly kind: OutcomeKind;

@@ -17,7 +17,7 @@ import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
 
 /** The parts of the HTTP side. */
-export interface AppOptions {
+interface AppOptions {
   /** '' or like `/dms`. */
   readonly basePath: string;
   /** What a client without a token may do, as `authenticate` and the APIs have it: for the pages. */

@@ -6,7 +6,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, PublicError } from '../model/errors.js';
+import { type ErrorCode, methodNotAllowed, PublicError } from '../model/errors.js';
 import { problemOf } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Connection, Connections } from './connections.js';
@@ -20,7 +20,7 @@ export interface RejectionObserver {
 }
 
 /** What is written to the socket itself, in place of a response. */
-export interface Rejection {
+interface Rejection {
   readonly status: number;
   /** For the log: Node.js' code of what is wrong with the request. */
   readonly reason: string | undefined;
@@ -43,7 +43,9 @@ const LINGER_MS = 2_000;
 /**
  * Responds to malformed requests with the body that all other errors have; Accept is ignored. Complete
  * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
- * answered twice. An error within the body of a request is answered under the id of that request.
+ * answered twice. An error within the body of a request is answered under the id of that request. The usual short
+ * listener, which ends the socket with a status line, could write that into a response or before it, and lose
+ * it where the client still sends.
  */
 export function handleClientErrors(
   server: Server,
@@ -147,7 +149,7 @@ function rejectionOf(code: string | undefined): Rejection {
 }
 
 const NO_PROXY: Rejection = {
-  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', 'Method not allowed: use GET, HEAD or POST.'),
+  ...problem('CONNECT', 'METHOD_NOT_ALLOWED', methodNotAllowed('GET, HEAD or POST')),
   fields: { allow: 'GET, HEAD, POST' },
 };
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { methodNotAllowed } from '../model/errors.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
 /**
@@ -8,7 +9,7 @@ import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields
 export type Endpoint = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A whole response. */
-export interface TextResponse {
+interface TextResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType: string;
@@ -52,5 +53,5 @@ const METHOD_NOT_ALLOWED: TextResponse = {
   status: 405,
   headers: { allow: 'GET, HEAD' },
   contentType: JSON_TYPE,
-  text: '{"status":"rejected","reason":"Method not allowed: use GET or HEAD."}\n',
+  text: `{"status":"rejected","reason":"${methodNotAllowed('GET or HEAD')}"}\n`,
 };

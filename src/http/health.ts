@@ -6,7 +6,7 @@ import { type Endpoint, JSON_TYPE, pathOf, sendText } from './endpoint.js';
 export type Unreadiness = string | null;
 
 /** The probes of a process. */
-export interface Health {
+interface Health {
   /** Answers `/livez` and `/readyz`. */
   readonly endpoint: Endpoint;
   /** Makes the process not ready: it is stopping. */

@@ -1,9 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Handler, NextFunction, Request, Response } from 'express';
+import { BODY_LIMIT } from '../graphql/request.js';
 import { PublicError } from '../model/errors.js';
-
-/** GraphQL's own limit is the same. */
-const MAX_BYTES = 512 * 1024;
 
 /**
  * For how long, in milliseconds, a rejected body is still read after its last octet, and in all: a connection
@@ -22,7 +20,7 @@ const MAX_LINGER_MS = 20_000;
 export function limitBodies(isRead: (request: Request) => boolean): Handler {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-    if (length !== undefined && Number(length) > MAX_BYTES) reject(request, response, next);
+    if (length !== undefined && Number(length) > BODY_LIMIT) reject(request, response, next);
     else if (coding === undefined || isRead(request) || waitsForContinue(request)) next();
     else readUnread(request, response, next);
   };
@@ -34,7 +32,7 @@ function readUnread(request: Request, response: Response, next: NextFunction): v
   const end = AsyncResource.bind(() => next());
   const count = (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= MAX_BYTES) return;
+    if (bytes <= BODY_LIMIT) return;
     request.off('data', count).off('end', end);
     reject(request, response, next);
   };

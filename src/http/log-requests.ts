@@ -28,7 +28,7 @@ export const identifyRequests: Handler = (request, response, next) => {
 };
 
 /** What observes requests. */
-export interface RequestObservers {
+interface RequestObservers {
   readonly log: Logger;
   readonly kinds: RequestKinds;
   readonly metrics: RequestMetrics;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import { isLoopback } from '../model/ip-address.js';
 import type { Logger } from '../telemetry/logging.js';
 import { type Endpoint, pathOf, sendText } from './endpoint.js';
 
@@ -55,11 +55,4 @@ export function isFromThisMachine({ socket, headers }: IncomingMessage): boolean
     (host === 'localhost' || isLoopback(host)) &&
     OF_OTHERS.every((name) => headers[name] === undefined)
   );
-}
-
-/** RFC 1122, section 3.2.1.3, and RFC 4291, section 2.5.3; IPv4 as an IPv6 socket shows it, too. */
-function isLoopback(address: string): boolean {
-  if (address === '::1') return true;
-  const ipv4 = address.replace(/^::ffff:/i, '');
-  return isIP(ipv4) === 4 && ipv4.startsWith('127.');
 }

@@ -145,7 +145,8 @@ const OCTETS_OF_CHUNK = 16;
 
 /**
  * Rejects a body in many small chunks: each takes a callback, a buffer and an event, so that 3 MB of chunks with one
- * octet each would take more than a second. They are counted where the parser hands them over, before anything reads.
+ * octet each would take more than a second. They are counted where the parser hands them over, before anything reads:
+ * by a `push` of our own, since there is no event of a chunk but `data`, whose first listener begins to read.
  */
 function limitSmallChunks(request: IncomingMessage, reject: (error: Error) => void): void {
   if (request.headers['transfer-encoding'] === undefined) return;

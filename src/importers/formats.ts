@@ -10,7 +10,7 @@ import { parseJsonLine } from './json-line.js';
 /** The formats that are read. */
 export type ImportFormat = 'dms' | 'httpx';
 
-export interface FormatOptions {
+interface FormatOptions {
   /** The input as a message names it. */
   readonly name: string;
   /** The wall clock. */

@@ -7,7 +7,7 @@ import { type Line, textOf } from './lines.js';
 /** Turns the text of a line into an observation; throws InvalidObservationError for an invalid one. */
 export type ParseLine = (text: string) => Observation;
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly parse: ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;

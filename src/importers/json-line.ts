@@ -1,6 +1,6 @@
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
 
 /** For those who have a pretty-printed, a binary or a truncated file. */
@@ -60,7 +60,6 @@ export function requireUniqueKeys(text: string, value: object): void {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
 /** How many quotes that may close a string are before a colon: one for each key, and more where texts have such. */
@@ -105,21 +104,6 @@ function repeatedKey(text: string): string | undefined {
     }
   }
   return undefined;
-}
-
-/** The place after the closing quote of the string that begins at a place. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    if (!isEscaped(text, end)) return end + 1;
-  }
-  return text.length;
-}
-
-/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
-function isEscaped(text: string, quote: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
 }
 
 /** The string between two places; undefined where no colon follows it, and it is no key. */

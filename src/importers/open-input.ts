@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { OperationError } from '../model/errors.js';
+import { unreadable } from '../model/file-failure.js';
 
 /** A file, or standard input, to be read once. */
 export interface Input {
@@ -91,20 +92,3 @@ async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGene
   yield first;
   yield* rest;
 }
-
-function unreadable(name: string, error: unknown): OperationError {
-  if (error instanceof OperationError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return new OperationError(`${name} ${REASONS[code] ?? `cannot be read (${code || String(error)})`}`, {
-    cause: error,
-  });
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist: check the path.',
-  EACCES: 'may not be read by you: check its permissions.',
-  Z_BUF_ERROR:
-    'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
-  Z_DATA_ERROR:
-    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
-};

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants, fstatSync } from 'node:fs';
 import { access, type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { OperationError, UsageError } from '../model/errors.js';
+import { errorCode, OperationError, UsageError } from '../model/errors.js';
 import type { Line } from './lines.js';
 
 const LINE_FEED = Buffer.from('\n');
@@ -103,7 +103,7 @@ async function statsOf(path: string): Promise<BigIntStats | null> {
   try {
     return await stat(path, { bigint: true });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw unwritableRejects(path, error);
   }
 }

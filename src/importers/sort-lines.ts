@@ -31,7 +31,8 @@ const LINE_FEED = Buffer.from('\n');
 /**
  * Gives lines in the order of their times; lines of the same time stay in the order they came in.
  *
- * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from there.
+ * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from there. Not
+ * to a temporary table: the embedded database's one session would hold it for all clients, and take the input twice.
  *
  * @throws OperationError where the temporary file cannot be written.
  */

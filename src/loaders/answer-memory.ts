@@ -1,7 +1,7 @@
 import { BusyError, PublicError } from '../model/errors.js';
 import { abandoned, type Recipient } from './recipient.js';
 
-export interface AnswerMemoryOptions {
+interface AnswerMemoryOptions {
   /** How many octets of large histories may be in responses at once. A larger history passes alone. */
   readonly octets: number;
   /** How many histories may wait. */

@@ -29,7 +29,7 @@ export interface Loaders {
 }
 
 /** How batches are loaded. */
-export interface LoadingOptions {
+interface LoadingOptions {
   /** How many statements are under way at once; 10 if absent. */
   readonly statementsAtOnce?: number | undefined;
   /** From the call to the result, the wait for a turn included; 10,000 if absent. */

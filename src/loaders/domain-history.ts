@@ -44,7 +44,7 @@ export interface DomainHistory extends DomainRow {
 }
 
 /** How much there is of a domain's history. */
-export interface HistoryCounts {
+interface HistoryCounts {
   /** DNS entries: records present and records removed. */
   readonly dnsRecords: number;
   /** Headers that ever had a value. */
@@ -98,7 +98,7 @@ const LARGE = 64 * 1024;
 const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
 
 /** A history as it was read: parsing it and what is done with it afterwards keep the event loop for a while. */
-export interface ReadHistory {
+interface ReadHistory {
   /** Of records and headers. */
   readonly characters: number;
   parse(): DomainHistory;

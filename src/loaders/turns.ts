@@ -3,9 +3,9 @@ import { UnavailableError } from '../model/errors.js';
 import { abandoned, isWanted, type Requested } from './recipient.js';
 
 /** Loads a value or an error for each key, in the keys' order. */
-export type LoadBatch<Key, Value> = (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
+type LoadBatch<Key, Value> = (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>;
 
-export interface TurnsOptions {
+interface TurnsOptions {
   /** How many batches are loaded at once. */
   readonly atOnce: number;
   /** How many more may wait. */

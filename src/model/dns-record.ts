@@ -19,7 +19,7 @@ export interface DnsRecord {
 }
 
 /** A record as the specification's 2.3 shows it: the type's own fields follow the common ones. */
-export interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
+interface DnsRecordData extends Omit<DnsRecord, 'rdata'> {
   readonly [field: string]: RdataValue;
 }
 

@@ -102,6 +102,16 @@ export class ProviderUnavailableError extends TemporaryError {
   }
 }
 
+/** The code of a system error, such as `ENOENT`; empty where it has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** What a client is told whose method a resource does not have. @param methods Those that it has. */
+export function methodNotAllowed(methods: string): string {
+  return `Method not allowed: use ${methods}.`;
+}
+
 /** An invalid line, record or value of an observation. The message is the reason. */
 export class InvalidObservationError extends Error {
   override readonly name = 'InvalidObservationError';

@@ -14,6 +14,11 @@ export function isIpv6(text: string): boolean {
   return parseIpv6(text) !== undefined;
 }
 
+/** Whether the text is the address of a machine itself (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+export function isLoopback(text: string): boolean {
+  return (isIpv4(text) || isIpv6(text)) && ipaddr.process(canonicalIp(text)).range() === 'loopback';
+}
+
 /** An IPv4 or IPv6 address in canonical form. @throws InvalidObservationError */
 export function canonicalIp(text: string): string {
   return text.includes(':') ? canonicalIpv6(text) : canonicalIpv4(text);

@@ -6,6 +6,23 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The place after the closing quote of the string of JSON that begins at a place; without one, the end. */
+export function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
+    if (!isEscaped(json, end)) return end + 1;
+  }
+  return json.length;
+}
+
+const BACKSLASH = 0x5c;
+
+/** A quote after an odd number of backslashes closes nothing: JSON inside of texts has many. */
+export function isEscaped(json: string, quote: number): boolean {
+  let backslashes = 0;
+  while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
 /** A value of parsed JSON that must be a string. @throws InvalidObservationError */
 export function requireText(value: unknown): string {
   if (typeof value === 'string') return value;

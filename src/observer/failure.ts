@@ -61,11 +61,6 @@ export function failed(code: FailureCode, message: string): Failed {
 /** The result of what its signal has aborted. */
 export const STOPPED = failed('stopped', 'stopped before the response came');
 
-/** The code of a system error, such as `ECONNREFUSED`; empty where it has none. */
-export function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
 /** An address and a port as in a URL: `192.0.2.53:53` or `[2001:db8::53]:53`. */
 export function endpointText({ address, port }: { readonly address: string; readonly port: number }): string {
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;

@@ -38,7 +38,7 @@ export interface DomainObserver {
   check(domain: string, signal?: AbortSignal, priority?: Priority): Promise<DomainCheck>;
 }
 
-export interface DomainObserverOptions {
+interface DomainObserverOptions {
   readonly dns: DnsClient;
   readonly http: HttpClient;
   /** The DNS types to query, A and AAAA among them: HTTP is observed at their addresses. */

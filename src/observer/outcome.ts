@@ -17,7 +17,7 @@ export interface CheckOutcome {
 }
 
 /** A site's response. */
-export interface SiteOutcome {
+interface SiteOutcome {
   readonly scheme: 'https' | 'http';
   readonly status: number;
   readonly address: string;

@@ -20,7 +20,7 @@ import {
 } from './schedule/leases.js';
 import { nextTime } from './schedule/next-time.js';
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly prisma: PrismaClient;
   readonly observer: DomainObserver;
   readonly recorder: Recorder;

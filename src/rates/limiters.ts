@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import {
   type IRateLimiterOptions,
   RateLimiterMemory,
@@ -32,6 +33,9 @@ export function createLimiters(store?: RedisStore): Limiters {
     },
   };
 }
+
+/** Resolves after the callbacks of promises that are settled now. */
+const endOfTurn = promisify(process.nextTick);
 
 /** The limit is part of the key, so that limiters with different limits do not share counts. */
 function completed(options: IRateLimiterOptions, { name, limit }: RatePolicy): IRateLimiterOptions {
@@ -128,11 +132,4 @@ class Limiter extends RateLimiterMemory {
     const remaining = Math.max(0, this.points - window.consumed);
     return new RateLimiterRes(remaining, window.endsAt - now, window.consumed, begun === undefined);
   }
-}
-
-/** Resolves after the callbacks of promises that are settled now. */
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
-  });
 }

@@ -26,7 +26,9 @@ export class LimitReachedError extends RateLimitedError {
 
 /**
  * Counts what a client should not do too often, after it has been done. Whether its limit is reached is known
- * without a wait: another process that shares the counts lets one more request pass, and then knows it too.
+ * without a wait: another process that shares the counts lets one more request pass, and then knows it too. (The
+ * inMemoryBlockOnConsumed of rate-limiter-flexible is for counts in Redis alone, by the wall clock, and only known by
+ * a promise.)
  */
 export class Penalties {
   readonly #limiter: RateLimiterAbstract;

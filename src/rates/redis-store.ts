@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { errorCode } from '../model/errors.js';
 import { isJsonObject } from '../model/json-values.js';
 import type { Logger } from '../telemetry/logging.js';
 
@@ -106,7 +107,7 @@ function reasonOf(
   error: unknown,
   { byTls, wasReady }: { readonly byTls: boolean; readonly wasReady: boolean },
 ): string {
-  const code = codeOf(error);
+  const code = errorCode(error) || 'closed';
   // A server without TLS waits for more, or sends something else.
   const isTlsError = code === 'ETIMEDOUT' || code.startsWith('ERR_SSL_');
   // The last is an error of the client, which has something to send then.
@@ -133,10 +134,6 @@ function reasonOfReply(error: Error): string {
   const code = /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
   const advice = ADVICE_OF_CODE[code] ?? (isDatabaseError(error) ? NO_DATABASE : undefined);
   return advice ?? `Redis responds with an error: ${code}`;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'closed';
 }
 
 /** Whether a command timed out. */

@@ -8,7 +8,7 @@ import { isReadableTypes, leastNextVersion } from './rows.js';
 import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** The progress of a step. */
-export interface StepProgress {
+interface StepProgress {
   readonly domains: number;
   /** The number of domains when it began. */
   readonly total: number;

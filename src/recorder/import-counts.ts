@@ -2,9 +2,7 @@ import type { Pool } from 'pg';
 import type { PrismaClient } from '../database/generated/client.js';
 
 /** How many lines imports had, by what became of them. */
-export type ImportCounts = Readonly<
-  Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
->;
+type ImportCounts = Readonly<Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>>;
 
 /** In milliseconds: a database that takes longer is an error. */
 const WRITE_TIMEOUT = 5000;

@@ -36,7 +36,7 @@ export interface Recording {
   readonly changes: ReadonlyMap<string, MergedChanges>;
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   /**
    * For how long a site's HTTPS must be declined before its responses over HTTP count, in microseconds; 0: they
    * always do. A day if absent.

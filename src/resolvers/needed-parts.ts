@@ -1,5 +1,6 @@
-import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+import { type FieldNode, type GraphQLResolveInfo, Kind } from 'graphql';
 import type { HistoryParts } from '../loaders/domain-history.js';
+import { fieldsByName } from './selection-size.js';
 
 type Fragments = GraphQLResolveInfo['fragments'];
 
@@ -25,7 +26,7 @@ function union(one: HistoryParts, other: HistoryParts): HistoryParts {
 function partsOf(node: FieldNode, fragments: Fragments): HistoryParts {
   const known = partsOfNode.get(node);
   if (known !== undefined) return known;
-  const fields = selectedFields(node.selectionSet, fragments);
+  const fields = selectedFields(node, fragments);
   const parts = {
     dnsRecords: fields.has('dnsRecords'),
     httpHeaders: fields.has('httpHeaders'),
@@ -35,22 +36,14 @@ function partsOf(node: FieldNode, fragments: Fragments): HistoryParts {
   return parts;
 }
 
-/** The names of the fields that a selection has, in fragments too, but not inside other fields. */
-function selectedFields(selectionSet: SelectionSetNode | undefined, fragments: Fragments): Set<string> {
-  const fields = new Set<string>();
-  const visited = new Set<SelectionSetNode>();
-  const visit = (set: SelectionSetNode | undefined): void => {
-    // A fragment that is spread many times is looked into once.
-    if (set === undefined || visited.has(set)) return;
-    visited.add(set);
-    for (const selection of set.selections) {
-      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
-      else visit(fragments[selection.name.value]?.selectionSet);
-    }
-  };
-  visit(selectionSet);
-  return fields;
+function selectedFields({ selectionSet }: FieldNode, fragments: Fragments): ReadonlySet<string> {
+  const sets = selectionSet === undefined ? [] : [selectionSet];
+  const nodes = fieldsByName(
+    sets,
+    (fragment) =>
+      (fragment.kind === Kind.FRAGMENT_SPREAD ? fragments[fragment.name.value] : fragment)?.selectionSet,
+  );
+  return new Set([...nodes.values()].flat().map(({ name }) => name.value));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import { PublicError } from '../model/errors.js';
 
 /** What one unit of a rate limit pays for. An ordinary domain with every field has a third of both. */
@@ -21,6 +22,9 @@ const MOST_VALUES_UNCOMPILED = 3_000;
 const OCTETS_OF_BODY_UNIT = 16_384;
 const TOKENS_OF_UNIT = 300;
 const COMPARISONS_OF_UNIT = 4_000;
+
+/** After all that follows at once from what is running now: promises are settled first. */
+const endOfTurn = promisify(process.nextTick);
 
 /** What examining and validating a document takes. */
 export interface DocumentWork {
@@ -63,7 +67,7 @@ export interface Size {
   readonly characters: number;
 }
 
-export interface BudgetOptions {
+interface BudgetOptions {
   /**
    * Takes units from the client's rate limit.
    *
@@ -284,11 +288,4 @@ function tooMuch(most: number, what: string): PublicError {
     'QUERY_TOO_COMPLEX',
     `The response would have more than ${most} ${what}: select fewer domains, types, names or fields in one request.`,
   );
-}
-
-/** After all that follows at once from what is running now: promises are settled first. */
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
-  });
 }

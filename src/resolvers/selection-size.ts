@@ -85,7 +85,8 @@ type Document = Pick<Selecting, 'fragments' | 'schema'>;
 
 function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, document: Document): Uses {
   const uses = new Map<string, FieldUse>();
-  for (const [name, nodes] of fieldsByName(sets, type, document)) {
+  const setOf = (fragment: Fragment) => setFor(type, fragment, document);
+  for (const [name, nodes] of fieldsByName(sets, setOf)) {
     const field = nodes[0]?.name.value ?? name;
     const inner = getNamedType(type.getFields()[field]?.type);
     const innerSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
@@ -96,21 +97,27 @@ function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, docu
   return uses;
 }
 
-/** The fields of a selection by their names in the response (GraphQL, section 6.3.2). */
-function fieldsByName(
+/** A fragment in a selection. */
+type Fragment = FragmentSpreadNode | InlineFragmentNode;
+
+/**
+ * The fields of selections by their names in the response (GraphQL, section 6.3.2), in fragments too, but not inside
+ * other fields. A fragment that is spread many times adds its fields once.
+ *
+ * @param setOf What a fragment selects; undefined: nothing.
+ */
+export function fieldsByName(
   sets: readonly SelectionSetNode[],
-  type: GraphQLObjectType,
-  { fragments, schema }: Document,
+  setOf: (fragment: Fragment) => SelectionSetNode | undefined,
 ): ReadonlyMap<string, readonly FieldNode[]> {
   const fields = new Map<string, FieldNode[]>();
   const visited = new Set<SelectionSetNode>();
   const visit = (set: SelectionSetNode | undefined): void => {
-    // A fragment that is spread many times adds its fields once.
     if (set === undefined || visited.has(set)) return;
     visited.add(set);
     for (const selection of set.selections) {
       if (selection.kind === Kind.FIELD) add(fields, selection);
-      else visit(setFor(type, selection, { fragments, schema }));
+      else visit(setOf(selection));
     }
   };
   for (const set of sets) visit(set);
@@ -127,7 +134,7 @@ function add(fields: Map<string, FieldNode[]>, field: FieldNode): void {
 /** What a fragment selects of objects of a type; undefined where it is for other types. */
 function setFor(
   type: GraphQLObjectType,
-  selection: FragmentSpreadNode | InlineFragmentNode,
+  selection: Fragment,
   { fragments, schema }: Document,
 ): SelectionSetNode | undefined {
   const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection;

@@ -5,7 +5,7 @@ import { redactorOf } from './redact.js';
 export type { Logger } from 'pino';
 
 /** The parts of a log. */
-export interface LoggingOptions {
+interface LoggingOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where its lines go; absent: standard error. */
   readonly stream?: DestinationStream | undefined;

@@ -16,7 +16,7 @@ export function processMetrics(): Registry {
 }
 
 /** The state of a pool of connections. */
-export interface PoolState {
+interface PoolState {
   readonly totalCount: number;
   readonly idleCount: number;
   /** Statements that wait for a connection. */

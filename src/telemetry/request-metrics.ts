@@ -51,7 +51,7 @@ export function createRequestMetrics(registry: Registry) {
 /** The rate limits, as in `RateLimit-Policy`. */
 const POLICIES = ['anonymous', 'token', 'failures', 'documents'] as const;
 
-export type RateLimitPolicy = (typeof POLICIES)[number];
+type RateLimitPolicy = (typeof POLICIES)[number];
 
 /** Counts rejections by rate limits, and failures. */
 export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;

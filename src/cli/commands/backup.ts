@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { backUpEmbedded, requireEmbedded } from '../../database/backup.js';
-import { OperationError } from '../../model/errors.js';
+import { errorCode, OperationError } from '../../model/errors.js';
+import { unwritable } from '../../model/file-failure.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { rejectFolder, unwritable } from '../file-failure.js';
+import { rejectFolder } from '../option-values.js';
 import { showProgress } from '../progress.js';
 
 /** `dms backup FILE`: a copy of the embedded database as it is at one moment. */
@@ -35,7 +36,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
 function isWriteError(error: unknown, paths: readonly unknown[]): boolean {
   if (!(error instanceof Error)) return false;
   // These two are about the connection to the database.
-  if (['EPIPE', 'ECONNRESET'].includes(String(Reflect.get(error, 'code')))) return false;
+  if (['EPIPE', 'ECONNRESET'].includes(errorCode(error))) return false;
   return paths.includes(Reflect.get(error, 'path')) || Reflect.get(error, 'syscall') === 'write';
 }
 

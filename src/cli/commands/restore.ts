@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { requireEmbedded } from '../../database/backup.js';
 import { restoreEmbedded } from '../../database/restore.js';
+import { unreadable } from '../../model/file-failure.js';
 import type { CommandContext } from '../command-context.js';
-import { rejectFolder, unreadable } from '../file-failure.js';
+import { rejectFolder } from '../option-values.js';
 
 /** `dms restore FILE`: puts a backup into a data folder that has no database. */
 export async function runRestore(context: CommandContext, file: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Application } from '../../application.js';
+import { ALL_ADDRESSES } from '../../config/parse-telemetry.js';
 import type { Settings } from '../../config/settings.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
@@ -26,9 +27,6 @@ export async function runServe(context: CommandContext): Promise<void> {
   context.stderr.write('Stopping: requests under way are answered first.\n');
   await application.stop();
 }
-
-/** What HOST is where it listens everywhere. */
-const ALL_ADDRESSES = ['0.0.0.0', '::'];
 
 const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
 

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationError } from '../../model/errors.js';
+import { isJsonObject } from '../../model/json-values.js';
 import { type Attachment, attach } from './attachment.js';
 import { type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
 
@@ -118,7 +119,7 @@ function firstReport(owner: ChildProcess, signal: AbortSignal): Promise<OwnerRep
 
 /** The owner may be of another version, if the program was rebuilt while it was running. */
 function isOwnerReport(message: unknown): message is OwnerReport {
-  if (typeof message !== 'object' || message === null) return false;
+  if (!isJsonObject(message)) return false;
   return Object.entries(message).every(
     ([name, value]) =>
       (name === 'created' && typeof value === 'boolean') || (name === 'failure' && typeof value === 'string'),

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { errorCode } from '../../model/errors.js';
 import { latestClaim } from './claim.js';
-import { codeOf } from './data-folder.js';
 
 /**
  * A process's attachment to the owner of the embedded database: a connection to the owner's socket that is open for
@@ -58,7 +58,7 @@ function readReady(socket: Socket, signal: AbortSignal): Promise<number | null> 
       const processId = READY.exec(text)?.[1];
       if (processId !== undefined) settle(Number(processId));
     });
-    socket.on('error', (error) => (GONE.has(codeOf(error)) ? settle(null) : reject(error)));
+    socket.on('error', (error) => (GONE.has(errorCode(error)) ? settle(null) : reject(error)));
     socket.once('close', () => settle(null));
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
@@ -66,7 +66,7 @@ function readReady(socket: Socket, signal: AbortSignal): Promise<number | null> 
 }
 
 /** The codes of a socket whose process is gone, or about to go. */
-const GONE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE']);
 
 /** How long, in milliseconds, the process that started the owner may take to attach. */
 const FIRST_ATTACHMENT = 5000;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { link, readdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { codeOf } from './data-folder.js';
+import { errorCode } from '../../model/errors.js';
 import { shortSocketDirectory } from './socket-directory.js';
 
 // Which process may open the data folder. PGlite's folder has no lock of its own, and two processes that open it
@@ -51,9 +51,9 @@ export async function claimOwnership(
     try {
       await link(join(runDirectory, candidate), path);
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') continue;
+      if (errorCode(error) === 'EEXIST') continue;
       // The candidate is gone: the folder of sockets is being deleted.
-      if (codeOf(error) === 'ENOENT') return null;
+      if (errorCode(error) === 'ENOENT') return null;
       throw error;
     }
     // The number was free again if whole generations came and went since we looked.
@@ -99,7 +99,7 @@ export function isListening(path: string): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', (error) => {
-      const code = codeOf(error);
+      const code = errorCode(error);
       if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
       // The queue of connections is full: a process listens, and is busy.
       else if (code === 'EAGAIN') resolve(true);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { OperationError } from '../../model/errors.js';
+import { errorCode, OperationError } from '../../model/errors.js';
 
 /** The major version of PostgreSQL that the installed PGlite is, and whose files it can open. */
 export const POSTGRESQL_MAJOR = 18;
@@ -49,7 +49,7 @@ async function makeFolder(path: string): Promise<void> {
   await makeFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((error) => {
     // Another process was faster.
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   });
 }
 
@@ -65,7 +65,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** The error for the user about a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, error: unknown): OperationError {
   const reason = error instanceof Error ? error.message : String(error);
-  const advice = ADVICE[String(codeOf(error))] ?? 'Set DATA_DIR to another folder';
+  const advice = ADVICE[errorCode(error)] ?? 'Set DATA_DIR to another folder';
   return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
     cause: error,
   });
@@ -107,7 +107,7 @@ export async function prepareDatabaseFolder(
 
 async function requireOwnVersion(folder: string): Promise<void> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch((error) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
     throw new OperationError(
       `${folder} is not a data folder of PostgreSQL: it has no PG_VERSION. Move it away to start with an empty database.`,
     );
@@ -134,9 +134,4 @@ export async function markSeeded(dataDirectory: string): Promise<void> {
 /** Whether there is a database, of whatever version, in the data folder. Nothing is made. */
 export async function hasDatabase(dataDirectory: string): Promise<boolean> {
   return (await readdir(dataDirectory)).some((name) => ANY_DATABASE_FOLDER.test(name));
-}
-
-/** The code of an error of Node.js, such as `ENOENT`; undefined for anything else. */
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

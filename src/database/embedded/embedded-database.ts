@@ -1,11 +1,10 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { NoDatabaseError } from '../../model/errors.js';
+import { errorCode, NoDatabaseError } from '../../model/errors.js';
 import { attachOrStart, type Place } from './attach-or-start.js';
 import type { Attachment } from './attachment.js';
 import { hasOwner, isListening } from './claim.js';
 import {
-  codeOf,
   hasDatabase,
   type IfMissing,
   isUnseeded,
@@ -27,7 +26,7 @@ const LONGEST_PAUSE = 5000;
 /** By PostgreSQL's convention, part of the socket's name. */
 const PORT = 5432;
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly dataDirectory: string;
   readonly ifMissing: IfMissing;
   /** How long, in milliseconds, the database stays open after its last user has detached; 3000 if absent. */
@@ -62,7 +61,7 @@ async function requireDatabase(dataDirectory: string): Promise<void> {
   try {
     if ((await hasDatabase(dataDirectory)) || (await hasOwner(dataDirectory))) return;
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR'].includes(String(codeOf(error)))) throw unusable(dataDirectory, error);
+    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw unusable(dataDirectory, error);
   }
   throw new NoDatabaseError(
     `There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.`,

@@ -7,7 +7,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 export type Cost = number | ((variables: Variables) => number);
 
 /** The value of a variable; undefined if absent, whatever its name. */
-export function valueOfVariable(variables: Variables, name: string): unknown {
+function valueOfVariable(variables: Variables, name: string): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
@@ -54,7 +54,7 @@ export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
 ]);
 
 /** How many objects a list is assumed to have where no argument limits it. */
-export const ASSUMED_SIZE = 10;
+const ASSUMED_SIZE = 10;
 
 /** The cost of a field itself. @param field Such as `Query.domain`. */
 export function priceOf(field: string): number {

@@ -4,7 +4,7 @@ import { Lexer, Source, type Token, TokenKind } from 'graphql';
 export const MOST_TOKENS = 30_000;
 
 /** Of fields, aliases, operations and all else, in characters: an answer has an alias again for each object. */
-export const LONGEST_NAME = 200;
+const LONGEST_NAME = 200;
 
 /** Brackets in brackets, and fragments in fragments: parsing and validation call themselves at every level. */
 export const MOST_LEVELS = 100;
@@ -64,7 +64,8 @@ interface Counts {
 
 /**
  * Checks what can be checked before a document is parsed: its tokens, aliases, directives, levels of brackets and
- * the lengths of its names. Text that is not GraphQL passes: the parser reports it.
+ * the lengths of its names. Text that is not GraphQL passes: the parser reports it. The parser's own `maxTokens` counts
+ * tokens alone, and it calls itself at every level of brackets: these have to be limited before it begins.
  *
  * @throws QueryTooComplexError at the first token beyond a limit.
  */

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Handler } from 'express';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
+import { PACKAGE } from '../../rest/v1/validators.js';
 import { type DocumentedService, docsPage, graphiqlPage, startPage } from './html-pages.js';
 import { assetHandlers, type StaticResponse, staticHandler } from './static-files.js';
-
-/** From src/ and from dist/ alike. */
-const PACKAGE = new URL('../../../package.json', import.meta.url);
 
 /** Serves the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
@@ -19,7 +16,7 @@ export function answerPages(service: DocumentedService): Handler {
 
 function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
   const { basePath, access, anyQuery } = service;
-  const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
+  const { version }: { readonly version: string } = JSON.parse(PACKAGE);
   const assets = `${basePath}/assets`;
   const openApi = JSON.stringify(openApiDocument(ROUTES, { ...access, basePath, version }));
   const start = staticHandler(startPage(service));

@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
-import { errorCode, type Failed, failed, STOPPED } from '../failure.js';
+import { errorCode } from '../../model/errors.js';
+import { type Failed, failed, STOPPED } from '../failure.js';
 import { encodeQuery, type Question, type Response, responseTo } from './message.js';
 import type { NameServer } from './name-server.js';
 
 /** One query to a server. */
-export interface Exchange {
+interface Exchange {
   readonly server: NameServer;
   readonly question: Question;
   readonly withEdns: boolean;

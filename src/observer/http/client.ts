@@ -21,7 +21,7 @@ export type HttpAnswer =
   | FailedHttpAnswer;
 
 /** A front page that could not be observed. */
-export interface FailedHttpAnswer extends Failed {
+interface FailedHttpAnswer extends Failed {
   /** True: HTTPS was declined before the failure (see HttpClient.observe). */
   readonly httpsDeclined?: boolean;
 }
@@ -119,7 +119,7 @@ async function requestUnlessSilent(target: Target, progress: Progress): Promise<
 }
 
 /** The result of all addresses of a domain under one scheme. */
-export type SchemeOutcome =
+type SchemeOutcome =
   | (Extract<RequestOutcome, { kind: 'answered' }> & { readonly address: string })
   | Failed
   /** Every address that can be reached refuses the connection, or speaks no TLS: the other scheme may be tried. */

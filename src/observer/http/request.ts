@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
-import { InvalidObservationError } from '../../model/errors.js';
-import { endpointText, errorCode, type Failed, type Failure, failed, STOPPED } from '../failure.js';
+import { errorCode, InvalidObservationError } from '../../model/errors.js';
+import { endpointText, type Failed, type Failure, failed, STOPPED } from '../failure.js';
 import { Connection, speaksNoTls } from './connection.js';
 import { InvalidResponseError, requestHead, responseFields } from './response.js';
 import { hostField, PrivateAddressError, type Target } from './target.js';
@@ -14,7 +14,7 @@ export interface RequestOptions {
 }
 
 /** What ends a request; times in milliseconds. */
-export interface RequestLimits {
+interface RequestLimits {
   /** For the connection to be accepted. */
   readonly connectTime: number;
   /** For everything. */

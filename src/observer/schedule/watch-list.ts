@@ -21,7 +21,7 @@ export interface WatchedDomain {
 }
 
 /** What adding domains has done. */
-export interface Added {
+interface Added {
   readonly added: number;
   /** Watched before, at another pace. */
   readonly changed: number;

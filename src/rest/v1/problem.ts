@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { maskError, type OnInternalError } from '../../graphql/format-error.js';
-import { type ErrorCode, ForbiddenError, PublicError, UnauthenticatedError } from '../../model/errors.js';
+import {
+  type ErrorCode,
+  ForbiddenError,
+  methodNotAllowed,
+  PublicError,
+  UnauthenticatedError,
+} from '../../model/errors.js';
 
 /** An error as clients see it: the members of RFC 9457 with a stable code, and header fields. */
 export interface Problem {
@@ -91,5 +97,5 @@ function namesProblemJson(accept = ''): boolean {
 export function requireGetOrHead({ method }: IncomingMessage, response: ServerResponse): void {
   if (method === 'GET' || method === 'HEAD') return;
   response.setHeader('allow', 'GET, HEAD');
-  throw new PublicError('METHOD_NOT_ALLOWED', 'Method not allowed: use GET or HEAD.');
+  throw new PublicError('METHOD_NOT_ALLOWED', methodNotAllowed('GET or HEAD'));
 }

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
 
-const PACKAGE = new URL('../../../package.json', import.meta.url);
+/** The text of package.json, from src/ and from dist/ alike. */
+export const PACKAGE = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
 
 const MICROSECONDS = 1_000_000n;
 
@@ -26,7 +27,7 @@ export interface Validators {
  * @param text The stored operation.
  */
 export function tagOfOperation(text: string): string {
-  const hash = createHash('sha256').update(readFileSync(PACKAGE)).update(text);
+  const hash = createHash('sha256').update(PACKAGE).update(text);
   return hash.digest('base64url').slice(0, 8);
 }
 

@@ -1,3 +1,4 @@
+import { SCOPES } from '../../../auth/viewer.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
 import { isInPath, type Parameter } from '../parameters.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
@@ -8,7 +9,7 @@ import { HEADER_FIELDS, PROBLEM_SCHEMA, responsesOf } from './responses.js';
  * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
  * token is needed for every operation with a scope, and for no other.
  */
-export interface DocumentOptions extends Partial<AnonymousAccess> {
+interface DocumentOptions extends Partial<AnonymousAccess> {
   /** '' or like `/dms`. */
   readonly basePath: string;
   /** The version of the program. */
@@ -110,12 +111,14 @@ its last day is known. CHANGELOG.md of the service lists every change.`;
 /** The name of the security scheme. */
 const TOKEN_SCHEME = 'accessToken';
 
+const SCOPE_NAMES = new Intl.ListFormat('en-GB').format(SCOPES.map((scope) => `\`${scope}\``));
+
 const TOKEN = {
   type: 'http',
   scheme: 'bearer',
   description:
     'An access token, sent as `Authorization: Bearer <token>`. The operator of the service creates one with ' +
-    '`dms token create`. Its scopes are `dns:read`, `details:read`, `headers:read` and `search:read`; each ' +
+    `\`dms token create\`. Its scopes are ${SCOPE_NAMES}; each ` +
     'operation has the one that it needs. A token that is sent must be valid, even where none is needed.',
 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { unreadable, unwritable } from '../../src/cli/file-failure.js';
 import { OperationError } from '../../src/model/errors.js';
+import { unreadable, unwritable } from '../../src/model/file-failure.js';
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: .hidden.tar`), { code });
 

@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from './errors.js';
 
 const NOT_PERMITTED = 'check the permissions, or name another file';
 
@@ -9,6 +8,10 @@ const READING: Readonly<Record<string, string>> = {
   ENOTDIR: 'does not exist: check the path',
   EACCES: `may not be read by you: ${NOT_PERMITTED}`,
   EPERM: `may not be read by you: ${NOT_PERMITTED}`,
+  Z_BUF_ERROR:
+    'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command',
+  Z_DATA_ERROR:
+    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again',
 };
 
 const WRITING: Readonly<Record<string, string>> = {
@@ -23,12 +26,6 @@ const WRITING: Readonly<Record<string, string>> = {
   EPIPE: 'cannot be written, since its reader has gone',
   ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
-
-/** @throws OperationError if the path is a folder; the system's error if it cannot be examined. */
-export function rejectFolder(path: string, advice: string): void {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder) throw new OperationError(`${path} is a folder: ${advice}.`);
-}
 
 /** The error for a file given by the user that cannot be read. */
 export function unreadable(file: string, error: unknown): OperationError {
@@ -47,7 +44,7 @@ function failureOf(
   done: string,
 ): OperationError {
   if (error instanceof OperationError) return error;
-  const code = error instanceof Error ? String(Reflect.get(error, 'code')) : '';
+  const code = errorCode(error);
   const text = texts[code] ?? `cannot be ${done} (${code || String(error)})`;
   return new OperationError(`${file} ${text}.`, { cause: error });
 }
