@@ -29,7 +29,7 @@ export interface Monitoring {
 
 const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
   ready: null,
-  silent: 'The database does not answer.',
+  silent: 'The database is unavailable.',
   'other-schema': "The database's schema is not that of this version of the program.",
 };
 
@@ -48,7 +48,7 @@ export async function startMonitoring(
   work: 'serving' | 'observing',
   log: Logger,
 ): Promise<Monitoring> {
-  const pool = work === 'serving' ? database.answeringPool : database.pool;
+  const pool = work === 'serving' ? database.readPool : database.pool;
   const check = await createReadinessCheck(pool);
   const health = createHealth(
     async () => REASONS[await check()],
@@ -56,7 +56,7 @@ export async function startMonitoring(
     () => database.failure(),
   );
   const registry = new Registry();
-  createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
+  createPoolMetrics(registry, { reading: database.readPool, writing: database.pool });
   createImportMetrics(registry, () => readImportCounts(pool));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
   const ofProcess = processMetrics();

@@ -27,7 +27,7 @@ export interface StoredOperation {
   readonly document: DocumentNode;
 }
 
-/** The one way to the data, of GraphQL and of REST: the schema with its resolvers and limits. */
+/** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. */
 export interface GraphqlExecutor {
   readonly schema: GraphQLSchema;
   /** The same for graphql-js, which executes its long lists in slices: it takes ten times as long as a compiled one. */
@@ -109,7 +109,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
-        recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey, true),
+        recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey, true),
       limited,
     });
     return { viewer, loaders, recipient, budget, onLarge: (_key, octets) => budget.read(octets) };

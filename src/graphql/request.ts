@@ -129,7 +129,7 @@ const PREFLIGHT_FIELDS = ['apollo-require-preflight', 'x-apollo-operation-name']
 
 /**
  * Rejects a GET that a page of another site may have sent without a preflight request (Fetch Standard, section 2.2.2):
- * it would be executed at the expense of whoever has that page open.
+ * it would be executed at the expense of the user of that page.
  */
 function requirePreflight({ headers }: Request): void {
   if (headers['content-type'] !== undefined) return;
@@ -160,8 +160,8 @@ export class BodyMemory {
    * Waits for the memory of a body, before it is read.
    *
    * @param octets Of the body.
-   * @returns what gives it back.
-   * @throws BusyError where there is not as much in time.
+   * @returns the function that releases it.
+   * @throws BusyError if it is not available in time.
    */
   async take(client: string, octets: number): Promise<() => void> {
     if (octets <= LARGE_BODY) return () => {};
@@ -186,7 +186,7 @@ export class BodyMemory {
     if (octets < 0) for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Until something is given back, or the time is over. */
+  /** Until something is released, or the time is over. */
   #change(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
@@ -204,7 +204,7 @@ export class BodyMemory {
  * The error for a body that could not be read.
  *
  * @param error As body-parser gives it, with the HTTP status in `status`.
- * @returns the error itself where the client is not to blame.
+ * @returns the error itself if it is not the client's.
  */
 export function bodyError(error: unknown): unknown {
   switch (error instanceof Error ? Reflect.get(error, 'status') : undefined) {

@@ -19,7 +19,7 @@ export interface FormatOptions {
   readonly ignoredHeaders: ReadonlySet<string>;
   /** What a line may hold. */
   readonly limits: ObservationLimits;
-  /** Told of the format that `auto` has found. */
+  /** Called with the format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 

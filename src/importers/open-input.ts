@@ -21,7 +21,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
  * Opens a file to be read from its beginning; one that is packed with gzip is unpacked.
  *
  * @param path `-` for standard input.
- * @param onBytes told how many bytes of it have been read, packed as they are.
+ * @param onBytes called with the number of bytes read, before they are unpacked.
  * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
  * @throws OperationError when it cannot be read; reading from it throws one when it is truncated or damaged.
  */
@@ -102,9 +102,9 @@ function unreadable(name: string, error: unknown): OperationError {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: check the path.',
-  EACCES: 'may not be read by you: check its permissions.',
+  EACCES: 'cannot be read, permission denied: check its permissions.',
   Z_BUF_ERROR:
     'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command.',
   Z_DATA_ERROR:
-    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
 };

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 
-/** How many lines imports had, by what became of them. */
+/** How many lines imports had, by outcome. */
 export type ImportCounts = Readonly<
-  Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>
+  Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'rejected', number>
 >;
 
 /** In milliseconds: a database that takes longer to be written or read is an error. */

@@ -40,7 +40,7 @@ function selectedFields(selectionSet: SelectionSetNode | undefined, fragments: F
   const fields = new Set<string>();
   const visited = new Set<SelectionSetNode>();
   const visit = (set: SelectionSetNode | undefined): void => {
-    // A fragment that is spread many times is looked into once.
+    // A fragment that is spread many times is examined once.
     if (set === undefined || visited.has(set)) return;
     visited.add(set);
     for (const selection of set.selections) {
