@@ -34,7 +34,7 @@ export interface TimeLimits {
 }
 
 /**
- * Enough for a client far away on a bad line. The idle time is longer than that of usual proxies (60
+ * Enough for a distant client on a slow line. The idle time is longer than that of usual proxies (60
  * seconds), so that none sends a request on a connection that is being closed.
  */
 export const TIME_LIMITS: TimeLimits = {

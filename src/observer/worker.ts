@@ -140,7 +140,7 @@ export class Worker {
     const database = new DatabaseRetry(this.#options.log);
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
-      // A domain whose lease has ended before its check could be written is leased by another worker, which checks it again.
+      // A domain whose lease has ended before its check could be written is leased and checked by another worker.
       const now = this.#options.now();
       this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
       await database.attempt(() => this.#write());
