@@ -46,7 +46,7 @@ try {
   await record('small.example', 10);
   const rows = [];
   for (const count of options.together.split(',').map(Number)) {
-    for (const door of ['REST', 'GraphQL']) rows.push(await measure(door, count));
+    for (const api of ['REST', 'GraphQL']) rows.push(await measure(api, count));
   }
   printTable(
     [
@@ -86,33 +86,33 @@ async function record(domain, count) {
 }
 
 /**
- * @param {string} door
+ * @param {string} api
  * @param {number} count
  */
-async function measure(door, count) {
+async function measure(api, count) {
   const server = await startServer([options.program, 'serve'], environment, join(folder, 'server.log'));
   try {
     await fetch(`${server.url}/api/v1/domain/small.example`);
     let done = false;
     const began = performance.now();
-    const large = Promise.all(Array.from({ length: count }, () => askFor(door, server.url))).finally(() => {
+    const large = Promise.all(Array.from({ length: count }, () => askFor(api, server.url))).finally(() => {
       done = true;
     });
     const latencies = [];
-    let refused = 0;
+    let rejected = 0;
     while (!done) {
       const asked = performance.now();
       const response = await fetch(`${server.url}/api/v1/domain/small.example`);
       await response.text();
-      if (response.status !== 200) refused += 1;
+      if (response.status !== 200) rejected += 1;
       latencies.push(performance.now() - asked);
     }
     const answers = await large;
     const seconds = (performance.now() - began) / 1000;
     return [
-      `${count} × ${door}`,
+      `${count} × ${api}`,
       ...[tally(answers), whole(Math.max(...answers.map(({ octets }) => octets))), `${seconds.toFixed(1)} s`],
-      ...[`${peakMemory(server.child)} MB`, `${whole(latencies.length)}, ${refused} refused`],
+      ...[`${peakMemory(server.child)} MB`, `${whole(latencies.length)}, ${rejected} rejected`],
       ...[`${median(latencies).toFixed(0)} ms`, `${Math.max(...latencies).toFixed(0)} ms`],
     ];
   } finally {
@@ -123,16 +123,16 @@ async function measure(door, count) {
 /**
  * Asks for the large domain and reads the answer.
  *
- * @param {string} door
+ * @param {string} api
  * @param {string} url
  * @returns {Promise<{ status: string, octets: number }>}
  */
-async function askFor(door, url) {
+async function askFor(api, url) {
   const asked =
-    door === 'REST'
+    api === 'REST'
       ? get(`${url}/api/v1/domain/large.example`)
       : request(`${url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json' } });
-  asked.end(door === 'REST' ? undefined : GRAPHQL);
+  asked.end(api === 'REST' ? undefined : GRAPHQL);
   const [response] = await once(asked, 'response');
   let octets = 0;
   let head = '';

@@ -1,5 +1,5 @@
 /**
- * Whether the time of a refusal tells why a token is refused: unknown, expired, revoked and malformed tokens
+ * Whether the time of a rejection tells why a token is rejected: unknown, expired, revoked and malformed tokens
  * in turn against a service on loopback. See README.md.
  */
 

@@ -18,12 +18,12 @@ import { createLogger, type Logger } from './telemetry/logging.js';
 
 /** The running service. */
 export interface Application {
-  /** Of the root, with the base path, and without a slash at the end. */
+  /** Of the root, with the base path, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Of the port of the metrics, without a slash at the end; null: they have none of their own. */
+  /** Of the port of the metrics, without a trailing slash; null: they have no port of their own. */
   readonly metricsUrl: string | null;
-  /** Where the database is, for people: one phrase, without user and password. */
+  /** Where the database is, for messages: one phrase, without user and password. */
   readonly databasePlace: string;
   /** Whether `/graphql` opens Apollo Sandbox in a browser. */
   readonly sandbox: boolean;
@@ -31,13 +31,13 @@ export interface Application {
   readonly sampleDomains: number;
   /** How many domains are watched; null: this process does not observe them. */
   readonly watchedDomains: number | null;
-  /** A domain that something is recorded of; null: there is none. */
+  /** A recorded domain; null: there is none. */
   readonly exampleDomain: string | null;
-  /** Answers the requests under way, for as long as the settings say, and gives everything back. */
+  /** Completes the requests in progress, for as long as the settings say, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** What may come from outside in the place of what the settings say. */
+/** Replacements for parts that the settings describe. */
 interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
@@ -49,11 +49,10 @@ interface ApplicationParts {
 }
 
 /**
- * Builds the parts of the service, joins them, and listens.
+ * Creates the parts of the service, connects them, and listens.
  *
- * @throws OperationError, one line, where the database cannot be opened, the address not be taken, or a
- * known operation not be answered; UsageError where the file of known operations is not in order, or two
- * settings do not fit together.
+ * @throws OperationError, one line, if the database cannot be opened, the address is not available, or a known
+ * operation is not allowed; UsageError if the file of known operations is invalid, or two settings conflict.
  */
 export async function startApplication(
   settings: Settings,
@@ -63,11 +62,11 @@ export async function startApplication(
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const ifMissing = settings.samples ? 'create-unseeded' : 'create';
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
-  const giveBack = async () => (database === parts.database ? undefined : database.close());
+  const release = async () => (database === parts.database ? undefined : database.close());
   try {
     await (parts.migrate?.(database.pool) ?? migrate(database.pool, DATA_STEPS));
     const sampleDomains = database.unseeded && settings.samples ? await recordInto(database) : 0;
-    // Also where they are not wanted: what is recorded later is not to be mixed with them.
+    // Even without samples, so that they are not added to what is recorded later.
     await database.markSeeded();
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
@@ -83,11 +82,11 @@ export async function startApplication(
       exampleDomain,
       async stop() {
         await running.stop();
-        await giveBack();
+        await release();
       },
     };
   } catch (error) {
-    await giveBack();
+    await release();
     throw error;
   }
 }

@@ -25,7 +25,7 @@ await runCommand(process.argv.slice(2), {
   stopRequested,
 });
 
-/** The first signal asks the command to stop; a later one terminates the process at once. */
+/** The first signal stops the command; a later one terminates the process at once. */
 function stopRequested(): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {

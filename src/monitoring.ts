@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Settings } from './config/settings.js';
-import { withinTime } from './database/answer-limits.js';
 import type { Database } from './database/client.js';
+import { withinTime } from './database/query-limits.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/readiness.js';
 import { type Endpoint, nothingHere } from './http/endpoint.js';
 import { createHealth, type Unreadiness } from './http/health.js';
@@ -33,7 +33,7 @@ const COUNTS_TIMEOUT = 1000;
 
 const REASONS: Readonly<Record<DatabaseReadiness, Unreadiness>> = {
   ready: null,
-  silent: 'The database does not answer.',
+  silent: 'The database is unavailable.',
   'other-schema': "The database's schema is not that of this version of the program.",
 };
 
@@ -53,14 +53,14 @@ export async function startMonitoring(
   log: Logger,
 ): Promise<Monitoring> {
   const isServing = work === 'serving';
-  const check = await createReadinessCheck(isServing ? database.answeringPool : database.pool);
+  const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
   const health = createHealth(
     async () => REASONS[await check()],
     log,
     () => database.failure(),
   );
   const registry = new Registry();
-  createPoolMetrics(registry, { answering: database.answeringPool, writing: database.pool });
+  createPoolMetrics(registry, { reading: database.readPool, writing: database.pool });
   const prisma = isServing ? database.prisma : database.writingPrisma;
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.

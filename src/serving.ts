@@ -34,13 +34,13 @@ import {
 } from './telemetry/request-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
-/** What the parts that answer stand on. */
+/** What the serving parts depend on. */
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
   readonly log: Logger;
   readonly monitoring: Monitoring;
-  /** The operations that alone are answered; undefined: any is. */
+  /** The only operations that are allowed; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
   readonly timeLimits: TimeLimits | undefined;
   /** The wall clock. */
@@ -48,28 +48,28 @@ export interface ServingParts {
 }
 
 /**
- * Joins the parts that answer, from the database up, and listens.
+ * Connects the serving parts, from the database up, and listens.
  *
- * @throws OperationError where it cannot listen there.
+ * @throws OperationError if it cannot listen there.
  */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring } = parts;
   const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
-  const refusals = createRejectionMetrics(monitoring.registry);
-  const executor = executorOf(parts, limiters, refusals);
-  const graphql = await graphqlOf(parts, executor, limiters, refusals).catch((error: unknown) => {
+  const rejections = createRejectionMetrics(monitoring.registry);
+  const executor = executorOf(parts, limiters, rejections);
+  const graphql = await graphqlOf(parts, executor, limiters, rejections).catch((error: unknown) => {
     redis?.close();
     throw error;
   });
-  const giveBack = async () => {
+  const release = async () => {
     await graphql.stop();
     redis?.close();
   };
   const failures = limiters.penalties('failures', penaltyLimits.failures, {
     complaint: 'Too many invalid tokens came from this address.',
-    onRejected: () => refusals.rateLimited('failures'),
+    onRejected: () => rejections.rateLimited('failures'),
   });
   const metrics = createRequestMetrics(monitoring.registry);
   const app = appOf(parts, executor, graphql, metrics, failures);
@@ -85,19 +85,19 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     connectionsPerClient: settings.trustProxy === 0 ? undefined : Number.POSITIVE_INFINITY,
   });
   const server = await listening.catch(async (error: unknown) => {
-    await giveBack();
+    await release();
     throw error;
   });
   return {
     ...server,
     async close() {
       await server.close();
-      await giveBack();
+      await release();
     },
   };
 }
 
-/** The stages of a request, joined. */
+/** The stages of a request, connected. */
 function appOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
@@ -126,33 +126,33 @@ function graphqlOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
   limiters: Limiters,
-  refusals: RejectionMetrics,
+  rejections: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
   const { settings, log, knownOperations } = parts;
   const { documents } = settings.penaltyLimits;
   return createGraphqlOverHttp(executor, {
     viewerOf: (request) => request.viewer,
-    onInternalError: logFailures(log, refusals),
+    onInternalError: logFailures(log, rejections),
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
     maxCost: settings.graphql.maxCost,
     listed: knownOperations,
     penalties: limiters.penalties('documents', documents, {
       complaint: 'Too many GraphQL requests were rejected or got no domain.',
-      onRejected: () => refusals.rateLimited('documents'),
+      onRejected: () => rejections.rateLimited('documents'),
     }),
   });
 }
 
 /** Logs and counts the errors that clients are not shown. */
-function logFailures(log: Logger, refusals: RejectionMetrics): OnInternalError {
+function logFailures(log: Logger, rejections: RejectionMetrics): OnInternalError {
   const withoutDatabase = new WeakSet<LoggedRequest>();
   return (error) => {
     const unavailable = isDatabaseFailure(error);
-    refusals.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
+    rejections.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
     const request = currentRequest();
     if (unavailable && request !== undefined) {
-      // Each of a request's domains fails alike, and the log should not grow when the database is slow.
+      // All domains of a request fail in the same way, and the log should not grow when the database is slow.
       if (withoutDatabase.has(request)) return;
       withoutDatabase.add(request);
     }
@@ -163,24 +163,24 @@ function logFailures(log: Logger, refusals: RejectionMetrics): OnInternalError {
 function executorOf(
   { settings, database, monitoring: { registry, tracing }, timeLimits }: ServingParts,
   limiters: Limiters,
-  refusals: RejectionMetrics,
+  rejections: RejectionMetrics,
 ): GraphqlExecutor {
-  const { rateLimits, answerMemory } = settings;
+  const { rateLimits, responseMemory } = settings;
   const loaders = createLoaders(database.prisma, {
-    statementsAtOnce: database.answersAtOnce,
-    milliseconds: database.answerMilliseconds,
-    answerMemory,
+    statementsAtOnce: database.queriesAtOnce,
+    milliseconds: database.queryMilliseconds,
+    responseMemory,
     reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
-  return createGraphqlExecutor({ loaders, rateLimits, limiters, onRateLimited: refusals.rateLimited });
+  return createGraphqlExecutor({ loaders, rateLimits, limiters, onRateLimited: rejections.rateLimited });
 }
 
-/** Who is let in: with the service's own tokens, and with those of an identity provider. */
+/** Accepts the service's own tokens, and those of an identity provider. */
 function authenticationOf({ settings, database, log, now }: ServingParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
   const onUnusableKey = (keyId: string | undefined, reason: string) =>
-    log.warn({ keyId, reason }, "a key of the identity provider's cannot be used");
+    log.warn({ keyId, reason }, 'a key of the identity provider cannot be used');
   return {
     tokens: createTokenVerifier(database.prisma, now),
     jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),

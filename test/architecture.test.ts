@@ -77,7 +77,7 @@ function resolve(file: SourceFile, target: string): string | null {
   return target.startsWith('.') ? posix.join(posix.dirname(file.path), target).replace(/\.js$/, '.ts') : null;
 }
 
-test('no text names npx: outside of the checkout it would run a package of somebody else', () => {
+test('no text names npx: outside of the checkout it would run another package', () => {
   expect(files.filter(({ text }) => /\bnpx\b/.test(text)).map(({ path }) => path)).toEqual([]);
 });
 

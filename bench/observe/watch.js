@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A port where nobody listens: that of HTTPS, so that each domain is observed by plain HTTP. */
-const REFUSING_PORT = '1';
+const REJECTING_PORT = '1';
 
 /**
  * @param {string} port of both servers.js
@@ -12,7 +12,7 @@ export function observing(port) {
   return {
     DNS_SERVERS: `127.0.0.1:${port}`,
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: REFUSING_PORT,
+    OBSERVE_HTTPS_PORT: REJECTING_PORT,
     OBSERVE_HTTP_PORT: port,
   };
 }

@@ -22,7 +22,7 @@ interface JwtVerifierOptions {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;
   readonly audience: string;
-  /** The wall clock: `exp` and `nbf` are by it. */
+  /** The wall clock: `exp` and `nbf` refer to it. */
   readonly now: () => Instant;
   readonly maxCached?: number;
   /**
@@ -33,10 +33,10 @@ interface JwtVerifierOptions {
   onUnusableKey?(keyId: string | undefined, reason: string): void;
 }
 
-/** Public keys only: with a shared secret, whoever verifies could sign (RFC 8725, section 3.1). */
+/** Public keys only: with a shared secret, a verifier could sign (RFC 8725, section 3.1). */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
 
-/** RFC 9068, section 2.1, asks for `at+jwt`; providers also write `JWT`, or no type. */
+/** RFC 9068, section 2.1, requires `at+jwt`; providers also write `JWT`, or no type. */
 const TYPES: readonly unknown[] = [undefined, 'at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'];
 
 /** Seconds that two clocks may differ. */
@@ -126,8 +126,8 @@ function rejected(reason: string): RejectedToken {
 }
 
 /**
- * Why a token is not valid, for whoever runs the service: what was found in it, and what was expected. Of the token it
- * quotes only these values.
+ * Why a token is not valid, for the operator: what was found in it, and what was expected. It quotes only these values
+ * of the token.
  *
  * @param expected What the claims were compared with.
  */

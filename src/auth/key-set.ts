@@ -20,7 +20,7 @@ interface KeySetEvents {
 // All in milliseconds.
 
 const FETCH_TIMEOUT = 3_000;
-/** Between two fetches, successful or not: whatever clients send, the provider has no more to do. */
+/** Between two fetches, successful or not, whatever clients send. */
 const FETCH_INTERVAL = 10_000;
 /** Keys of this age are fetched again, while they stay in use. */
 const REFRESH_AGE = 10 * 60_000;
@@ -30,8 +30,8 @@ const MAX_AGE = 24 * 60 * 60_000;
 const MAX_BYTES = 512 * 1024;
 
 /**
- * The public keys of an identity provider (RFC 7517), fetched at once, so that whoever starts the service sees
- * what is wrong with the address; when they are old; and when a token names a key that is not among them.
+ * The public keys of an identity provider (RFC 7517), fetched at once, so that a wrong address
+ * is reported at start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose alone has no interval between failed fetches, does not use old keys while
  * the provider is away, and takes ages from the wall clock, which may step.
@@ -69,7 +69,7 @@ export function createKeySet(url: URL, events: KeySetEvents): JWTVerifyGetKey {
     [customFetch]: fetchOnce,
   });
 
-  /** Fetches the keys, or waits for the fetch that is under way. What fails is in `failure`. */
+  /** Fetches the keys, or waits for the fetch in progress. The error is in `failure`. */
   const refresh = async (): Promise<void> => {
     if (keys.reloading || performance.now() - triedAt >= FETCH_INTERVAL) await keys.reload().catch(() => {});
   };
@@ -109,7 +109,7 @@ const RIGHT_ADDRESS =
  * Fetches a set of keys (RFC 7517, section 5) of bounded size. jose's options follow no redirect: the keys are
  * where the setting says.
  *
- * @throws Error, whose message tells whoever runs the service what is wrong there.
+ * @throws Error, whose message tells the operator what is wrong there.
  */
 async function fetchKeys(...request: Parameters<FetchImplementation>): Promise<JSONWebKeySet> {
   const response = await fetch(...request).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { Connections, Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
 import type { ProgressStream } from './progress.js';
 
-/** What the process gives to its commands. */
+/** What the process provides to its commands. */
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. */
@@ -15,7 +15,7 @@ export interface Process {
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
-  /** Settles when the process is asked to end (SIGTERM, SIGINT). */
+  /** Settles when the process receives SIGTERM or SIGINT. */
   stopRequested(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface CommandContext extends Process {
    * @throws UsageError for a bad setting, OperationError where it cannot be opened or migrated; what the work throws.
    */
   withDatabase<Result>(ifMissing: IfMissing, work: (database: Database) => Promise<Result>): Promise<Result>;
-  /** The same without Prisma, which takes longer to load than all else. */
+  /** The same without Prisma, which takes longer to load than everything else. */
   withConnections<Result>(
     ifMissing: IfMissing,
     work: (database: Connections) => Promise<Result>,
@@ -60,7 +60,7 @@ export function createCommandContext(parent: Process): CommandContext {
   };
 }
 
-/** Aborted when the process is asked to end. */
+/** Aborted on SIGTERM or SIGINT. */
 export function stopSignal(context: CommandContext): AbortSignal {
   const controller = new AbortController();
   void context.stopRequested().then(() => controller.abort());

@@ -10,8 +10,8 @@ const FAILURE = 1;
 const WRONG_USE = 2;
 
 /**
- * Runs one command to its end. What fails is said in one line on standard error, with a stack only where
- * LOG_LEVEL is debug. The exit code is 0; 1 for a failure; 2 for a wrong use.
+ * Runs one command to its end. An error is one line on standard error, with a stack only if LOG_LEVEL is debug.
+ * The exit code is 0; 1 for a failure; 2 for a usage error.
  *
  * @param args What follows the program's name.
  */

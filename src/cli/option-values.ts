@@ -4,7 +4,7 @@ import { durationOf } from '../model/duration.js';
 import { OperationError, UsageError } from '../model/errors.js';
 
 const SECOND = 1_000_000n;
-/** A hundred years: longer than anybody means, and short of the last time that can be written. */
+/** A hundred years: longer than needed, and before the last time that can be written. */
 const LONGEST_DAYS = 36_525n;
 const LONGEST = LONGEST_DAYS * 86_400n * SECOND;
 /** More digits than durationOf() reads. */

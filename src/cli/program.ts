@@ -15,13 +15,13 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
  * The whole program, `dms`, for one run: commander keeps what it has parsed.
  *
  * What a command does is in a file of its own in `commands/`, which is loaded when the command runs, with all that it
- * needs: help and wrong uses are answered in a fraction of the time that loading everything takes.
+ * needs: help and usage errors take a fraction of the time that loading everything takes.
  */
 export function createProgram(context: CommandContext): Command {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new Command('dms')
     .version(version, '--version', 'show the version')
-    .description('The memory of domains: their DNS records and HTTP response headers over time.')
+    .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText(
       'after',
       '\nSettings come from the environment, and from a file .env: see docs/settings.md.',
@@ -224,7 +224,7 @@ function addToken(program: Command, context: CommandContext): void {
   token
     .command('revoke')
     .summary('revoke a token')
-    .description('Revokes a token for good: within five seconds every process rejects it.')
+    .description('Revokes a token permanently: within five seconds every process rejects it.')
     .argument('<name>', "the token's name")
     .action(async (name: string) => (await import('./commands/token.js')).runRevoke(context, name));
 }

@@ -5,7 +5,7 @@ export interface ProgressStream {
   write(text: string): unknown;
 }
 
-/** What a long work tells of itself. */
+/** The progress of a long task. */
 export interface ProgressState {
   /** How many items are done, which the rate is of. */
   readonly items: number;
@@ -13,7 +13,7 @@ export interface ProgressState {
   readonly done?: number;
   /** Null or absent: it is not known. */
   readonly total?: number | null;
-  /** What is done with the items now; absent: there is but one thing. */
+  /** What is done with the items now; absent: there is only one thing. */
   readonly doing?: string;
   /** When that began, by the monotonic clock; absent: with the show. */
   readonly since?: number;
@@ -24,11 +24,11 @@ const PLAIN_MILLISECONDS = 10_000;
 const BAR_WIDTH = 24;
 
 /**
- * Shows how far a long work is: a bar with rate and remaining time on a terminal, and a plain line every
+ * Shows the progress of a long task: a bar with rate and remaining time on a terminal, and a plain line every
  * ten seconds elsewhere.
  *
  * @param noun what the items are, in the plural.
- * @param state asked for each time that something is shown.
+ * @param state called each time that something is shown.
  * @returns a function that ends the show and clears the bar.
  */
 export function showProgress(stream: ProgressStream, noun: string, state: () => ProgressState): () => void {

@@ -14,7 +14,7 @@ export function throwUsageErrors(command: Command, write: (text: string) => void
   for (const subcommand of command.commands) throwUsageErrors(subcommand, write);
 }
 
-/** Whether an error only says that a text was asked for and has been written. */
+/** Whether an error only says that a requested text, such as help, was written. */
 export function isAnswered(error: unknown): boolean {
   return error instanceof CommanderError && error.exitCode === 0;
 }

@@ -20,7 +20,7 @@ export async function writeText(stream: Writable, text: string): Promise<void> {
 
 /**
  * Ends the process when standard output cannot be written, unless a command waits for what it writes, and so ends by
- * itself. That the reader of a pipe has gone before all was written is no failure.
+ * itself. It is no failure if the reader of a pipe closes it early.
  */
 export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
   stdout.on('error', (error) => {
@@ -31,7 +31,7 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
   });
 }
 
-/** Whether the reader of a pipe has gone. */
+/** Whether the reader of a pipe has closed it. */
 export function isClosedPipe(error: unknown): boolean {
   return errorCode(error) === 'EPIPE';
 }

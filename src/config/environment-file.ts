@@ -40,7 +40,7 @@ function invalidLine(text: string, place: number): UsageError {
   if (sign === '=') {
     const value = shown === undefined ? 'the value' : `the value of ${shown}`;
     return new UsageError(
-      `.env, line ${number}: it is not clear what ${value} is: put it between quotes ("…" or '…'), and a blank before a comment.`,
+      `.env, line ${number}: ${value} is ambiguous: put it between quotes ("…" or '…'), and a blank before a comment.`,
     );
   }
   const line = shown === undefined ? 'this' : `what begins with ${shown}`;

@@ -14,14 +14,14 @@ const FORMATS =
  * Relay's compiler and GraphQL Code Generator write it.
  *
  * @param file Undefined: there is none.
- * @throws UsageError for a file that cannot be read, or is neither, or has no operation in it.
+ * @throws UsageError for a file that cannot be read, or is neither, or contains no operation.
  */
 export function readPersistedOnly(file: string | undefined): KnownOperations | undefined {
   if (file === undefined) return undefined;
   const invalid = (advice: string) => invalidSetting('PERSISTED_ONLY', file, advice);
   const entries = entriesOf(contentOf(file, invalid));
   if (entries === undefined || !entries.every(isOperation)) throw invalid(`it is neither format; ${FORMATS}`);
-  if (entries.length === 0) throw invalid(`it has no operation in it; ${FORMATS}`);
+  if (entries.length === 0) throw invalid(`it contains no operation; ${FORMATS}`);
   return new Map(entries);
 }
 

@@ -3,10 +3,10 @@ import { durationOf } from '../model/duration.js';
 import { IGNORED_HEADERS } from '../model/ignored-headers.js';
 import { invalidSetting, parsed, splitList } from './parse.js';
 
-/** What every domain is asked for. */
+/** The types that are queried for every domain. */
 const DNS_TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
 
-/** Every DNS type to ask for: the usual ones, and those between commas. */
+/** Every DNS type to query: the usual ones, and those between commas. */
 export function observedDnsTypes(name: string, value: string): string[] {
   const further = splitList(value).map((part) => {
     const type = canonicalType(part);

@@ -9,7 +9,7 @@ import { invalidSecret, invalidSetting } from './parse.js';
  * @throws UsageError for an exporter, a protocol, an endpoint or headers that are not supported.
  */
 export function wantsTraces(read: (name: string) => string): boolean {
-  /** What holds for traces goes before what holds for every signal. */
+  /** Variables for traces take precedence over those for every signal. */
   const otlp = (name: string) =>
     read(`OTEL_EXPORTER_OTLP_TRACES_${name}`) || read(`OTEL_EXPORTER_OTLP_${name}`);
   const exporter = read('OTEL_TRACES_EXPORTER');

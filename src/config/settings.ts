@@ -32,7 +32,7 @@ type Read = <Value>(name: string, fallback: string, parse: Parse<Value>) => Valu
 
 /** The program's settings, checked. Durations are milliseconds unless said otherwise. */
 export interface Settings extends Readonly<ReturnType<typeof settingsFrom>> {
-  /** What must not appear in any log: the passwords in other settings. */
+  /** What must not be logged: the passwords in other settings. */
   readonly secrets: readonly string[];
 }
 
@@ -47,9 +47,8 @@ const YEAR_SECONDS = 31_536_000;
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** The program's own, so that who finds it in a log can find out what sent the request. */
-const USER_AGENT =
-  'domain-metadata-service (self-hosted; looks at the response headers of / and reads no page)';
+/** Names the program, so that a reader of a log can find out what sent the request. */
+const USER_AGENT = 'domain-metadata-service (self-hosted; reads only the response headers of /)';
 
 /** Every setting: its name in the environment, its default, and its parser. docs/ describes them for users. */
 export function settingsFrom(read: Read) {
@@ -92,13 +91,13 @@ export function settingsFrom(read: Read) {
     samples: read('SAMPLES', 'on', onOff),
     /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
-    /** How long requests and observations under way may take once the service stops. */
+    /** How long requests and observations in progress may take once the service stops. */
     shutdownTimeout: read('SHUTDOWN_TIMEOUT', '10s', duration({ most: '10m', example: '10s' })),
     observe: {
-      /** The resolvers to ask, in order of preference; none: those of the system. */
+      /** The resolvers to query, in order of preference; none: those of the system. */
       dnsServers: read('DNS_SERVERS', '', list(dnsServer)),
       dnsTypes: read('OBSERVE_DNS_TYPES', '', observedDnsTypes),
-      /** How long one try of a question may take, and how many tries it has. */
+      /** How long one try of a query may take, and how many tries it has. */
       dnsTimeout: read('OBSERVE_DNS_TIMEOUT', '2s', duration({ most: '1m', example: '500ms or 10s' })),
       dnsTries: read('OBSERVE_DNS_TRIES', '3', integer(1, 10)),
       httpsPort: read('OBSERVE_HTTPS_PORT', '443', port),
@@ -112,8 +111,8 @@ export function settingsFrom(read: Read) {
       /** The response headers that are not recorded: field names in lower case. */
       ignoredHeaders: read('OBSERVE_IGNORED_HEADERS', '', ignoredHeaders),
       /** Whether connections to addresses that are not public are allowed. */
-      allowPrivate: read('OBSERVE_PRIVATE', 'refuse', choice('refuse', 'allow')) === 'allow',
-      /** How many domains, questions to one resolver, and connections to one address are under way at once. */
+      allowPrivate: read('OBSERVE_PRIVATE', 'deny', choice('deny', 'allow')) === 'allow',
+      /** How many domains, queries to one resolver, and connections to one address are in progress at once. */
       concurrency: read('OBSERVE_CONCURRENCY', '200', atOnce),
       questionsPerResolver: read('OBSERVE_QUESTIONS_PER_RESOLVER', '100', atOnce),
       connectionsPerAddress: read('OBSERVE_CONNECTIONS_PER_ADDRESS', '4', atOnce),
@@ -130,7 +129,7 @@ export function settingsFrom(read: Read) {
       line: read('LIMIT_LINE', '4MB', size(KB, 256 * MB)),
     },
     /** How many octets of large histories may be in responses at once. */
-    answerMemory: read('ANSWER_MEMORY', '64MB', size(MB, MB * MB)),
+    responseMemory: read('ANSWER_MEMORY', '64MB', size(MB, MB * MB)),
     http: {
       /** For how many seconds a response of REST may be used before it is revalidated. */
       maxAge: read('HTTP_MAX_AGE', '0', integer(0, YEAR_SECONDS)),

@@ -12,7 +12,7 @@ import { inTransaction } from './transaction.js';
 /** The last entry of a backup, as of pg_basebackup's: an archive without it is not complete. */
 export const LAST_ENTRY = `${DATABASE_FOLDER}/global/pg_control`;
 
-/** What belongs to the process that has the database open, and no other process may find. */
+/** Files of the process that has the database open. */
 const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts']);
 
 /** In bytes: what is read and written at once. */
@@ -98,7 +98,7 @@ async function namesOf(dataDirectory: string): Promise<string[]> {
   return [DATABASE_FOLDER, ...names.filter((name) => name !== LAST_ENTRY).sort(), LAST_ENTRY];
 }
 
-/** @throws OperationError for a database on a server, which has tools of its own for it. */
+/** @throws OperationError for a database on a server, which has its own tools for it. */
 export function requireEmbedded(databaseUrl: string | undefined, instead: string): void {
   if (databaseUrl === undefined) return;
   throw new OperationError(

@@ -7,16 +7,16 @@ import { serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
 /** In milliseconds: a query of a response that takes longer is reported as unavailable. */
-const ANSWER_LIMIT = 10_000;
-/** A server keeps each prepared statement for as long as the connection lives: this many, and no more. */
+const QUERY_LIMIT = 10_000;
+/** A server keeps each prepared statement for as long as the connection lives: at most this many. */
 const MOST_STATEMENTS = 500;
 
-/** Connections to an open database. Everything above this folder sees PostgreSQL, and not where it runs. */
+/** Connections to an open database. Code outside this folder does not know where PostgreSQL runs. */
 export interface Connections {
   /** Connections for SQL; `bigint` columns are read as BigInt. */
   readonly pool: pg.Pool;
   /** Connections for the queries of responses only: a query that takes too long fails. */
-  readonly answeringPool: pg.Pool;
+  readonly readPool: pg.Pool;
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
@@ -25,11 +25,11 @@ export interface Connections {
   readonly unseeded: boolean;
   /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
-  /** How many queries of responses are under way at most; more wait for their turn. */
-  readonly answersAtOnce: number;
+  /** How many queries of responses run at most; others wait. */
+  readonly queriesAtOnce: number;
   /** How long a query of a response may take, in milliseconds. */
-  readonly answerMilliseconds: number;
-  /** Records that the database is seeded, for good. */
+  readonly queryMilliseconds: number;
+  /** Records permanently that the database is seeded. */
   markSeeded(): Promise<void>;
   /** Waits for the connections of `pool` that are in use, closes all, and detaches from the embedded database. */
   close(): Promise<void>;
@@ -37,7 +37,7 @@ export interface Connections {
 
 /** An open database with Prisma Client on its connections. */
 export interface Database extends Connections {
-  /** On the connections of `answeringPool`: a query that takes too long fails. */
+  /** On the connections of `readPool`: a query that takes too long fails. */
   readonly prisma: PrismaClient;
   /** On the connections of `pool`, without a time limit: for commands and for observing. */
   readonly writingPrisma: PrismaClient;
@@ -53,7 +53,7 @@ export interface DatabaseOptions {
   /** The most connections at a time for responses, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
   /** How long a query of a response may take, in milliseconds; 10,000 if absent. */
-  readonly answerMilliseconds?: number | undefined;
+  readonly queryMilliseconds?: number | undefined;
   /** How long, in milliseconds, the embedded database stays open after its last user; 3000 if absent. */
   readonly graceMilliseconds?: number | undefined;
 }
@@ -67,10 +67,10 @@ export async function openConnections({
   databaseUrl,
   ifMissing = 'create',
   poolSize: size = POOL_SIZE,
-  answerMilliseconds: answer = ANSWER_LIMIT,
+  queryMilliseconds: query = QUERY_LIMIT,
   ...place
 }: DatabaseOptions): Promise<Connections> {
-  const limits = { size, answer };
+  const limits = { size, query };
   const embedded =
     databaseUrl === undefined
       ? await (await import('./embedded/embedded-database.js')).openEmbedded({ ...place, ifMissing })
@@ -83,13 +83,13 @@ export async function openConnections({
   let closed: Promise<void> | undefined;
   return {
     pool: pools.writing,
-    answeringPool: pools.answering,
+    readPool: pools.reading,
     place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
     unseeded: embedded?.unseeded ?? false,
     failure: () => embedded?.failure ?? null,
-    answersAtOnce: size,
-    answerMilliseconds: answer,
+    queriesAtOnce: size,
+    queryMilliseconds: query,
     markSeeded: async () => embedded?.markSeeded(),
     close() {
       closed ??= close();
@@ -107,7 +107,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   ]);
   // All clients of the embedded database share one session, in which named statements would clash.
   const naming = options.databaseUrl === undefined ? {} : { statementNameGenerator: statementNames() };
-  const prisma = new PrismaClient({ adapter: new PrismaPg(connections.answeringPool, naming) });
+  const prisma = new PrismaClient({ adapter: new PrismaPg(connections.readPool, naming) });
   const writingPrisma = new PrismaClient({
     adapter: new PrismaPg(connections.pool, naming),
     transactionOptions: TRANSACTIONS,

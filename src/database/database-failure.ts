@@ -8,7 +8,7 @@ const FAILURE_CODES = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024', 'P2037'],
   ...['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'],
   ...['DatabaseDoesNotExist', 'DatabaseAccessDenied', 'AuthenticationFailed', 'TlsConnectionError'],
-  // Our own limits: Prisma passes an error of ours on with no more than its code.
+  // Our own limits: of our errors, Prisma passes on only the code.
   'UNAVAILABLE',
   // Read-only, dropped, login revoked, cancelled, I/O error.
   ...['25006', '3D000', '28000', '28P01', '57014', '58030'],
@@ -26,12 +26,12 @@ const FAILURE_CLASSES = /^(?:08\w{3}|53\w{3}|57P0\d)$/;
 const FAILURE_MESSAGE =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|Client (?:was closed|has encountered a connection error) and is not queryable|The embedded database (?:has ended|cannot be reached))|connect ENOENT/m;
 
-/** The errors of a connection that was lost with a statement under way: the statement may be repeated. */
+/** The errors of a connection that was lost while a statement was running: the statement may be repeated. */
 const LOST_CODES = new Set(['ECONNRESET', 'EPIPE', '57P01', '57P02', '08003', '08006']);
 const LOST_MESSAGE =
   /^(?:Connection terminated(?: unexpectedly)?$|Client (?:was closed|has encountered a connection error) and is not queryable)/;
 
-/** Whether an error from the database means that it is unavailable, and not that we have made a mistake. */
+/** Whether an error from the database means that it is unavailable, and not that a statement is wrong. */
 export function isDatabaseFailure(error: unknown): boolean {
   const isFailure = (code: string) => FAILURE_CODES.has(code) || FAILURE_CLASSES.test(code);
   return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));

@@ -71,7 +71,7 @@ function applyUntil(
   });
 }
 
-/** An error here may be another process's migration under way: only with the lock is it certain. */
+/** An error here may be another process's running migration: only with the lock is it certain. */
 async function isUpToDate(pool: pg.Pool, migrations: readonly Migration[]): Promise<boolean> {
   const state = await readSchemaState(pool);
   try {

@@ -1,13 +1,13 @@
 import pg from 'pg';
-import { limitAnswers } from './answer-limits.js';
+import { limitQueries } from './query-limits.js';
 
 /** The two pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
-  /** For the recorder and all other SQL of ours. */
+  /** For the recorder and all other SQL of this program. */
   readonly writing: pg.Pool;
   /** For responses: a query that takes too long ends, and its connection with it. */
-  readonly answering: pg.Pool;
-  /** Closes both. Queries of responses that are under way are cut off: the clients have been answered, or left. */
+  readonly reading: pg.Pool;
+  /** Closes both. Running queries of responses are aborted: their clients have a response, or have disconnected. */
   close(): Promise<void>;
 }
 
@@ -15,10 +15,10 @@ export interface PoolLimits {
   /** The most connections of each pool. */
   readonly size: number;
   /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
-  readonly answer: number;
+  readonly query: number;
 }
 
-/** How long, in milliseconds, closing the pool of what is written waits for a query that is under way. */
+/** How long, in milliseconds, closing the pool of what is written waits for a running query. */
 const LAST_QUERY = 5000;
 
 /**
@@ -27,21 +27,21 @@ const LAST_QUERY = 5000;
  */
 const SERVER_FIRST = 1000;
 
-/** Makes the two pools. They connect when they are first used. @param answering what only those for responses have. */
+/** Makes the two pools. They connect when they are first used. @param reading The options of the read pool only. */
 export function createPools(
   config: pg.PoolConfig,
-  { size, answer }: PoolLimits,
-  answering: pg.PoolConfig = {},
+  { size, query }: PoolLimits,
+  reading: pg.PoolConfig = {},
 ): Pools {
-  const limits = { query_timeout: answer + SERVER_FIRST, connectionTimeoutMillis: answer };
+  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
   const forWriting = createPool({ ...config, max: size });
-  const forAnswers = createPool({ ...config, ...answering, ...limits, max: size });
-  limitAnswers(forAnswers.pool, answer);
+  const forReading = createPool({ ...config, ...reading, ...limits, max: size });
+  limitQueries(forReading.pool, query);
   return {
     writing: forWriting.pool,
-    answering: forAnswers.pool,
+    reading: forReading.pool,
     async close() {
-      await Promise.all([forWriting.close(LAST_QUERY), forAnswers.close(0)]);
+      await Promise.all([forWriting.close(LAST_QUERY), forReading.close(0)]);
     },
   };
 }

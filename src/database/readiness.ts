@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { errorCode } from '../model/errors.js';
-import { withinTime } from './answer-limits.js';
 import { MIGRATION_TABLE, readMigrations } from './migrations.js';
+import { withinTime } from './query-limits.js';
 
-/** Whether a database can be worked with: it responds, and has the schema of this program. */
+/** Whether a database can be used: it responds, and has the schema of this program. */
 export type DatabaseReadiness = 'ready' | 'silent' | 'other-schema';
 
 /** How long, in milliseconds, the database has to respond. */

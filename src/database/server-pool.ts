@@ -2,7 +2,7 @@ import pg from 'pg';
 import { OperationError } from '../model/errors.js';
 import { createPools, type PoolLimits, type Pools } from './pool.js';
 
-/** In milliseconds. A server that does not answer within that time is reported as unavailable. */
+/** In milliseconds. A server that does not respond within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
 /** In milliseconds: how long a connection is idle before the system probes whether the server is there. */
 const KEEP_ALIVE_DELAY = 10_000;
@@ -26,12 +26,12 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     },
     limits,
-    // Without it, a statement that waits for a lock would go on at the server after we have given up on it.
-    { statement_timeout: limits.answer },
+    // Without it, a statement that waits for a lock would keep waiting at the server after its timeout here.
+    { statement_timeout: limits.query },
   );
   try {
     await requireUsable(pools.writing);
-    await requireUsable(pools.answering);
+    await requireUsable(pools.reading);
     return pools;
   } catch (error) {
     await pools.close();

@@ -22,9 +22,9 @@ interface ApolloOptions {
 
 /**
  * Starts Apollo Server: it resolves a document's operation, coerces variables, executes, formats errors and makes the
- * page of Sandbox. It reports nothing to anyone, and handles no signals.
+ * page of Sandbox. It sends no reports, and handles no signals.
  *
- * The other steps of its own are left out, since over-http.ts has them before it: reading the request, CSRF
+ * Its other steps are disabled, since over-http.ts does them before: reading the request, CSRF
  * prevention and persisted queries (request.ts and documents.ts: rejected requests must cost next to nothing), parsing
  * and validation (documents.ts, once for each document and after the limits; the document store hands the result
  * over), and writing the response (long ones are written in slices).

@@ -5,7 +5,7 @@ import type { KnownDocument } from './documents.js';
 import type { CountedViewer } from './rate-limit.js';
 
 const MOST_REMEMBERED = 10_000;
-/** How many requests with one document may be under way at once for a client whose limit is used up. */
+/** How many requests with one document may be in progress at once for a client whose limit is used up. */
 const MOST_CREDITS = 20;
 /** In octets; a smaller body may be a document that earned credits. */
 const LARGE_BODY = 16_384;

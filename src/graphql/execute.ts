@@ -28,7 +28,7 @@ export interface StoredOperation {
   readonly document: DocumentNode;
 }
 
-/** The one way to the data, of GraphQL and of REST: the schema with its resolvers and limits. */
+/** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. */
 export interface GraphqlExecutor {
   readonly schema: GraphQLSchema;
   /** The same for graphql-js, which executes its long lists in slices: it takes ten times as long as a compiled one. */
@@ -110,8 +110,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
-        recipient && loaders.answerMemory.take(characters, recipient, viewer.rateLimitKey, true),
-      release: () => recipient && loaders.answerMemory.release(recipient),
+        recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey, true),
+      release: () => recipient && loaders.responseMemory.release(recipient),
       limited,
     });
     return {

@@ -22,7 +22,7 @@ export type OnRateLimited = (viewer: Viewer['kind']) => void;
 interface LimitedSchema {
   readonly schema: GraphQLSchema;
   /**
-   * Takes units from the viewer's limit, more than it has if need be: otherwise a request that costs more than the
+   * Takes units from the viewer's limit, more than it has if necessary: otherwise a request that costs more than the
    * whole limit could never succeed.
    *
    * @param paid What the request has taken before.

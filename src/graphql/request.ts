@@ -131,7 +131,7 @@ const PREFLIGHT_FIELDS = ['apollo-require-preflight', 'x-apollo-operation-name']
 
 /**
  * Rejects a GET that a page of another site may have sent without a preflight request (Fetch Standard, section 2.2.2):
- * it would be executed at the expense of whoever has that page open.
+ * it would be executed at the expense of the user of that page.
  */
 function requirePreflight({ headers }: Request): void {
   if (headers['content-type'] !== undefined) return;
@@ -162,8 +162,8 @@ class BodyMemory {
    * Waits for the memory of a body, before it is read.
    *
    * @param octets Of the body.
-   * @returns what gives it back.
-   * @throws BusyError where there is not as much in time.
+   * @returns the function that releases it.
+   * @throws BusyError if it is not available in time.
    */
   async take(client: string, octets: number): Promise<() => void> {
     if (octets <= LARGE_BODY) return () => {};
@@ -188,7 +188,7 @@ class BodyMemory {
     if (octets < 0) for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Until something is given back, or the time is over. */
+  /** Until something is released, or the time is over. */
   #change(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
@@ -278,7 +278,7 @@ function lengthOf({ headers }: Request): number | undefined {
  * The error for a body that could not be read.
  *
  * @param error As body-parser gives it, with the HTTP status in `status`.
- * @returns the error itself where the client is not to blame.
+ * @returns the error itself if it is not the client's.
  */
 function bodyError(error: unknown): unknown {
   switch (error instanceof Error ? Reflect.get(error, 'status') : undefined) {

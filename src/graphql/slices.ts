@@ -16,7 +16,7 @@ const SLICE = 100;
 /** Milliseconds that graphql-js takes for an object, and for a leaf. */
 const OF_OBJECT = 0.03;
 const OF_LEAF = 0.001;
-/** What is written of an answer in a part of a turn, in objects and scalars, and how long that takes. */
+/** What is written of a response in a part of a turn, in objects and scalars, and how long that takes. */
 const WRITTEN_AT_ONCE = 5_000;
 const OF_WRITING = 1;
 
@@ -86,7 +86,7 @@ interface Part {
   readonly values: number;
 }
 
-/** Objects and lists of many values come in parts; all else is one. */
+/** Objects and lists of many values come in parts; everything else is one. */
 function* partsOf(value: unknown): Generator<Part> {
   const values = valuesIn(value);
   if (values <= WRITTEN_AT_ONCE || typeof value !== 'object' || value === null) {

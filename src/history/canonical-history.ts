@@ -20,7 +20,7 @@ interface CanonicalHistory {
   /** The types, by their stored and their canonical names, whose stays `stays` replaces. */
   readonly types: ReadonlySet<string>;
   readonly stays: readonly RecordStay[];
-  /** How many stays have a text that is no rdata of its type; they are as they were. */
+  /** How many stays have a text that is not valid rdata of their type; they are unchanged. */
   readonly unreadable: number;
 }
 

@@ -8,7 +8,7 @@ export function isPartial({ ignoredHeaders, dns }: Observation): boolean {
 }
 
 /**
- * Adds what is known of the headers and records that were not observed: they are as they were, so that the
+ * Adds what is known of the headers and records that were not observed: they are unchanged, so that the
  * rules for complete sets hold for the observation too.
  */
 export function completeObservation(observation: Observation, holdings: Holdings): Observation {

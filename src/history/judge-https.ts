@@ -11,7 +11,7 @@ export const LEAST_DECLINED = 3;
 export interface HeldBack {
   /** Since when HTTPS has been declined, and in how many observations. */
   readonly since: Instant;
-  readonly looks: number;
+  readonly checks: number;
   /** From this time on, and after three observations, a response over HTTP counts. */
   readonly until: Instant;
 }
@@ -49,7 +49,7 @@ export function judgeHttps(state: DomainState | null, observation: Observation, 
   if (observation.httpHeaders === undefined || grace === 0n || counts) {
     return { observation, https: after, heldBack: null };
   }
-  const heldBack = { since: declined.first, looks: declined.count, until };
+  const heldBack = { since: declined.first, checks: declined.count, until };
   return { observation: withoutHttp(observation), https: after, heldBack };
 }
 

@@ -7,7 +7,7 @@ import { DEFAULT_HTTPS_GRACE, type HeldBack, judgeHttps } from './judge-https.js
 import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
 
 /**
- * What became of an observation: it changed something; it was recorded without a change; every part
+ * The outcome of an observation: it changed something; it was recorded without a change; every part
  * that it covers was observed at this very time already; or newer observations are recorded.
  */
 type OutcomeKind = 'changed' | 'unchanged' | 'repeated' | 'stale';
@@ -63,7 +63,7 @@ export function recordObservations(progress: Progress): Progress {
   return { ...progress, state, holdings, changes, outcomes, waiting: progress.waiting.slice(next) };
 }
 
-/** Goes on with what the domain holds: applies all that waits. */
+/** Continues with what the domain holds: applies all that waits. */
 export function continueRecording(progress: Progress, holdings: Holdings): Progress {
   return recordObservations({ ...progress, holdings });
 }

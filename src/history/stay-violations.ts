@@ -96,7 +96,7 @@ function* positions(stays: readonly RecordStay[], canonical: ReadonlySet<RecordS
     }
     const comparable = previous !== null && canonical.has(previous) && canonical.has(stay);
     if (comparable && compareDnsRecords(previous.record, stay.record) >= 0) {
-      yield `${stayText(stay)} stands behind a record that it should precede`;
+      yield `${stayText(stay)} is after a record that it should precede`;
     }
     before = stay;
   }

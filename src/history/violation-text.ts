@@ -20,7 +20,7 @@ export function isSourceOrNull(source: string | null): boolean {
 /** A time as a violation names it. */
 export function timeText(time: Instant | null): string {
   if (time === null) return 'none';
-  return isWritable(time) ? formatInstant(time) : `${time} µs, no time of the years 0000 to 9999`;
+  return isWritable(time) ? formatInstant(time) : `${time} µs, outside the years 0000 to 9999`;
 }
 
 /** A record and its first sight, as a violation names them. */
@@ -28,7 +28,7 @@ export function stayText({ record, firstSeen }: RecordStay): string {
   return `${record.host} ${record.class} ${record.type} ${record.rdata} of ${timeText(firstSeen)}`;
 }
 
-/** Whether a text is the canonical form of what it stands for. */
+/** Whether a text is in its canonical form. */
 export function isCanonical(text: string, parse: (text: string) => string): boolean {
   return canonicalOrNull(() => parse(text)) === text;
 }

@@ -96,7 +96,7 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
 function* violationsOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
   if (!isCanonical(name, canonicalFieldName)) yield 'its name is not in canonical form';
   if (value !== null && !isCanonical(value, canonicalFieldValue)) yield 'its value is not in canonical form';
-  if (value !== null && !present) yield 'it went, and has a value all the same';
+  if (value !== null && !present) yield 'it is absent, but has a value';
   if (!isSourceOrNull(source)) yield 'its source is not 1 to 64 printable characters';
 }
 
@@ -109,7 +109,7 @@ function* violationsOfOrder(
   } else if (value !== null) {
     if (value === before.value) yield 'the new value is the old one';
   } else if (present === before.present) {
-    yield 'it went or came back twice in a row';
+    yield 'it disappeared or reappeared twice in a row';
   }
 }
 
@@ -134,7 +134,7 @@ function* responses({ state, stays, headers, responses }: StoredHistory): Genera
     if (!isWithin(state.http, observedAt)) yield `${response} is outside the observations of HTTP`;
     if (!changes.has(observedAt)) yield `${response} is of an observation that changed nothing`;
     if (!isCanonical(address, canonicalIp)) {
-      yield `${response} is of ${JSON.stringify(address)}, which is no IP address in canonical form`;
+      yield `${response} is of ${JSON.stringify(address)}, which is not an IP address in canonical form`;
     }
   }
 }

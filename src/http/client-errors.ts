@@ -37,15 +37,15 @@ export const MAX_HEADER_FIELDS = 2_000;
 /** The code of the error for a body in too many small chunks. */
 export const SMALL_CHUNKS_CODE = 'DMS_SMALL_CHUNKS';
 
-/** How long, in milliseconds, a rejected client may take to read why. */
+/** How long, in milliseconds, a rejected client may take to read the response. */
 const LINGER_MS = 2_000;
 
 /**
- * Responds to malformed requests with the body that all other errors have; Accept is ignored. Complete
- * requests that came before it on the same connection are answered first (RFC 9112, section 9.3.2), and none is
- * answered twice. An error within the body of a request is answered under the id of that request. The usual short
- * listener, which ends the socket with a status line, could write that into a response or before it, and lose
- * it where the client still sends.
+ * Responds to malformed requests with the body of all other errors; Accept is ignored. Complete
+ * requests before it on the same connection get their responses first (RFC 9112, section 9.3.2), and none gets
+ * two. An error within the body of a request has the id of that request. The usual short listener, which ends
+ * the socket with a status line, could write that into a response or before it, and lose it where the client
+ * still sends.
  */
 export function handleClientErrors(
   server: Server,
@@ -75,7 +75,7 @@ export function handleClientErrors(
   });
 }
 
-/** @param headers Of a request that has no response; absent: there is none. */
+/** @param headers Of a request that has no response; absent: there is no such request. */
 function rejectOn(
   socket: Duplex,
   connection: Connection | undefined,
@@ -99,8 +99,8 @@ function rejectOn(
 }
 
 /**
- * Rejects a request with so many header fields that Node.js 20 has dropped some: what they say must not count as
- * left out. (Later versions take it for a header section that is too large.)
+ * Rejects a request with so many header fields that Node.js 20 has dropped some: they must not count as
+ * absent. (Later versions take it for a header section that is too large.)
  */
 export function rejectTooManyFields(
   { headers }: IncomingMessage,
@@ -112,7 +112,7 @@ export function rejectTooManyFields(
   response.end(rejection.body);
 }
 
-/** Logs a rejection that no other line of the log is about, and gives the id under which it does. */
+/** Logs a rejection that has no other log line, and returns its request id. */
 function logRejection(
   { log, onRejected }: RejectionObserver,
   { status, reason }: Rejection,
@@ -124,7 +124,7 @@ function logRejection(
   return requestId;
 }
 
-/** Whether the error is in the rest of a request that has been answered. */
+/** Whether the error is in the rest of a request that has its response. */
 function isAnswered(latest: ServerResponse | undefined): boolean {
   return latest?.writableFinished === true && !latest.req.complete;
 }

@@ -10,7 +10,7 @@ export const notFound: Handler = () => {
 };
 
 /**
- * Sends an error for whatever was thrown before, in the format of the path's API. What clients are not shown is
+ * Sends an error for whatever was thrown before, in the format of the path's API. What clients do not see is
  * logged with the request's id.
  *
  * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
@@ -20,13 +20,13 @@ export function handleErrors(log: Logger, isGraphql: (path: string) => boolean):
   return (error: unknown, request, response, _next) => {
     const { requestId } = request;
     if (response.headersSent) {
-      log.error({ requestId, err: error }, 'response broken off');
+      log.error({ requestId, err: error }, 'response aborted');
       response.destroy();
       return;
     }
     const failures: unknown[] = [];
     const problem = problemOf(error, (internal) => failures.push(internal));
-    // A client that has gone needs no database.
+    // A disconnected client needs no database.
     const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
     if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
     if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(request, response, problem);

@@ -11,7 +11,7 @@ import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 declare global {
   namespace Express {
     interface Request {
-      /** What the log and the client know the request by. */
+      /** The id of the request, in the log and for the client. */
       requestId: string;
       /** Set once the request is authenticated. */
       viewer: Viewer;
@@ -19,7 +19,7 @@ declare global {
   }
 }
 
-/** Gives each request its id, and says it in the answer. */
+/** Gives each request its id, and sets it in the response. */
 export const identifyRequests: Handler = (request, response, next) => {
   const requestId = requestIdOf(request.headers);
   request.requestId = requestId;
@@ -61,7 +61,7 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObs
     });
     response.once('close', () => {
       const duration = performance.now() - began;
-      const served = isPage(response) && kind.door === 'graphql' ? kinds.graphqlPage : kind;
+      const served = isPage(response) && kind.api === 'graphql' ? kinds.graphqlPage : kind;
       const outcome = { ...endOf(response, sending), duration };
       metrics.answered(served, outcome.status, duration / 1000);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
@@ -73,16 +73,16 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObs
 }
 
 /**
- * How far a response has come whose bytes are all handed over. Node.js' `finish` and `writableFinished` say
+ * The state of a response whose bytes are all written. Node.js' `finish` and `writableFinished` say
  * the same of bytes that have left and of those that were dropped with their connection.
  */
 type Sending = 'under way' | 'complete' | 'cut off';
 
-/** What has become of a request. */
+/** The outcome of a request. */
 interface Outcome {
-  /** 0: the client went before there was one. */
+  /** 0: the client disconnected before. */
   readonly status: number;
-  /** All of the response, or of what was sent in its place, has left. */
+  /** All of the response, or of what replaced it, was sent. */
   readonly complete: boolean;
   /** Why the response was written to the socket itself. */
   readonly reason?: string | undefined;
@@ -100,7 +100,7 @@ function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> 
 
 /**
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
- * gone or was cut off.
+ * disconnected or was disconnected.
  */
 function statusOf({ req, headersSent, socket, statusCode }: Response, sending: Sending): number {
   const tooLate = req.complete ? socket === null && sending === 'under way' : sending !== 'complete';
@@ -155,7 +155,7 @@ function lineOf(
     status,
     durationMs: Math.round(duration * 1000) / 1000,
     ...(reason === undefined ? {} : { reason }),
-    // The client went before the response was over.
+    // The client disconnected before the end of the response.
     ...(complete ? {} : { aborted: true }),
   };
 }

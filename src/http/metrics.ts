@@ -12,15 +12,15 @@ export interface Exposition {
 /**
  * Answers `/metrics`.
  *
- * @param mayAsk Whether a client may know: for any other there is nothing at this path.
+ * @param isAllowed Whether a client is allowed; all others get 404.
  */
 export function metricsEndpoint(
   exposition: Exposition,
   log: Logger,
-  mayAsk: (request: IncomingMessage) => boolean = () => true,
+  isAllowed: (request: IncomingMessage) => boolean = () => true,
 ): Endpoint {
   return (request, response) => {
-    if (pathOf(request) !== '/metrics' || !mayAsk(request)) return false;
+    if (pathOf(request) !== '/metrics' || !isAllowed(request)) return false;
     exposition.text().then(
       (text) =>
         sendText(request, response, { status: 200, headers: {}, contentType: exposition.contentType, text }),
@@ -40,7 +40,7 @@ const FAILURE = {
   text: 'The metrics could not be read. The failure is recorded.\n',
 };
 
-/** What a proxy adds, or a browser that was led here by a page of another site. */
+/** Added by a proxy, or by a browser for a page of another site. */
 const OF_OTHERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via', 'origin'];
 
 /**

@@ -19,26 +19,26 @@ export interface RequestKinds {
 const UNKNOWN = 'unknown';
 
 /** What is at no known path, or never had one. */
-export const NOWHERE: RoutedKind = { door: 'none', operation: UNKNOWN, route: undefined };
+export const NOWHERE: RoutedKind = { api: 'none', operation: UNKNOWN, route: undefined };
 
-const UNKNOWN_REST: RoutedKind = { door: 'rest', operation: UNKNOWN, route: undefined };
+const UNKNOWN_REST: RoutedKind = { api: 'rest', operation: UNKNOWN, route: undefined };
 
 /** @param basePath '' or like `/dms`. */
 export function requestKinds(basePath: string): RequestKinds {
   const api = `${basePath}/api/v1`;
   const graphqlPath = `${basePath}/graphql`;
   const assets = `${basePath}/assets/`;
-  const asset: RoutedKind = { door: 'page', operation: 'asset', route: `${assets}{file}` };
+  const asset: RoutedKind = { api: 'page', operation: 'asset', route: `${assets}{file}` };
   const fixed = fixedKinds(basePath, api, graphqlPath);
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
   const matchRest = pathMatcher(
     ROUTES.map(({ name, path }) => ({
       path,
-      kind: { door: 'rest', operation: name, route: api + path } satisfies RoutedKind,
+      kind: { api: 'rest', operation: name, route: api + path } satisfies RoutedKind,
     })),
   );
   return {
-    graphqlPage: { door: 'page', operation: 'sandbox', route: graphqlPath },
+    graphqlPage: { api: 'page', operation: 'sandbox', route: graphqlPath },
     of(path) {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
@@ -50,7 +50,7 @@ export function requestKinds(basePath: string): RequestKinds {
 
 /** What is on one path each; the start page is on two. */
 function fixedKinds(basePath: string, api: string, graphqlPath: string): ReadonlyMap<string, RoutedKind> {
-  const start: RoutedKind = { door: 'page', operation: 'start', route: `${basePath}/` };
+  const start: RoutedKind = { api: 'page', operation: 'start', route: `${basePath}/` };
   const pages: readonly (readonly [operation: string, path: string])[] = [
     ['openapi', `${api}/openapi.json`],
     ['docs', `${api}/docs`],
@@ -59,8 +59,8 @@ function fixedKinds(basePath: string, api: string, graphqlPath: string): Readonl
     ['api-catalog', basePath + API_CATALOG_PATH],
   ];
   return new Map<string, RoutedKind>([
-    [graphqlPath, { door: 'graphql', operation: 'query', route: graphqlPath }],
-    ...pages.map(([operation, path]) => [path, { door: 'page', operation, route: path }] as const),
+    [graphqlPath, { api: 'graphql', operation: 'query', route: graphqlPath }],
+    ...pages.map(([operation, path]) => [path, { api: 'page', operation, route: path }] as const),
     [basePath, start],
     [`${basePath}/`, start],
   ]);

@@ -24,12 +24,12 @@ function policyOf(directives: PolicySources): string {
     .join('; ');
 }
 
-/** For what is no page: a browser that shows it as one loads nothing. */
+/** For all but pages: a browser that shows one as a page loads nothing. */
 const DATA_POLICY = policyOf(NOTHING);
 
 /**
- * The header fields of every response. Who makes the response may replace each: a page its policy, one
- * that may be cached its Cache-Control.
+ * The header fields of every response. A handler may replace each: a page its policy, a
+ * cacheable response its Cache-Control.
  *
  * There is no Strict-Transport-Security: the server speaks plain HTTP, and only what speaks TLS before it
  * knows whether all of its host does.

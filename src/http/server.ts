@@ -23,18 +23,18 @@ export interface TimeLimits {
   readonly header: number;
   /** From the same to the end of its body. */
   readonly request: number;
-  /** Between an answer and the next request on the same connection. */
+  /** Between a response and the next request on the same connection. */
   readonly idle: number;
   /** Without a byte in either direction. */
   readonly silence: number;
-  /** To read a large answer while others wait for the memory that it takes. */
+  /** To read a large response while others wait for its memory. */
   readonly reading: number;
   /** How often the first two are checked. */
   readonly checkEvery: number;
 }
 
 /**
- * Enough for a client far away on a bad line. The idle time is longer than that of usual proxies (60
+ * Enough for a distant client on a slow line. The idle time is longer than that of usual proxies (60
  * seconds), so that none sends a request on a connection that is being closed.
  */
 export const TIME_LIMITS: TimeLimits = {
@@ -52,7 +52,7 @@ export interface ListenOptions extends RejectionObserver {
   readonly port: number;
   /** Absent: TIME_LIMITS. */
   readonly timeLimits?: TimeLimits | undefined;
-  /** How long, in milliseconds, requests under way may take once the server is closing; 10,000 if absent. */
+  /** How long, in milliseconds, requests in progress may take once the server is closing; 10,000 if absent. */
   readonly lastRequests?: number | undefined;
   /** How many connections one address may have; 1,000 if absent. */
   readonly connectionsPerClient?: number | undefined;
@@ -68,10 +68,10 @@ interface ListenSettings {
 
 const SETTINGS: ListenSettings = { host: 'HOST', port: 'PORT' };
 
-/** A server that answers. */
+/** A running server. */
 export interface HttpServer {
   readonly port: number;
-  /** Takes no more connections, and gives the requests under way their time to be answered. */
+  /** Accepts no more connections, and completes the requests in progress. */
   close(): Promise<void>;
 }
 
@@ -79,9 +79,9 @@ const LAST_REQUESTS = 10_000;
 const CONNECTIONS_PER_CLIENT = 1_000;
 
 /**
- * Listens, and answers what comes by `listener`.
+ * Listens, and handles requests by `listener`.
  *
- * @throws OperationError, one line that names the setting, where it cannot listen there.
+ * @throws OperationError, one line that names the setting, if it cannot listen there.
  */
 export async function startHttpServer(
   listener: RequestListener,

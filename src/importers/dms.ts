@@ -22,7 +22,7 @@ const KEYS = new Set(['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHea
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
-/** What a line says besides whose it is and from when. */
+/** What a line contains besides its domain and time. */
 type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'source'>;
 
 const latestLines = new LatestLines<{ readonly domain: string; readonly body: Body }>();

@@ -1,13 +1,13 @@
 import { OperationError } from '../model/errors.js';
 import type { Input } from './open-input.js';
 
-/** Far more than any of the beginnings that are recognized; of a longer first line only this is examined. */
+/** Far more than any recognized beginning; of a longer first line only this is examined. */
 const HEAD_BYTES = 4096;
 const LINE_FEED = 0x0a;
 
 /**
- * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: of these
- * every line would be rejected by itself.
+ * The bytes of an input, unless it begins as a packed file, an archive, or a text of another kind: otherwise
+ * each of its lines would be rejected.
  *
  * @throws OperationError, before it gives any, that says what the input is and what to do.
  */
@@ -43,7 +43,7 @@ function rejectForeign(name: string, beginning: Buffer): void {
   throw new OperationError(`${name} is ${kind}, and nothing of it is imported: ${advice}.`);
 }
 
-/** What is read, for those who have something else. */
+/** The supported formats, for messages. */
 export const FORMATS_READ =
   'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
   '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}) or as httpx -json -irh writes it';

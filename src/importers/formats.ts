@@ -19,15 +19,15 @@ interface FormatOptions {
   readonly ignoredHeaders: ReadonlySet<string>;
   /** What a line may hold. */
   readonly limits: ObservationLimits;
-  /** Told of the format that `auto` has found. */
+  /** Called with the format that `auto` has found. */
   readonly onDetected: (format: ImportFormat) => void;
 }
 
 /**
  * Makes what parses the lines of one input.
  *
- * @param format `auto`: its first line that has the keys of a format tells; lines before that are rejected.
- *   It throws OperationError where that line is of a tool whose lines are not read.
+ * @param format `auto`: decided by its first line with the keys of a format; lines before that are rejected.
+ *   It throws OperationError if that line is of an unsupported tool.
  */
 export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
   if (format === 'auto') return createDetectingParser(options);

@@ -17,7 +17,7 @@ type HttpxLine = Readonly<Record<string, unknown>>;
 /**
  * What Go's HTTP client, which httpx is built on, takes out of a response: the first two where it has
  * unpacked a body that was packed with gzip, the others always, and `raw_header` has only some of them
- * again. Where one is missing, nothing is known of it.
+ * again. If one is missing, nothing is known about it.
  */
 const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-encoding'];
 
@@ -83,7 +83,7 @@ function targetOf(input: unknown): string {
     .replace(/^[*.]+/, '');
 }
 
-/** One host may have been requested for the page of another: `-vhost-input`, say. */
+/** One host may have been requested for the page of another, for example by `-vhost-input`. */
 function requireSameHost(domain: string, target: string): void {
   if (parseDomainName(hostOf(target)) === domain) return;
   throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);

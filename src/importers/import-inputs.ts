@@ -13,14 +13,14 @@ export interface InputOptions {
   readonly createParser: (input: Input) => ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is rejected, and why. */
+  /** Called for each rejected line, with the reason. */
   readonly onRejected: (input: Input, line: Line, reason: string) => Promise<void> | void;
   readonly strict: boolean;
   /** In bytes: a longer line is rejected. */
   readonly longestLine: number;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
-  /** Told of lines that are read to be sorted, and, with each chunk of sorted ones, that all are. */
+  /** Called for lines that are read to be sorted, and with each chunk of sorted lines. */
   readonly sorting: { readonly onRead: (lines: number) => void; readonly onSorted: () => void };
   /** Stops the import: what was read is recorded, and nothing more is read. */
   readonly signal: AbortSignal;

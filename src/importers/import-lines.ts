@@ -11,7 +11,7 @@ interface ImportOptions {
   readonly parse: ParseLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
-  /** Told of each line that is rejected, and why; waited for. */
+  /** Called for each rejected line, with the reason; awaited. */
   readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;
@@ -120,7 +120,7 @@ class BatchQueue {
     if (this.isFull) this.#submit();
   }
 
-  /** Records all that is left. @throws why a batch could not be recorded. */
+  /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
     while (this.#recording !== undefined || (this.#failure === undefined && this.#batch.length > 0)) {
       if (this.#recording === undefined) this.#submit();

@@ -3,7 +3,7 @@ import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { endOfString, isEscaped, isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
 
-/** For those who have a pretty-printed, a binary or a truncated file. */
+/** For pretty-printed, binary or truncated files. */
 const ONE_OBJECT = 'each line must be one whole JSON object.';
 
 /** The JSON object that a line holds, in which no object has a key twice. */

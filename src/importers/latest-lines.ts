@@ -6,7 +6,7 @@ const MOST_NAMES = 50_000;
 /**
  * What the latest line of each domain was parsed to. A domain's next line nearly always says the same at another time,
  * and comparing texts costs a fraction of parsing them. A domain's first line is not kept: of many domains that come
- * once each, their names take no memory to speak of. It forgets everything when it is full: lru-cache would keep no
+ * once each, their names take hardly any memory. It forgets everything when it is full: lru-cache would keep no
  * more, since where more domains take turns than have room, the line used longest ago is the one that comes next.
  */
 export class LatestLines<Value> {

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidObservationError } from '../model/errors.js';
 
-/** A line of a file, as bytes, so that a rejected one can be given back as it came. */
+/** A line of a file, as bytes, so that a rejected one can be written unchanged. */
 export interface Line {
   /** Counted from 1. */
   readonly number: number;

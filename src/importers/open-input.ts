@@ -22,7 +22,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
  * Opens a file to be read from its beginning; one that is packed with gzip is unpacked.
  *
  * @param path `-` for standard input.
- * @param onBytes told how many bytes of it have been read, packed as they are.
+ * @param onBytes called with the number of bytes read, before they are unpacked.
  * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
  * @throws OperationError when it cannot be read; reading from it throws one when it is truncated or damaged.
  */

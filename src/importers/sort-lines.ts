@@ -22,7 +22,7 @@ export interface SortOptions {
 
 const DEFAULT_RUN_BYTES = 32 * 1024 * 1024;
 const CHUNK_LINES = 500;
-/** Read ahead while runs are merged, of all of them together; but of each no less than the second. */
+/** Read ahead while runs are merged, of all of them together; but of each at least the second. */
 const MERGE_BYTES = 16 * 1024 * 1024;
 const LEAST_READ_BYTES = 16 * 1024;
 const LONG_AGO: Instant = -(10n ** 18n);
@@ -124,7 +124,7 @@ class RunFile {
   }
 }
 
-/** A file that has no name from the moment it is opened: nothing of it is left however the process ends. */
+/** A file that is unlinked as soon as it is opened: nothing of it remains however the process ends. */
 async function openUnnamed(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-sort-'));
   try {
@@ -181,7 +181,7 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly Line[]> {
   yield out;
 }
 
-/** Goes on to the next chunk that has lines, if there is one. */
+/** Continues with the next chunk that has lines, if there is one. */
 async function refill(cursor: Cursor): Promise<void> {
   while (cursor.head === undefined) {
     const chunk = await cursor.run.next();

@@ -1,7 +1,6 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { fairTurns } from '../rates/fair-turns.js';
-import { AnswerMemory } from './answer-memory.js';
 import { Pages } from './columns.js';
 import {
   type DomainHistory,
@@ -14,12 +13,13 @@ import {
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import { abandoned } from './recipient.js';
+import { ResponseMemory } from './response-memory.js';
 import { ClientShares, Turns } from './turns.js';
 
 /** What the resolvers read from. */
 export interface Loaders {
   /** Limits the memory that large responses take. */
-  readonly answerMemory: Pick<AnswerMemory, 'take' | 'release'>;
+  readonly responseMemory: Pick<ResponseMemory, 'take' | 'release'>;
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
@@ -30,12 +30,12 @@ export interface Loaders {
 
 /** How batches are loaded. */
 interface LoadingOptions {
-  /** How many statements are under way at once; 10 if absent. */
+  /** How many statements run at once; 10 if absent. */
   readonly statementsAtOnce?: number | undefined;
   /** From the call to the result, the wait for a turn included; 10,000 if absent. */
   readonly milliseconds?: number | undefined;
   /** How many octets of large histories may be in responses at once; 64 MB if absent. */
-  readonly answerMemory?: number | undefined;
+  readonly responseMemory?: number | undefined;
   /** How long, in milliseconds, a client may take to read a large response while others wait; 20,000 if absent. */
   readonly reading?: number | undefined;
   /** Wraps each batch, for telemetry. */
@@ -58,8 +58,8 @@ const HISTORIES_OF_CLIENT = 16;
 /** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
 /** In milliseconds. */
-const ANSWER_LIMIT = 10_000;
-const ANSWER_MEMORY = 64 * 1024 ** 2;
+const QUERY_LIMIT = 10_000;
+const RESPONSE_MEMORY = 64 * 1024 ** 2;
 /** A history in one piece takes so many times the memory of one that is written in parts. */
 const MEMORY_OF_OBJECTS = 4;
 /** In milliseconds. This wait is for other responses to be written, and not for the database. */
@@ -94,10 +94,10 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const turns = new Turns({
     atOnce: options.statementsAtOnce ?? STATEMENTS_AT_ONCE,
     mostWaiting: MOST_WAITING,
-    milliseconds: options.milliseconds ?? ANSWER_LIMIT,
+    milliseconds: options.milliseconds ?? QUERY_LIMIT,
   });
-  const memory = new AnswerMemory({
-    octets: options.answerMemory ?? ANSWER_MEMORY,
+  const memory = new ResponseMemory({
+    octets: options.responseMemory ?? RESPONSE_MEMORY,
     mostWaiting: MOST_WAITING,
     milliseconds: ROOM_LIMIT,
     reading: options.reading ?? READING_LIMIT,
@@ -117,7 +117,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const histories = new DataLoader(loadHistories, batching);
   const rows = new DataLoader(loadRows, batching);
   return {
-    answerMemory: memory,
+    responseMemory: memory,
     domainHistory: {
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {

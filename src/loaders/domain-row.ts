@@ -61,8 +61,8 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
 
 /**
  * Eight names for every batch, the last repeated, so that there is one text of the statement, prepared once. An array
- * would do, but PostgreSQL keeps a plan for every batch only if it costs no more than one for a single batch: it
- * takes an array of unknown length for one of ten, and would plan each batch anew.
+ * would do, but PostgreSQL keeps a plan for every batch only if it costs at most as much as one for a single batch: it
+ * takes an array of unknown length for one of ten, and would plan each batch again.
  */
 export function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {
   const last = keys.length - 1;

@@ -70,7 +70,7 @@ interface HeaderPageEnd {
   readonly observedAt: Instant;
 }
 
-/** A domain's headers by name, from pages: what was observed of one may stand in several. */
+/** A domain's headers by name, from pages: one header may be in several. */
 export async function parseHeaderPages(pages: readonly string[]): Promise<readonly HeaderEntry[]> {
   const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
   for (const page of pages) {

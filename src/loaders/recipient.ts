@@ -2,7 +2,7 @@ import { PublicError } from '../model/errors.js';
 
 /**
  * A response in progress, such as Node.js' own ServerResponse. It is destroyed once it is written or the client has
- * gone, and then emits `close`.
+ * disconnected, and then emits `close`.
  */
 export interface Recipient {
   readonly destroyed: boolean;
@@ -13,7 +13,7 @@ export interface Recipient {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** What is loaded for a recipient; without one it is loaded in any case. */
+/** What is loaded for a recipient; without one it is always loaded. */
 export interface Requested {
   readonly recipient?: Pick<Recipient, 'destroyed'> | undefined;
 }
@@ -23,7 +23,7 @@ export function isWanted({ recipient }: Requested): boolean {
   return recipient?.destroyed !== true;
 }
 
-/** The error that settles what a client that has gone was waiting for. No client sees it. */
+/** The error for what a disconnected client was waiting for. No client sees it. */
 export function abandoned(): Error {
   return new PublicError('UNAVAILABLE', 'The client has gone.');
 }

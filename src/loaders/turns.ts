@@ -1,4 +1,4 @@
-import { withinTime } from '../database/answer-limits.js';
+import { withinTime } from '../database/query-limits.js';
 import { UnavailableError } from '../model/errors.js';
 import { abandoned, isWanted, type Requested } from './recipient.js';
 
@@ -16,7 +16,7 @@ interface TurnsOptions {
 
 /**
  * Limits how many batches are loaded at once, of all loaders together. Keys whose recipient is destroyed when their
- * turn comes are dropped: nothing is sent to the database for a client that has gone.
+ * turn comes are dropped: nothing is sent to the database for a disconnected client.
  */
 export class Turns {
   readonly #options: TurnsOptions;
@@ -93,10 +93,10 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
 
-/** Limits how much of some work is done for one client at once, so that what others need is not behind all of it. */
+/** Limits how much of some work is done for one client at once, so that others do not wait for all of it. */
 export class ClientShares {
   readonly #atOnce: number;
-  /** What waits, by client; a client without an entry has nothing under way. */
+  /** What waits, by client; a client without an entry has nothing in progress. */
   readonly #clients = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   constructor(atOnce: number) {

@@ -33,7 +33,7 @@ export function toUnicodeLabel(label: string): string {
   return own ? decoded : label;
 }
 
-/** Whether what an A-label of toALabel() stands for begins or ends with a hyphen, as no domain's label may. */
+/** Whether the Unicode form of an A-label of toALabel() begins or ends with a hyphen, which is not allowed. */
 export function hidesHyphenAtEnd(aLabel: string): boolean {
   return hasHyphenAtEnd(decode(aLabel));
 }

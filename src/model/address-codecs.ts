@@ -70,12 +70,12 @@ const noGateway = field(
   'a gateway',
   (given) => {
     if (given === '.') return Buffer.alloc(0);
-    throw new InvalidObservationError(`${quoted(given)} stands where "." says: no gateway.`);
+    throw new InvalidObservationError(`${quoted(given)} must be ".": there is no gateway.`);
   },
   () => '.',
 );
 
-/** Where a tunnel or a relay is: nowhere (`.`), at an IPv4 or IPv6 address, or at a name. */
+/** Where a tunnel or a relay is: none (`.`), at an IPv4 or IPv6 address, or at a name. */
 function gateway(type: number): RdataCodec {
   const codec = [noGateway, ipv4, ipv6, name][type];
   if (codec === undefined) throw new MalformedMessageError(`an unknown type of gateway, ${type}`);

@@ -20,7 +20,7 @@ export class PublicError extends Error {
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    // Whoever sends a request with 200 errors would wait for as many traces, which graphql-js writes out.
+    // A request with 200 errors would wait for as many traces, which graphql-js formats.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options);
@@ -61,7 +61,7 @@ export class ForbiddenError extends PublicError {
   }
 }
 
-/** An error that a later request may not meet. */
+/** An error that a later request may not get. */
 class TemporaryError extends PublicError {
   /** Whole seconds, at least 1, until a retry makes sense. */
   readonly retryAfter: number;

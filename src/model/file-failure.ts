@@ -2,28 +2,27 @@ import { errorCode, OperationError } from './errors.js';
 
 const NOT_PERMITTED = 'check the permissions, or name another file';
 
-/** What to tell of a file that cannot be read, by the code of the system's error. */
+/** Messages for a file that cannot be read, by the code of the system's error. */
 const READING: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist: check the path',
   ENOTDIR: 'does not exist: check the path',
-  EACCES: `may not be read by you: ${NOT_PERMITTED}`,
-  EPERM: `may not be read by you: ${NOT_PERMITTED}`,
+  EACCES: `cannot be read, permission denied: ${NOT_PERMITTED}`,
+  EPERM: `cannot be read, permission denied: ${NOT_PERMITTED}`,
   Z_BUF_ERROR:
     'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command',
   Z_DATA_ERROR:
-    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again',
+    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again',
 };
 
 const WRITING: Readonly<Record<string, string>> = {
-  ENOENT: 'cannot be written, since its folder does not exist: make the folder, or name another file',
-  ENOTDIR: 'cannot be written, since what should be its folder is none: name another file',
-  EACCES: `may not be written by you: ${NOT_PERMITTED}`,
-  EPERM: `may not be written by you: ${NOT_PERMITTED}`,
+  ENOENT: 'cannot be written, since its folder does not exist: create the folder, or name another file',
+  ENOTDIR: 'cannot be written, since a part of its path is not a folder: name another file',
+  EACCES: `cannot be written, permission denied: ${NOT_PERMITTED}`,
+  EPERM: `cannot be written, permission denied: ${NOT_PERMITTED}`,
   EROFS: 'cannot be written, since its disk is read-only: name a file on another',
   ENOSPC: 'cannot be written, since its disk is full: make room there, or name a file on another',
-  EDQUOT:
-    'cannot be written, since your share of its disk is used up: make room there, or name a file on another',
-  EPIPE: 'cannot be written, since its reader has gone',
+  EDQUOT: 'cannot be written, since your disk quota is used up: make room there, or name a file on another',
+  EPIPE: 'cannot be written, since its reader has closed it',
   ENAMETOOLONG: 'cannot be written, since its name is too long: name another file',
 };
 

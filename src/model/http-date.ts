@@ -19,7 +19,7 @@ const MOST_YEARS_AHEAD = 50;
 
 /**
  * The seconds since the Unix epoch that an HTTP-date names; undefined for any other text. The name of the
- * weekday is not held against the date.
+ * weekday is not checked.
  *
  * @param now In seconds since the Unix epoch: a year of two digits is one near to it.
  */

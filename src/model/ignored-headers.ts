@@ -64,7 +64,7 @@ export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
 
 /**
  * The field names (lower case) to leave out: those of the settings, and `connection`, which responds to the observer's
- * request to close the connection (RFC 9110, section 7.6.1), and tells nothing of the site.
+ * request to close the connection (RFC 9110, section 7.6.1), and says nothing about the site.
  */
 export function alwaysIgnoring(ignored: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...ignored, 'connection']);

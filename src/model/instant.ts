@@ -28,7 +28,8 @@ export function parseInstant(text: string): Instant {
   const inUtc = text.endsWith('Z') || text.endsWith('z');
   const zone = text.length - (inUtc ? 1 : 6);
   const seconds = readDate(text) * SECONDS_PER_DAY + readTime(text) - (inUtc ? 0 : readOffset(text, zone));
-  if (text.startsWith('60', 17) && !followsLeapSecond(seconds)) throw invalid(text, 'that is no leap second');
+  if (text.startsWith('60', 17) && !followsLeapSecond(seconds))
+    throw invalid(text, 'it is not a leap second');
   // The first six digits of the fraction, which ends where the zone begins.
   const end = Math.min(zone, 26);
   const microsecond = zone > 20 ? digitsAt(text, 20, end) * 10 ** (26 - end) : 0;

@@ -42,7 +42,7 @@ function precision(rdata: MessageReader): string {
   const digit = octet >> 4;
   const power = octet & 0x0f;
   if (digit > 9 || power > 9 || (digit === 0 && power > 0)) {
-    throw new MalformedMessageError('a size that is no decimal');
+    throw new MalformedMessageError('a size that is not decimal');
   }
   return power > 1 ? `${digit * 10 ** (power - 2)}m` : `0.${String(digit * 10 ** power).padStart(2, '0')}m`;
 }
@@ -88,5 +88,5 @@ function precisionOctet(field: string): number {
 }
 
 function wrong(field: string): InvalidObservationError {
-  return new InvalidObservationError(`${quoted(field)} is no part of a location.`);
+  return new InvalidObservationError(`${quoted(field)} is not part of a location.`);
 }

@@ -3,7 +3,7 @@ import { octetEscape, quoted } from './text.js';
 
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
- * appendix A); a comment; blanks and parentheses, which join lines; what is none of these.
+ * appendix A); a comment; blanks and parentheses, which join lines; anything else.
  */
 const TOKEN =
   /"((?:[^"\\]|\\.)*)"|((?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|(;[^\n]*|[() \t\r\n\f\v]+)|(.+)/gs;
@@ -66,8 +66,8 @@ function depthAfter(before: number, space: string): number {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * The octets that a field stands for: `\DDD` is an octet, a backslash before anything but a digit goes
- * away, and other characters are their UTF-8.
+ * The octets of a field: `\DDD` is an octet, a backslash before anything but a digit is
+ * removed, and other characters are their UTF-8.
  *
  * @throws InvalidObservationError for any other backslash.
  */

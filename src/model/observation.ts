@@ -15,7 +15,7 @@ export interface Observation {
   /** The response with `httpHeaders`. Absent: it is unknown. */
   readonly response?: SiteResponse;
   /**
-   * HTTPS was declined before HTTP was tried: the port refused the connection, or did not speak TLS, at every
+   * HTTPS was declined before HTTP was tried: the port rejected the connection, or did not speak TLS, at every
    * reachable address. Absent: it was not, or that is unknown.
    */
   readonly httpsDeclined?: boolean;

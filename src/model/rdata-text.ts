@@ -32,9 +32,9 @@ export function readRdata(type: string, rdata: MessageReader): Readonly<Record<s
  * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or
  * in that of RFC 3597 (`\# 4 C0000207`), as parseDnsRecord takes them: for types without fields of their
  * own `data` in its one canonical text, which is that of dig with names in lower case. That is the form of
- * RFC 3597 for types without presentation, and for octets given so that are no rdata of their type.
+ * RFC 3597 for types without presentation, and for octets in that form that are not valid for their type.
  *
- * @throws InvalidObservationError for a text that is no rdata of the type.
+ * @throws InvalidObservationError for a text that is not rdata of the type.
  */
 export function parseRdataText(type: string, text: string): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };

@@ -102,7 +102,7 @@ export const serviceParameters: RdataCodec = {
 /** @throws MalformedMessageError for keys that are not in increasing order. */
 function ascending(keys: readonly number[]): readonly number[] {
   if (keys.every((key, at) => at === 0 || key > (keys[at - 1] ?? key))) return keys;
-  throw new MalformedMessageError('service parameters that are not in order, or one twice');
+  throw new MalformedMessageError('service parameters out of order, or repeated');
 }
 
 function parameterText(key: number, value: MessageReader): string {

@@ -2,7 +2,7 @@ import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-
 import type { Counts, Priority } from './priority.js';
 import { type LeasedDomain, priorityOf } from './schedule/leases.js';
 
-/** A leased domain and its check; null: it was aborted, and another worker checks anew. */
+/** A leased domain and its check; null: it was aborted, and another worker checks it again. */
 export interface FinishedCheck {
   readonly domain: LeasedDomain;
   readonly check: DomainCheck | null;

@@ -1,15 +1,15 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Why a DNS type or HTTP was not observed. None of them says anything about what the domain holds: its parts keep
+ * Why a DNS type or HTTP was not observed. None of them says anything about the domain: its parts keep
  * their state.
  */
 export type FailureCode =
   /** No response came in time. */
   | 'timeout'
-  /** The server could not be reached: there is no way to it or, for DNS, its port refuses the connection. */
+  /** The server could not be reached: there is no way to it or, for DNS, its port rejects the connection. */
   | 'unreachable'
-  /** RCODE 5 (RFC 1035, section 4.1.1); for HTTP, the port refuses the connection. */
+  /** RCODE 5 (RFC 1035, section 4.1.1); for HTTP, the port rejects the connection. */
   | 'refused'
   /** What came breaks RFC 1035 or its type's format, or contradicts itself; or it is no HTTP response (RFC 9112). */
   | 'malformed'
@@ -43,7 +43,7 @@ export type FailureCode =
   /** HTTP: the head or a value is too large, or there are too many fields or interim responses. */
   | 'too-large';
 
-/** A failure with one phrase for a person, such as `SERVFAIL from 192.0.2.53:53`. */
+/** A failure with one phrase for messages, such as `SERVFAIL from 192.0.2.53:53`. */
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
@@ -58,7 +58,7 @@ export function failed(code: FailureCode, message: string): Failed {
   return { kind: 'failed', failure: { code, message } };
 }
 
-/** The result of what its signal has aborted. */
+/** The result of an aborted observation. */
 export const STOPPED = failed('stopped', 'stopped before the response came');
 
 /** An address and a port as in a URL: `192.0.2.53:53` or `[2001:db8::53]:53`. */

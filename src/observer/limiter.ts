@@ -45,7 +45,7 @@ export class Limiter {
     });
   }
 
-  /** Gives the place back: the next in line takes it. */
+  /** Releases the place: the next in line takes it. */
   leave(priority: Priority = 'normal'): void {
     this.#running[priority] -= 1;
     const { normal, low } = this.#waiting;

@@ -33,7 +33,7 @@ export interface DomainObserver {
    *
    * @param signal Ends it: what is not observed yet has the failure `stopped`, or `timeout` where the signal's
    * reason is CHECK_TIMEOUT.
-   * @param priority Who goes first where queries wait; normal if absent.
+   * @param priority Which queries go first where they wait; normal if absent.
    */
   check(domain: string, signal?: AbortSignal, priority?: Priority): Promise<DomainCheck>;
 }
@@ -45,11 +45,11 @@ interface DomainObserverOptions {
   readonly types: readonly string[];
   /** Those that `http` leaves out. */
   readonly ignoredHeaders: ReadonlySet<string>;
-  /** What one observation may hold: a part with more has failed, and the others go on. */
+  /** What one observation may hold: a part with more has failed; the others are not affected. */
   readonly limits: ObservationLimits;
   /** The wall clock. */
   readonly now: () => Instant;
-  /** Who observes. */
+  /** The name of the observer. */
   readonly source: string;
 }
 

@@ -22,7 +22,7 @@ interface SiteOutcome {
   readonly status: number;
   readonly address: string;
   /** Why it was not recorded; absent: it was. Times as in RFC 3339. */
-  readonly heldBack?: { readonly since: string; readonly looks: number; readonly until: string };
+  readonly heldBack?: { readonly since: string; readonly checks: number; readonly until: string };
 }
 
 /** @param heldBack why the response was not recorded; null: it was. */
@@ -42,12 +42,12 @@ export function outcomeOf(
   const { scheme, status, address } = http;
   const response = { scheme, status, address };
   if (heldBack === null) return { dns: names, http: response };
-  const { since, looks, until } = heldBack;
-  const times = { since: formatInstant(since), looks, until: formatInstant(until) };
+  const { since, checks, until } = heldBack;
+  const times = { since: formatInstant(since), checks, until: formatInstant(until) };
   return { dns: names, http: { ...response, heldBack: times } };
 }
 
-/** Whether the answers say that there is no such name: mostly it is misspelt, or given up. */
+/** Whether the answers say that there is no such name: mostly it is misspelt, or no longer registered. */
 export function saysNoSuchName(dns: ReadonlyMap<string, DnsAnswer>): boolean {
   const answers = [...dns.values()].filter((answer) => answer.kind === 'answered');
   return answers.length > 0 && answers.every(({ nameExists }) => !nameExists);
@@ -64,7 +64,7 @@ export function isOutage({ dns }: CheckOutcome): boolean {
   return dns.answered.length === 0 && codes.every((code) => code === 'unreachable');
 }
 
-/** The outcome in one line for a person, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
+/** The outcome in one line of text, such as `DNS ok; HTTPS 200 from 192.0.2.7`. */
 export function outcomeText({ dns, http }: CheckOutcome): string {
   if (dns.nameExists === false) return 'no such name';
   const failures = [...typesByReason(dns.failures)].map(([reason, types]) => `${types.join(' ')}: ${reason}`);
@@ -75,15 +75,15 @@ export function outcomeText({ dns, http }: CheckOutcome): string {
   return `${names}; ${'failure' in http ? `HTTP: ${http.failure.message}` : responseText(http)}`;
 }
 
-/** A site's response in one line for a person and, where it was not recorded, why and until when. */
+/** A site's response in one line of text and, if it was not recorded, why and until when. */
 export function responseText({ scheme, status, address, heldBack }: SiteOutcome): string {
   const response = `${scheme.toUpperCase()} ${status} from ${address}`;
   if (heldBack === undefined) return response;
   const [since, until] = [heldBack.since, heldBack.until].map((time) => time.replace(/\.\d+Z$/, 'Z'));
-  const checks = heldBack.looks === 1 ? '1 check' : `${heldBack.looks} checks`;
+  const checks = heldBack.checks === 1 ? '1 check' : `${heldBack.checks} checks`;
   return (
-    `${response}, not recorded: HTTPS answered before, and is declined since ${since} (${checks}); ` +
-    `HTTP counts after ${LEAST_DECLINED} checks, from ${until} on`
+    `${response}, not recorded: HTTPS answered before, and has been declined since ${since} (${checks}); ` +
+    `HTTP counts after ${LEAST_DECLINED} checks, from ${until}`
   );
 }
 

@@ -140,7 +140,7 @@ export class Worker {
     const database = new DatabaseRetry(this.#options.log);
     while (this.#unwritten.length > 0 && !this.#isAbandoned) {
       await pause(GATHERING);
-      // A domain whose lease has ended before its check could be written is another worker's, which checks anew.
+      // A domain whose lease has ended before its check could be written is leased and checked by another worker.
       const now = this.#options.now();
       this.#unwritten = this.#unwritten.filter(({ domain }) => domain.until > now);
       await database.attempt(() => this.#write());
@@ -165,7 +165,7 @@ export class Worker {
     }
   }
 
-  /** A check that cannot be recorded does not keep the others of its batch from it. */
+  /** A check that cannot be recorded does not prevent recording the others of its batch. */
   async #writeOrPostpone(batch: readonly CheckedDomain[]): Promise<void> {
     if (batch.length === 0) return;
     try {
@@ -230,7 +230,7 @@ class DatabaseRetry {
   async attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
       const result = await work();
-      if (this.#isFailing) this.#log.info('the worker goes on: the database answers again');
+      if (this.#isFailing) this.#log.info('the worker continues: the database is available again');
       this.#isFailing = false;
       return result;
     } catch (err) {

@@ -10,8 +10,7 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
  * addresses (RFC 6177, section 2). IPv4-mapped addresses are IPv4.
  *
  * @param named The address from a trusted proxy, or the connection's own.
- * @param peer The connection's address, used where `named` is not an address but a text such as `unknown`, of which
- *   there are any number.
+ * @param peer The connection's address, used where `named` is not an address but a text such as `unknown`.
  */
 export function clientKey(named: string | undefined, peer: string | undefined): string {
   return keyOf(named) || keyOf(peer);

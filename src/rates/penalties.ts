@@ -5,9 +5,9 @@ import { type RatePolicy, type RateState, secondsUntilReset } from './rate-polic
 
 const MAX_CACHED = 10_000;
 
-/** What happens where a client has reached a limit. */
+/** What happens when a client has reached a limit. */
 export interface PenaltyOptions {
-  /** What the client has done too often: a sentence for it. */
+  /** What the client has done too often: a sentence for the client. */
   readonly complaint: string;
   /** Called for each rejection. */
   onRejected(): void;

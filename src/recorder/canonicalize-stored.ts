@@ -61,7 +61,7 @@ export async function canonicalizeStored(
 function reportOf({ domains, unreadable }: { domains: number; unreadable: number }): string | null {
   const written = `The records of ${domains} domains were rewritten in their canonical text.`;
   if (unreadable === 0) return domains === 0 ? null : written;
-  return `${written} ${unreadable} records hold what is no data of their type, and stay as they are: dms verify names them.`;
+  return `${written} ${unreadable} records have data that is not valid for their type, and remain unchanged: dms verify lists them.`;
 }
 
 interface BatchDomain {
@@ -147,7 +147,7 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
 }
 
-/** Deletes the rows of the types that are written anew. */
+/** Deletes the rows of the types that are written again. */
 async function deleteReplaced(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
   const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
   await client.query(

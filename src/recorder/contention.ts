@@ -16,7 +16,7 @@ async function pauseAfter(attempt: number): Promise<void> {
 
 const MAX_ATTEMPTS = 10;
 
-/** Retries some work while another writer is in its way. @throws the error due to it only after ten attempts. */
+/** Retries work while it conflicts with another writer. @throws the error due to it only after ten attempts. */
 export async function retryOnContention<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -28,7 +28,7 @@ export async function retryOnContention<Result>(work: () => Promise<Result>): Pr
   }
 }
 
-/** Works on items until none is left. @param work returns those that another writer has kept it from. */
+/** Works on items until none is left. @param work returns those that conflicted with another writer. */
 export async function untilNoneLeft<Item>(
   items: readonly Item[],
   work: (left: readonly Item[]) => Promise<readonly Item[]>,
@@ -40,7 +40,7 @@ export async function untilNoneLeft<Item>(
   }
 }
 
-/** The names that `write` has written: none if another writer was in its way. */
+/** The names that `write` has written: none if it conflicted with another writer. */
 export async function noneOnContention(write: () => Promise<Set<string>>): Promise<Set<string>> {
   try {
     return await write();

@@ -5,7 +5,7 @@ import type { PrismaClient } from '../database/generated/client.js';
  *
  * The domains' rows go first: a recorder at work on the same domain holds its row, so that the later
  * statements see, and erase, all that it wrote. A domain that is recorded for the first time between two of
- * the statements has a row when the later one looks, and keeps all that was written with it.
+ * the statements has a row when the later one runs, and keeps all that was written with it.
  *
  * @param names canonical names, each once.
  * @returns those of them that were recorded, sorted.

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { PrismaClient } from '../database/generated/client.js';
 
-/** How many lines imports had, by what became of them. */
-type ImportCounts = Readonly<Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'refused', number>>;
+/** How many lines imports had, by outcome. */
+type ImportCounts = Readonly<Record<'changed' | 'unchanged' | 'repeated' | 'stale' | 'rejected', number>>;
 
 /** In milliseconds: a database that takes longer is an error. */
 const WRITE_TIMEOUT = 5000;

@@ -21,23 +21,20 @@ function messagesOf(conditions: readonly (readonly [holds: boolean, message: str
   return conditions.filter(([holds]) => holds).map(([, message]) => message);
 }
 
-/** What the columns of a domain's rows say against each other: the rules of history never get to see it. */
+/** Contradictions between the columns of a domain's rows, which the rules of history do not see. */
 function contradictionsOfDomain({ domain: row, stays, headers }: StoredRows): string[] {
   const octets =
     stays.reduce((sum, stay) => sum + octetsOfRecord(stay), 0) +
     headers.reduce((sum, change) => sum + octetsOfHeaderChange(change), 0);
   return messagesOf([
-    [
-      isPartial(row.dns_first, row.dns_latest),
-      'of dns_first and dns_latest one is set, and the other is not',
-    ],
+    [isPartial(row.dns_first, row.dns_latest), 'only one of dns_first and dns_latest is set'],
     [
       isPartial(row.http_first, row.http_latest, row.http_digest),
-      'of http_first, http_latest and http_digest some are set, and others are not',
+      'only some of http_first, http_latest and http_digest are set',
     ],
     [
       isPartial(row.https_declined_first, row.https_declined_latest, row.https_declined_count),
-      'of https_declined_first, https_declined_latest and https_declined_count some are set, and others are not',
+      'only some of https_declined_first, https_declined_latest and https_declined_count are set',
     ],
     [
       row.https_latest === null && row.https_declined_first !== null,
@@ -115,10 +112,7 @@ function violationsOf({ name, due, scheduled, observedAt, outcome, failures }: W
     [!isDue(due), `the observation is due at ${timeText(due)}`],
     [!isDue(scheduled), `the observation is scheduled at ${timeText(scheduled)}`],
     [observedAt !== null && !isWritable(observedAt), `it was observed last at ${timeText(observedAt)}`],
-    [
-      isPartial(observedAt, outcome),
-      'of the time and the outcome of its latest observation one is there, and the other is not',
-    ],
+    [isPartial(observedAt, outcome), 'only one of the time and the outcome of its latest observation is set'],
     [failures < 0, `${failures} observations have failed in a row, which is negative`],
   ]);
 }

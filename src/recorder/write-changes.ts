@@ -131,7 +131,7 @@ const END_STAYS = `
    WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
 
 /**
- * Writes the changes of domains in one transaction: none of them if another writer was in its way.
+ * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
  *
  * @param remove removes the rows of written domains that their changes replace.
  * @returns the names of the domains that were written. The others were written by another process.
@@ -161,9 +161,9 @@ export async function writeDomains<Domain extends DomainChanges>(
  * FOR UPDATE` over several domains does not. The row stays locked until the transaction ends, which
  * guards the rows of the domain's records and headers too.
  *
- * The version is no less than the database's clock, so that a domain that is erased and recorded anew, or a database
+ * The version is at least the database's clock, so that a domain that is erased and recorded again, or a database
  * restored from a backup, does not give a second state an old version. The time of recording is that clock's, and
- * never goes back, even where the clock does.
+ * never decreases, even if the clock does.
  */
 async function writeDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<Set<string>> {
   const first = domains.filter(({ before }) => before === null);

@@ -15,6 +15,6 @@ export interface RequestContext {
   readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;
   /** The result of the field `domain`, in place of what is stored: a part of a large history. */
   readonly part?: DomainHistory;
-  /** The response: nothing more is read for a client that has gone. */
+  /** The response: nothing more is read for a disconnected client. */
   readonly recipient?: Recipient | undefined;
 }

@@ -138,7 +138,7 @@ export class RequestBudget {
     return this.#isAbandoned;
   }
 
-  /** Makes the request's execution begin again, up to its end. What it has paid for stays paid. */
+  /** Restarts the request's execution, to its end. What it has paid for stays paid. */
   restart(): void {
     this.#isTentative = false;
     this.#isAbandoned = false;

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 /** What a request is for: one of a few values, never a text of the client. */
 export interface RequestKind {
   /** The API, a page, or an unknown path. */
-  readonly door: 'rest' | 'graphql' | 'page' | 'none';
+  readonly api: 'rest' | 'graphql' | 'page' | 'none';
   readonly operation: string;
 }
 
@@ -23,14 +23,14 @@ export function createRequestMetrics(registry: Registry) {
   });
   const requests = new Counter({
     name: 'dms_http_requests_total',
-    help: 'HTTP requests answered, by door, operation and status; status 0: the client disconnected before.',
-    labelNames: ['door', 'operation', 'status'],
+    help: 'HTTP requests answered, by API, operation and status; status 0: the client disconnected before.',
+    labelNames: ['api', 'operation', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'dms_http_request_duration_seconds',
     help: 'Duration of HTTP requests, from their header section to the end of the response.',
-    labelNames: ['door', 'operation'],
+    labelNames: ['api', 'operation'],
     buckets: DURATION_BUCKETS,
     registers,
   });
@@ -38,13 +38,13 @@ export function createRequestMetrics(registry: Registry) {
     /** A request has begun: answered() must be called when it ends. */
     began: () => inFlight.inc(),
     /** @param status 0: the client disconnected before there was one. */
-    answered({ door, operation }: RequestKind, status: number, seconds: number): void {
+    answered({ api, operation }: RequestKind, status: number, seconds: number): void {
       inFlight.dec();
-      requests.inc({ door, operation, status });
-      durations.observe({ door, operation }, seconds);
+      requests.inc({ api, operation, status });
+      durations.observe({ api, operation }, seconds);
     },
     /** Something was rejected before it became a request: its duration is unknown. */
-    rejected: ({ door, operation }: RequestKind, status: number) => requests.inc({ door, operation, status }),
+    rejected: ({ api, operation }: RequestKind, status: number) => requests.inc({ api, operation, status }),
   };
 }
 
@@ -59,7 +59,7 @@ export type RejectionMetrics = ReturnType<typeof createRejectionMetrics>;
 /** Creates the counters of rejections in a registry, once for each registry. */
 export function createRejectionMetrics(registry: Registry) {
   const rejections = new Counter({
-    name: 'dms_rate_limit_refusals_total',
+    name: 'dms_rate_limit_rejections_total',
     help: 'Rejections by rate limits, by the name of the policy.',
     labelNames: ['policy'],
     registers: [registry],

@@ -204,7 +204,7 @@ test.each(['RS384', 'RS512', 'PS384', 'PS512', 'ES512'])(
   },
 );
 
-/** What the log says of the token that was refused by this answer. */
+/** What the log says of the token that was rejected by this answer. */
 function toldOf({ logged }: TestService, { headers }: Response) {
   const requestId = headers.get('x-request-id');
   return logged.filter((line) => line['msg'] === 'token rejected' && line['requestId'] === requestId);
@@ -303,7 +303,7 @@ describe("a key of the provider's that cannot be used", () => {
       UNUSABLE.map(({ kid }) =>
         expect.objectContaining({
           level: 'warn',
-          msg: "a key of the identity provider's cannot be used",
+          msg: 'a key of the identity provider cannot be used',
           keyId: kid,
         }),
       ),
@@ -325,7 +325,7 @@ describe('the keys of the provider', () => {
   });
   afterAll(() => other.web.close());
 
-  test('are fetched when the service starts, and for keys that nobody knows not again within ten seconds', async () => {
+  test('are fetched when the service starts, and for unknown keys not again within ten seconds', async () => {
     const began = performance.now();
     // Once more for each ten seconds that a slow machine takes.
     const mostFetches = () => 1 + Math.floor((performance.now() - began) / 10_000);
@@ -385,17 +385,17 @@ describe('the keys of the provider', () => {
     ['no keys', { body: '{}' }],
     ['too much', { body: JSON.stringify({ keys: [], padding: 'x'.repeat(600_000) }) }],
   ])(
-    'that are %s leave the service without: 503 with Retry-After, told once, and asked for once',
+    'that are %s leave the service without: 503 with Retry-After, reported once, and fetched once',
     async (_what, response) => {
       const token = await other.sign();
       other.web.serve(response);
       const before = other.fetches();
       asking = await trusting(other);
       for (let time = 0; time < 3; time += 1) {
-        const refused = await ask(asking, token);
-        expect(refused.status).toBe(503);
-        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-        expect(await refused.json()).toMatchObject({
+        const rejected = await ask(asking, token);
+        expect(rejected.status).toBe(503);
+        expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+        expect(await rejected.json()).toMatchObject({
           code: 'UNAVAILABLE',
           detail: 'The identity provider does not answer. Try again shortly.',
         });
@@ -423,10 +423,10 @@ describe('the keys of the provider', () => {
       const waiting = ask(asking, await provider.sign());
       await vi.waitFor(() => expect(hanging.connections).toBe(1), { timeout: 60_000 });
       expect(await statusOf(asking, await asking.createToken())).toBe(200);
-      const refused = await waiting;
-      expect(refused.status).toBe(503);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-      expect(await refused.json()).toMatchObject({ code: 'UNAVAILABLE' });
+      const rejected = await waiting;
+      expect(rejected.status).toBe(503);
+      expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await rejected.json()).toMatchObject({ code: 'UNAVAILABLE' });
       // Nothing is left open of the attempt.
       await hanging.idle();
       expect(await statusOf(asking, await asking.createToken())).toBe(200);
@@ -436,7 +436,7 @@ describe('the keys of the provider', () => {
   );
 });
 
-/** Keys that begin as keys do, and go on for as long as somebody listens. */
+/** Keys that begin correctly, and never end. */
 function dripKeys(socket: Socket): void {
   socket.resume().write('HTTP/1.1 200 OK\r\ncontent-type: application/jwk-set+json\r\n\r\n{"keys":[');
   const dripping = setInterval(() => socket.write(' '), 100);

@@ -69,7 +69,7 @@ test('keys go on while the provider is away, for a day; a token that names a new
   expect(told).toEqual(['away', 'back']);
 });
 
-test('a set without a key is told of, once until it has had one', async () => {
+test('a set without a key is reported, once until it has had one', async () => {
   await find('first');
   const fetchOnceMore = async () => {
     vi.advanceTimersByTime(TEN_SECONDS);
@@ -121,12 +121,12 @@ describe('what is wrong with the address is said in plain words, before a token 
     );
   });
 
-  test.each(['127.0.0.1', 'localhost'])('a connection that is refused, at %s', async (host) => {
+  test.each(['127.0.0.1', 'localhost'])('a rejected connection, at %s', async (host) => {
     expect(await reasonAt(new URL(`http://${host}:${await freePort()}/jwks.json`))).toContain('ECONNREFUSED');
   });
 });
 
-test('is away where the connection is refused', async () => {
+test('is away where the connection is rejected', async () => {
   const reasons: string[] = [];
   const keys = createKeySet(new URL(`http://127.0.0.1:${await freePort()}/`), {
     away: (reason) => reasons.push(reason),

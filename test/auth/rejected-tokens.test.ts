@@ -15,7 +15,7 @@ let service: TestService;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  // A worker would ask the database, too, while its statements are counted.
+  // A worker would query the database, too, while its statements are counted.
   service = await startTestService({ database, role: 'api' });
 });
 afterAll(async () => {

@@ -112,7 +112,7 @@ describe('a verifier', () => {
     `dms_${'a'.repeat(44)}`,
     `DMS_${'a'.repeat(43)}`,
     `dms_${'a'.repeat(43)}`,
-  ])('refuses %j, which is none', async (text) => {
+  ])('rejects %j, which is none', async (text) => {
     expect(await verifierAt({ now: NOW }).verify(text)).toBeNull();
   });
 
@@ -127,7 +127,7 @@ describe('a verifier', () => {
     expect(await tokens.verify(token)).toBeNull();
   });
 
-  test('asks the database once for many requests with one token', async () => {
+  test('queries the database once for many requests with one token', async () => {
     const tokens = verifierAt({ now: NOW });
     const token = await createToken(database.prisma, NEW);
     await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));

@@ -62,7 +62,7 @@ describe('--help', () => {
 });
 
 test.each([
-  ['what was asked for is told', ['--help'], 0, 'stdout'],
+  ['a requested text is written', ['--help'], 0, 'stdout'],
   ['the use is wrong', ['servr'], 2, 'stderr'],
   ['it fails', ['export'], 1, 'stderr'],
 ] as const)('the process exits with the code where %s: dms %j', async (_when, args, code, stream) => {

@@ -113,7 +113,7 @@ describe('dms import', () => {
     const broken = await file('strict.ndjson', `${FIRST}\nbroken\n${SECOND}\n`);
     const result = await dms(['import', broken, '--strict']);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('as --strict asks; the lines before it are recorded.');
+    expect(result.stderr).toContain('as --strict requires; the lines before it are recorded.');
     expect((await stored())[0]?.stays).toHaveLength(1);
   });
 
@@ -178,7 +178,7 @@ describe('dms import', () => {
       ],
       [
         followed,
-        'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+        'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
       ],
     ] as const) {
       expect(await dms(['import', path])).toMatchObject({
@@ -313,7 +313,7 @@ describe('dms import', () => {
 });
 
 describe('dms import - of lines that follow each other closely', () => {
-  /** A line each tenth of a second, for as long as anybody reads. */
+  /** A line each tenth of a second, for as long as it is read. */
   async function* closely(written: number[]): AsyncGenerator<string> {
     for (;;) {
       const line = observationLine({ at: written.length, records: ['192.0.2.1'] });
@@ -358,7 +358,7 @@ async function dmsFromFile(args: readonly string[], path: string) {
 
 describe('dms import --rejects', () => {
   test.each(['itself', 'a hard link to it', 'standard input'])(
-    'refuses to write to what is imported (%s), and leaves it as it is',
+    'rejects writing to what is imported (%s), and leaves it as it is',
     async (which) => {
       const input = await file('input.ndjson', `${FIRST}\nbroken\n`);
       const other = join(folder, 'input-link.ndjson');
@@ -408,7 +408,7 @@ describe('dms import --rejects', () => {
   });
 });
 
-describe('dms import that is asked to stop', () => {
+describe('dms import that is stopped', () => {
   /** A line of some 200 kB. */
   const long = (at: number) => {
     const headers = Array.from({ length: 10 }, (_, place) => [`x-${place}`, 'x'.repeat(20_000)]);
@@ -497,7 +497,7 @@ describe('dms export', () => {
     }
   });
 
-  test('ends in silence where its reader has gone', async () => {
+  test('ends without output if its reader has closed the pipe', async () => {
     await dms(['import', '-'], `${FIRST}\n`);
     for (const command of ['export', 'verify']) {
       const { code, stderr } = await dmsInShell(`${command} | sleep 0`, database.environment);
@@ -521,7 +521,7 @@ describe('dms export', () => {
 });
 
 describe('dms forget', () => {
-  test('erases with --yes, and asks for it where there is no terminal', async () => {
+  test('erases with --yes, and requires it without a terminal', async () => {
     await dms(['import', '-'], FIRST);
     const asked = await dms(['forget', 'example.com']);
     expect(asked.code).toBe(2);

@@ -25,10 +25,22 @@ beforeEach(async () => {
     "DELETE FROM schema_migration WHERE name >= '0006'",
     `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
     'UPDATE domain SET history_octets = 0',
+    'DELETE FROM import_count',
+    "INSERT INTO import_count VALUES ('changed', 1), ('refused', 2)",
+    'DELETE FROM watched_domain',
+    `INSERT INTO watched_domain (name, every, due, scheduled, observed_at, outcome)
+     VALUES ('example.com', 86400000000, 1, 1, 1, '${JSON.stringify(outcomeWith('looks'))}')`,
   ]) {
     await database.pool.query(statement);
   }
 });
+
+/** The outcome of a check whose response over HTTP was held back, with the name of the number of checks. */
+function outcomeWith(key: string): object {
+  const heldBack = { since: '2024-03-01T00:00:00Z', [key]: 1, until: '2024-03-02T00:00:00Z' };
+  const http = { scheme: 'http', status: 200, address: '192.0.2.7', heldBack };
+  return { dns: { answered: ['A'], failures: {}, nameExists: true }, http };
+}
 
 const SHOWN = [
   'Migrating 1 domains. It may be stopped and run again.',
@@ -39,7 +51,9 @@ describe('a database whose rows have to be rewritten', () => {
   test('dms migrate reports that it rewrites them, and what it has done', async () => {
     const { code, stdout, stderr } = await runDms(['migrate'], database.environment);
     expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
-    expect(stdout).toBe('applied 0006_canonical_rdata\napplied 0007_due_by_priority\n');
+    expect(stdout).toBe(
+      'applied 0006_canonical_rdata\napplied 0007_due_by_priority\napplied 0008_renamed_values\n',
+    );
     expect(code).toBe(0);
     expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);
     expect(await runDms(['migrate'], database.environment)).toMatchObject({
@@ -47,6 +61,17 @@ describe('a database whose rows have to be rewritten', () => {
       stdout: 'The database is up to date.\n',
       stderr: '',
     });
+  });
+
+  test('stored values get their present names', async () => {
+    await runDms(['migrate'], database.environment);
+    const { rows: counts } = await database.pool.query('SELECT outcome, lines FROM import_count ORDER BY 1');
+    expect(counts).toEqual([
+      { outcome: 'changed', lines: 1n },
+      { outcome: 'rejected', lines: 2n },
+    ]);
+    const { rows } = await database.pool.query('SELECT outcome FROM watched_domain');
+    expect(rows).toEqual([{ outcome: outcomeWith('checks') }]);
   });
 
   test('so does any other command', async () => {

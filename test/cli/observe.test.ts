@@ -5,7 +5,7 @@ import { newDataDirectory, removeDataDirectory } from '../support/data-directory
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
+import { REJECTING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 
@@ -53,7 +53,7 @@ function observing() {
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
   };
 }
@@ -163,11 +163,11 @@ test('a response over HTTP that is not recorded, since HTTPS answered before, is
   );
   await https.close();
   const reason =
-    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and is declined since \S+Z \((\d) checks?\); HTTP counts after 3 checks, from \S+Z on\nNo change/m;
+    /^ {2}HTTP \d+ from 127\.0\.0\.1, not recorded: HTTPS answered before, and has been declined since \S+Z \((\d) checks?\); HTTP counts after 3 checks, from \S+Z\nNo change/m;
   expect(reason.exec((await observe('--dry-run')).stdout)?.[1]).toBe('1');
   expect(reason.exec((await observe()).stdout)?.[1]).toBe('1');
   const { http, changes, observedAt } = JSON.parse((await observe('--json')).stdout);
-  expect(http).toMatchObject({ scheme: 'http', address: '127.0.0.1', heldBack: { looks: 2 } });
+  expect(http).toMatchObject({ scheme: 'http', address: '127.0.0.1', heldBack: { checks: 2 } });
   expect(Date.parse(http.heldBack.until) - Date.parse(http.heldBack.since)).toBe(86_400_000);
   expect(Date.parse(observedAt)).toBeGreaterThan(Date.parse(http.heldBack.since));
   expect(changes.headers).toEqual([]);

@@ -182,8 +182,8 @@ async function beginRequest(url: string) {
   return { ended, answer: () => answer, finish: () => socket.write(BODY) };
 }
 
-describe('dms serve, asked to end', SLOW, () => {
-  test('answers slow requests through both doors, takes no new ones, and ends with exit code 0 on SIGTERM', async () => {
+describe('dms serve, stopped by a signal', SLOW, () => {
+  test('completes slow requests of both APIs, accepts no new ones, and ends with exit code 0 on SIGTERM', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     await insertDomain(database.pool, { name: 'example.com' });
@@ -195,7 +195,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const asked = [fetch(`${url}/api/v1/domain/example.com`), askGraphql(url)];
     await untilInFlight(said, asked.length);
     child.kill('SIGTERM');
-    await untilRefused(url);
+    await untilRejected(url);
     await lock.query('ROLLBACK');
     const responses = await Promise.all(asked);
     expect(responses.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([
@@ -225,11 +225,11 @@ describe('dms serve, asked to end', SLOW, () => {
     expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await result).toMatchObject({
       ...{ code: 0, signal: null },
-      stderr: 'Stopping: requests under way are answered first.\n',
+      stderr: 'Stopping: requests in progress are completed first.\n',
     });
   });
 
-  test('ends at once when it is asked again later', async () => {
+  test('ends at once on a second signal later', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
@@ -241,7 +241,7 @@ describe('dms serve, asked to end', SLOW, () => {
     expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
   });
 
-  test('answers what is under way though it is asked twice at once, as by Ctrl-C in npm start', async () => {
+  test('completes requests in progress on two signals at once, as by Ctrl-C in npm start', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());
     const settings = { ROLE: 'api', SHUTDOWN_TIMEOUT: '10m' };
@@ -249,7 +249,7 @@ describe('dms serve, asked to end', SLOW, () => {
     const request = await beginRequest(url);
     child.kill('SIGINT');
     child.kill('SIGTERM');
-    await untilRefused(url);
+    await untilRejected(url);
     request.finish();
     await request.ended;
     expect(request.answer()).toMatch(/^HTTP\/1\.1 200 /);
@@ -269,7 +269,7 @@ describe('dms serve, asked to end', SLOW, () => {
       await request.ended;
     });
     void end();
-    await untilRefused(url);
+    await untilRejected(url);
     const ready = await fetch(`${metricsUrl}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       503,
@@ -286,7 +286,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('npm start passes %s on to the service
   const said = await ready(npm.child.stdout, npm.result);
   const { url } = read(said);
   npm.child.kill(signal);
-  expect((await npm.result).stderr).toContain('Stopping: requests under way are answered first.');
+  expect((await npm.result).stderr).toContain('Stopping: requests in progress are completed first.');
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
@@ -374,17 +374,17 @@ function askGraphql(
 }
 
 /** Settles when the service takes no connections any more. */
-async function untilRefused(url: string): Promise<void> {
+async function untilRejected(url: string): Promise<void> {
   await expect
     .poll(
       () =>
         fetch(`${url}/livez`).then(
           () => 'answered',
-          () => 'refused',
+          () => 'rejected',
         ),
       { timeout: 30_000 },
     )
-    .toBe('refused');
+    .toBe('rejected');
 }
 
 /** Settles when so many requests are under way, as the metrics of a service tell. */

@@ -70,7 +70,7 @@ describe('dms token create', () => {
 describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () => {
   test.each([
     ['its disk is full', '> /dev/full', /its disk is full: make room there, or name a file on another\.$/],
-    ['its reader has gone', '| sleep 0', /its reader has gone\.$/],
+    ['its reader has closed it', '| sleep 0', /its reader has closed it\.$/],
   ])('since %s, is not made, and its name stays free', async (_reason, redirection, reason) => {
     const { stderr, code } = await dmsInShell(
       `token create --name lost ${redirection}`,
@@ -142,7 +142,7 @@ describe('dms token revoke', () => {
     expect(again.stdout).toMatch(/^a was revoked before, at \d{4}-\d\d-\d\dT[\d:.]+Z\n$/);
   });
 
-  test('and its name is not to be had again', async () => {
+  test('and its name cannot be used again', async () => {
     await token('create', '--name', 'a');
     await token('revoke', 'a');
     const { code, stdout, stderr } = await token('create', '--name', 'a');

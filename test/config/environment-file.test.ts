@@ -24,13 +24,13 @@ describe('a file .env', () => {
     ['PORT: 4000', 1, 'what begins with PORT is not a setting'],
     ['REDIS_PASSWORD: secret', 1, 'what begins with REDIS_PASSWORD is not a setting'],
     ['KEY=x\nMIIsecretQIBADANBgkq', 2, 'this is not a setting'],
-    ['MIIsecret=#=', 1, 'it is not clear what the value is'],
+    ['MIIsecret=#=', 1, 'the value is ambiguous'],
     ['two words=secret', 1, 'this is not a setting'],
     [`A=1\n${'x'.repeat(100)}`, 2, 'this is not a setting'],
-    ['PGPASSWORD="secret\nB=1', 1, 'it is not clear what the value of PGPASSWORD is'],
-    ['PGPASSWORD=top#secret', 1, 'it is not clear what the value of PGPASSWORD is'],
-    ['PGPASSWORD="top\\"secret"', 1, 'it is not clear what the value of PGPASSWORD is'],
-  ])('%j is refused, by its line and without a value', (text, line, complaint) => {
+    ['PGPASSWORD="secret\nB=1', 1, 'the value of PGPASSWORD is ambiguous'],
+    ['PGPASSWORD=top#secret', 1, 'the value of PGPASSWORD is ambiguous'],
+    ['PGPASSWORD="top\\"secret"', 1, 'the value of PGPASSWORD is ambiguous'],
+  ])('%j is rejected, by its line and without a value', (text, line, complaint) => {
     const read = () => parseEnvironmentFile(text);
     expect(read).toThrow(UsageError);
     expect(read).toThrow(`.env, line ${line}: ${complaint}: `);

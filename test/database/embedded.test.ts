@@ -85,7 +85,7 @@ describe('one process has the embedded database open, and every process uses it'
     await removeDataDirectory(folder);
   });
 
-  test('it is to be seeded only if it was made so, whoever opens it', () => {
+  test('it is to be seeded only if it was created so, whichever process opens it', () => {
     expect([first.unseeded, second.unseeded]).toEqual([false, false]);
   });
 

@@ -129,7 +129,7 @@ describe('migrate', () => {
 });
 
 describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {
-  async function refusal(directory: URL): Promise<string> {
+  async function rejection(directory: URL): Promise<string> {
     const before = await tables();
     const message = await migrate(pool, NO_STEPS, directory).then(
       () => 'It was migrated.',
@@ -141,7 +141,7 @@ describe('a database that does not fit the program stops it with a clear line, a
 
   test('newer than the program', async () => {
     await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST, '0002_second': SECOND }));
-    expect(await refusal(await program({ '0001_first': FIRST }))).toMatch(
+    expect(await rejection(await program({ '0001_first': FIRST }))).toMatch(
       /^OperationError: The database is newer than this program, which does not know its migration 0002_second\. .+$/,
     );
   });
@@ -153,21 +153,21 @@ describe('a database that does not fit the program stops it with a clear line, a
       '0002_more': 'CREATE TABLE more ()',
       '0003_second': SECOND,
     });
-    expect(await refusal(now)).toMatch(
+    expect(await rejection(now)).toMatch(
       /^OperationError: The database is half migrated: migration 0003_second was applied, but not 0002_more\. .+$/,
     );
   });
 
   test('a migration whose file has changed since it was applied', async () => {
     await migrate(pool, NO_STEPS, await program({ '0001_first': FIRST }));
-    expect(await refusal(await program({ '0001_first': `${FIRST} ` }))).toMatch(
+    expect(await rejection(await program({ '0001_first': `${FIRST} ` }))).toMatch(
       /^OperationError: Migration 0001_first is not the one that was applied: .+$/,
     );
   });
 
   test('tables of the same names that nothing records', async () => {
     await pool.query('CREATE TABLE first (other text)');
-    expect(await refusal(await program({ '0001_first': FIRST }))).toMatch(
+    expect(await rejection(await program({ '0001_first': FIRST }))).toMatch(
       /^OperationError: The database has a table first, but no record that this program made it\. .+$/,
     );
   });
@@ -176,7 +176,7 @@ describe('a database that does not fit the program stops it with a clear line, a
     const directory = await program({ '0001_first': FIRST, '0002_second': SECOND });
     await migrate(pool, NO_STEPS, directory);
     await pool.query('DROP TABLE second');
-    expect(await refusal(directory)).toMatch(
+    expect(await rejection(directory)).toMatch(
       /^OperationError: The database is half migrated: migration 0002_second was applied, but there is no table second\. .+$/,
     );
   });
@@ -185,7 +185,7 @@ describe('a database that does not fit the program stops it with a clear line, a
     const directory = await program({ '0001_first': FIRST });
     await migrate(pool, NO_STEPS, directory);
     await pool.query('DELETE FROM schema_migration');
-    expect(await refusal(directory)).toMatch(
+    expect(await rejection(directory)).toMatch(
       /^OperationError: The database has a table first, but no record/,
     );
   });

@@ -96,7 +96,7 @@ test('an operation that the schema does not allow cannot be prepared', () => {
   expect(() => executor.prepare('{ domain(')).toThrow(/Syntax Error/);
 });
 
-describe('the limits on how often a client may ask', () => {
+describe('the rate limits', () => {
   const limits = { anonymous: 3, token: 5 };
   const THREE =
     '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "c.example") { name } }';

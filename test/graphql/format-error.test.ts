@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { formatError, maskError } from '../../src/graphql/format-error.js';
 import { InvalidDomainError, RateLimitedError, UnavailableError } from '../../src/model/errors.js';
 
-/** What a client is told of an error, and what the log gets. */
+/** What a client gets of an error, and what the log gets. */
 function mask(error: unknown) {
   const logged: unknown[] = [];
   return { told: maskError(error, (inside) => logged.push(inside)), logged };

@@ -14,7 +14,7 @@ const audits = serverAudits({ url: () => `${service.url}/graphql` });
 const STATUS_400 =
   'a request that is not valid is answered with 400 in every media type, as Apollo Server does: logs, proxies and clients see by the status that it failed';
 const NO_FORMS =
-  'a GET without a header that only scripts of the same site may set is refused: it may come from a page of another site';
+  'a GET without a header that only scripts of the same site may set is rejected: it may come from a page of another site';
 
 /** The recommendations that are not followed, and why: see "GraphQL over HTTP" in docs/graphql.md. */
 const NOT_FOLLOWED: Readonly<Record<string, string>> = {

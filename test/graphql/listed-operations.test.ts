@@ -96,7 +96,7 @@ describe.each([
     }
   });
 
-  test('everything else is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not asked', async () => {
+  test('everything else is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not queried', async () => {
     const service = await start(content);
     const other = `${NAME} `;
     const query = encodeURIComponent(other);
@@ -169,7 +169,7 @@ describe('a list that is not in order stops the start, with one line that names 
     ],
     ['a list', [NAME], /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
     ['no documents', { a: 1 }, /^PERSISTED_ONLY is ".*": it is neither format; .*$/],
-    ['an empty object', {}, /^PERSISTED_ONLY is ".*": it has no operation in it; .*$/],
+    ['an empty object', {}, /^PERSISTED_ONLY is ".*": it contains no operation; .*$/],
     ['a manifest of another version', { ...MANIFEST, version: 2 }, /it is neither format/],
     ['a manifest without operations', { ...MANIFEST, operations: null }, /it is neither format/],
     ['a manifest with an operation without an id', { ...MANIFEST, operations: [{ body: NAME }] }, /neither/],

@@ -34,7 +34,7 @@ test.each([
   expect(prefersPage(requestFor(accept))).toBe(page);
 });
 
-test('what was chosen is chosen again by whoever is told it, and is no page', () => {
+test('a chosen type is chosen again by a client that accepts it alone, and is not a page', () => {
   const ranges = fc.constantFrom(
     ...['application/json', JSON_UTF_8, GRAPHQL_UTF_8, 'application/*', '*/*', 'text/html', 'text/*'],
     ...['multipart/mixed', 'multipart/mixed; deferSpec=20220824', 'multipart/*', 'image/png'],

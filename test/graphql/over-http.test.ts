@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 interface Options {
-  /** How often each client may ask. */
+  /** How many requests each client may send. */
   readonly limit?: number;
   readonly introspection?: boolean;
   readonly sandbox?: boolean;
@@ -294,12 +294,12 @@ describe('what is wrong with a request is said with a code', () => {
         const request = supertest(app)[method]('/graphql').set('apollo-require-preflight', 'yes');
         return (method === 'get' ? request.query(body) : request.send(body)).set('accept', accept);
       };
-      const refused = await ask('image/png, application/json;q=0');
-      expect([refused.status, refused.headers['content-type']]).toEqual([
+      const rejected = await ask('image/png, application/json;q=0');
+      expect([rejected.status, rejected.headers['content-type']]).toEqual([
         406,
         'application/json; charset=utf-8',
       ]);
-      expect(refused.body).toEqual({
+      expect(rejected.body).toEqual({
         errors: [
           {
             message:
@@ -411,7 +411,7 @@ test('10,000 wrong variables are 21 errors of the client, and none of the server
 });
 
 describe('the schema', () => {
-  test('can be asked for', async () => {
+  test('can be queried', async () => {
     const { app } = await serve();
     const response = await post(app, getIntrospectionQuery());
     expect(response.body.data.__schema.queryType).toMatchObject({ name: 'Query' });
@@ -421,7 +421,7 @@ describe('the schema', () => {
     getIntrospectionQuery(),
     '{ __type(name: "Domain") { name } }',
     'query { ...F } fragment F on Query { s: __schema { queryType { name } } }',
-  ])('cannot be asked for where that is switched off: %.40s', async (query) => {
+  ])('cannot be queried where that is disabled: %.40s', async (query) => {
     const { app } = await serve({ introspection: false });
     const response = await post(app, query);
     expect(response.status).toBe(400);
@@ -432,7 +432,7 @@ describe('the schema', () => {
     });
   });
 
-  test('has its __typename all the same', async () => {
+  test('has its __typename nevertheless', async () => {
     const { app } = await serve({ introspection: false });
     const response = await post(app, '{ __typename domain(name: "a.example") { __typename } }');
     expect(response.body.data).toEqual({ __typename: 'Query', domain: { __typename: 'Domain' } });
@@ -528,7 +528,7 @@ describe('a request that comes again and again', () => {
     expect([...answers]).toHaveLength(1);
   });
 
-  test('is answered in the media type that is asked for, and by its operation', async () => {
+  test('gets a response in the requested media type, and by its operation', async () => {
     const { app } = await serve();
     const answers: string[] = [];
     for (let time = 0; time < 40; time += 1) await post(app, NAME, { name: 'a.example' });

@@ -76,7 +76,7 @@ describe('automatic persisted queries', () => {
   test.each([
     ['a SHA-256 of another document', { ...persisted(sha256('other')), query: NAME }],
     ['another version', { ...persisted(sha256(NAME), 2), query: NAME }],
-  ])('%s is refused, and not taken up', async (_case, body) => {
+  ])('%s is rejected, and not taken up', async (_case, body) => {
     const { status, text } = await post({ ...body, variables });
     expect(status).toBe(400);
     expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });

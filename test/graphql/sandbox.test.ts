@@ -47,7 +47,7 @@ function open(app: express.Express) {
   return supertest(app).get('/graphql').set('accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
 }
 
-test('the domains that the ready queries ask for are in the samples', () => {
+test('the domains of the ready queries are in the samples', () => {
   const samples = readFileSync(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8');
   const recorded = new Set(
     samples

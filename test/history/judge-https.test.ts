@@ -66,7 +66,7 @@ describe('a response over HTTP', () => {
     const story = recorded(looks('https@0 http@1 http@2'));
     expect(story.kinds).toEqual(['changed', 'unchanged', 'unchanged']);
     expect(story.headers).toEqual(['https@0']);
-    expect(story.heldBack.at(-1)).toEqual({ since: HOUR, looks: 2, until: HOUR + DAY });
+    expect(story.heldBack.at(-1)).toEqual({ since: HOUR, checks: 2, until: HOUR + DAY });
     expect(story.state?.http?.latest).toBe(0n);
   });
 

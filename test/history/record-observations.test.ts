@@ -60,7 +60,7 @@ describe('DNS records', () => {
     ]);
   });
 
-  test('a type that was not asked keeps its records', () => {
+  test('a type that was not queried keeps its records', () => {
     const story = record({ at: 1, records: ['192.0.2.1', MX] }, { at: 2, records: [], types: ['A'] });
     expect(story.stays.map(({ type, removed }) => [type, removed])).toEqual([
       ['A', 2],
@@ -68,7 +68,7 @@ describe('DNS records', () => {
     ]);
   });
 
-  test('types asked one by one count, even where their times interleave', () => {
+  test('types queried one by one count, even where their times interleave', () => {
     const story = record(
       { at: 10, records: ['192.0.2.1'], types: ['A'] },
       { at: 5, records: [MX], types: ['MX'] },

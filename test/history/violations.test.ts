@@ -142,7 +142,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a record at a time that cannot be written',
     { stays: [{ ...first, firstSeen: NEVER }, ...others] },
-    /of 1000000000000000000 µs, no time/,
+    /of 1000000000000000000 µs, outside the years/,
   ],
   [
     'a part observed at a time that cannot be written',
@@ -198,12 +198,12 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     { headers: [...sound.headers, ...gone('x-old', 'a\n')] },
     /header "x-old".*value is not in canonical form/,
   ],
-  ['a header that went with a value', withHeader({ present: false }), /it went, and has a value/],
+  ['a header that went with a value', withHeader({ present: false }), /it is absent, but has a value/],
   ['a header whose source is no name of one', withHeader({ source: '' }), /source is not 1 to 64 printable/],
   [
     'a header at a time that cannot be written',
     withHeader({ observedAt: NEVER }),
-    /1000000000000000000 µs, no time/,
+    /1000000000000000000 µs, outside the years/,
   ],
   [
     'a new value that is the old one',
@@ -215,7 +215,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
   [
     'a header that returns twice',
     { headers: sound.headers.map((change) => ({ ...change, present: true })) },
-    /went or came back twice/,
+    /disappeared or reappeared twice/,
   ],
   [
     'a header that changed before HTTP was observed',

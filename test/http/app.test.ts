@@ -160,7 +160,7 @@ describe('the start page', () => {
     expect(page).not.toMatch(/https?:|src=/);
   });
 
-  test('can only be read', async () => {
+  test('allows GET and HEAD only', async () => {
     const response = await fetch(`${service.url}/`, { method: 'POST' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('GET, HEAD');

@@ -32,8 +32,8 @@ async function counted(labels: string): Promise<number> {
   return Number(line?.slice(labels.length + 1) ?? 0);
 }
 
-const total = (door: string, operation: string, status: number) =>
-  counted(`dms_http_requests_total{door="${door}",operation="${operation}",status="${status}"}`);
+const total = (api: string, operation: string, status: number) =>
+  counted(`dms_http_requests_total{api="${api}",operation="${operation}",status="${status}"}`);
 
 const linesOf = (id: string | undefined) => service.logged.filter(({ requestId }) => requestId === id);
 
@@ -52,7 +52,7 @@ describe('what is rejected before its header section is complete', () => {
     '%s is one line of the log under the id of the answer, and is counted: %i',
     async (_what, status, octets) => {
       const before = await total('none', 'unknown', status);
-      const durations = 'dms_http_request_duration_seconds_count{door="none",operation="unknown"}';
+      const durations = 'dms_http_request_duration_seconds_count{api="none",operation="unknown"}';
       const timed = await counted(durations);
       const response = await ask(octets);
       const id = response.fields.get('x-request-id');
@@ -96,9 +96,9 @@ describe('what is rejected within its body', () => {
     ['trailers', 431, `GET ${PATH}`, CHUNKED, `\r\n0\r\nx: ${'a'.repeat(20_000)}\r\n`, 'rest', 'Get domain'],
   ])(
     'for %s is one request with that status, under the id that was sent: %i for %s',
-    async (what, status, start, fields, body, door, operation) => {
-      const id = `mine-${status}-${door}-${what.length}`;
-      const before = await total(door, operation, status);
+    async (what, status, start, fields, body, api, operation) => {
+      const id = `mine-${status}-${api}-${what.length}`;
+      const before = await total(api, operation, status);
       const response = await ask(`${start} HTTP/1.1\r\nx-request-id: ${id}\r\n${fields}${body}`);
       expect([response.status, response.fields.get('x-request-id')]).toEqual([status, id]);
       const [method, path] = start.split(' ');
@@ -107,8 +107,8 @@ describe('what is rejected within its body', () => {
         expect.objectContaining({ method, path, status, reason: expect.any(String), msg: 'request' }),
       ]);
       expect(linesOf(id)[0]).not.toHaveProperty('aborted');
-      expect(await total(door, operation, status)).toBe(before + 1);
-      expect(await total(door, operation, 0)).toBe(0);
+      expect(await total(api, operation, status)).toBe(before + 1);
+      expect(await total(api, operation, 0)).toBe(0);
       expect(await counted('dms_http_requests_in_flight')).toBe(0);
     },
   );
@@ -122,7 +122,7 @@ describe('what is rejected within its body', () => {
     });
   });
 
-  test('is rejected without a body where HEAD has asked (RFC 9110, section 9.3.2)', async () => {
+  test('is rejected without a body for HEAD (RFC 9110, section 9.3.2)', async () => {
     const socket = connect(service.port, '127.0.0.1');
     const received = text(socket);
     socket.write(`HEAD ${PATH} HTTP/1.1\r\n${CHUNKED}${BROKEN}`);

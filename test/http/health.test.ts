@@ -50,8 +50,8 @@ describe.each(['/livez', '/readyz'])('%s', (path) => {
 
   test('answers HEAD, and no method that writes', async () => {
     expect((await probe(path, { method: 'HEAD' })).status).toBe(200);
-    const refused = await probe(path, { method: 'POST' });
-    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    const rejected = await probe(path, { method: 'POST' });
+    expect([rejected.status, rejected.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
   test('is not in the log', () => {
@@ -69,17 +69,17 @@ async function said() {
 const WELL = { live: 200, ready: 200, retryAfter: null, body: { status: 'ok' } };
 
 test('a process whose connections to the database are all lent is alive and not ready, until one is free', async () => {
-  const client = await database.answeringPool.connect();
+  const client = await database.readPool.connect();
   expect(await said()).toEqual({
     live: 200,
     ready: 503,
     retryAfter: '5',
-    body: { status: 'unavailable', reason: 'The database does not answer.' },
+    body: { status: 'unavailable', reason: 'The database is unavailable.' },
   });
   client.release();
   expect(await said()).toEqual(WELL);
   expect(service.logged.filter(({ msg }) => msg === 'not ready' || msg === 'ready again')).toMatchObject([
-    { level: 'warn', reason: 'The database does not answer.' },
+    { level: 'warn', reason: 'The database is unavailable.' },
     { level: 'info' },
   ]);
 });
@@ -122,7 +122,7 @@ test('why a process is not ready is told the log in full, once for each cause, a
   const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } });
   let cause: string | null = 'The data folder /data cannot be used.';
   const health = createHealth(
-    async () => 'The database does not answer.',
+    async () => 'The database is unavailable.',
     log,
     () => cause,
   );
@@ -131,7 +131,7 @@ test('why a process is not ready is told the log in full, once for each cause, a
   };
   const server = await startHttpServer(listener, { host: '127.0.0.1', port: 0, log });
   const ask = async () => (await fetch(`http://127.0.0.1:${server.port}/readyz`)).json();
-  const body = { status: 'unavailable', reason: 'The database does not answer.' };
+  const body = { status: 'unavailable', reason: 'The database is unavailable.' };
   expect([await ask(), await ask()]).toEqual([body, body]);
   cause = null;
   expect(await ask()).toEqual(body);

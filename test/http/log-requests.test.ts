@@ -93,5 +93,5 @@ test('a response that was never sent is logged and counted without a status, and
   socket.destroy();
   await expect.poll(() => lines).toMatchObject([{ path: '/waiting', status: 0, aborted: true }]);
   expect(await counted('dms_http_requests_in_flight')).toBe('0');
-  expect(await counted('dms_http_requests_total{door="none",operation="unknown",status="0"}')).toBe('1');
+  expect(await counted('dms_http_requests_total{api="none",operation="unknown",status="0"}')).toBe('1');
 });

@@ -42,7 +42,7 @@ async function answers(requests: readonly Promise<Response>[]): Promise<void> {
 }
 
 describe('the metrics, on a port of their own,', () => {
-  test('count requests by door, operation and status, and never in a client’s own words', async () => {
+  test('count requests by API, operation and status, and never in a client’s own words', async () => {
     const get = (path: string, headers = {}) => fetch(service.url + path, { headers });
     await answers([
       get('/api/v1/domain/example.com'),
@@ -61,22 +61,22 @@ describe('the metrics, on a port of their own,', () => {
       async () =>
         expect([...(await series())].filter(([name]) => name.startsWith('dms_http_requests_total'))).toEqual(
           expect.arrayContaining([
-            [counted('door="rest",operation="Get domain",status="200"'), 2],
-            [counted('door="rest",operation="Get domain",status="404"'), 1],
-            [counted('door="rest",operation="Domain DNS info",status="401"'), 1],
-            [counted('door="rest",operation="unknown",status="404"'), 1],
-            [counted('door="none",operation="unknown",status="404"'), 1],
-            [counted('door="page",operation="start",status="200"'), 1],
-            [counted('door="page",operation="sandbox",status="200"'), 1],
-            [counted('door="graphql",operation="query",status="200"'), 1],
-            [counted('door="graphql",operation="query",status="400"'), 1],
+            [counted('api="rest",operation="Get domain",status="200"'), 2],
+            [counted('api="rest",operation="Get domain",status="404"'), 1],
+            [counted('api="rest",operation="Domain DNS info",status="401"'), 1],
+            [counted('api="rest",operation="unknown",status="404"'), 1],
+            [counted('api="none",operation="unknown",status="404"'), 1],
+            [counted('api="page",operation="start",status="200"'), 1],
+            [counted('api="page",operation="sandbox",status="200"'), 1],
+            [counted('api="graphql",operation="query",status="200"'), 1],
+            [counted('api="graphql",operation="query",status="400"'), 1],
           ]),
         ),
       { timeout: 60_000 },
     );
     const all = await series();
     expect([...all.keys()].join('\n')).not.toMatch(/whatever/i);
-    const durations = 'dms_http_request_duration_seconds_count{door="rest",operation="Get domain"}';
+    const durations = 'dms_http_request_duration_seconds_count{api="rest",operation="Get domain"}';
     expect(all.get(durations)).toBe(3);
   });
 
@@ -90,8 +90,8 @@ describe('the metrics, on a port of their own,', () => {
     const after = await series();
     const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
     const loaded = grown('dms_loader_batch_size_sum{loader="domainHistory"}');
-    const refused = grown('dms_rate_limit_refusals_total{policy="anonymous"}');
-    expect([loaded + refused, loaded > 0, refused > 0]).toEqual([9, true, true]);
+    const rejected = grown('dms_rate_limit_rejections_total{policy="anonymous"}');
+    expect([loaded + rejected, loaded > 0, rejected > 0]).toEqual([9, true, true]);
     expect(after.get('dms_loader_batch_duration_seconds_count{loader="domainHistory"}')).toBeGreaterThan(0);
   });
 
@@ -100,8 +100,8 @@ describe('the metrics, on a port of their own,', () => {
     const all = await series();
     client.release();
     expect(all.get('dms_database_connections{pool="writing",state="busy"}')).toBeGreaterThanOrEqual(1);
-    expect(all.has('dms_database_connections{pool="answering",state="idle"}')).toBe(true);
-    expect(all.get('dms_database_connections_awaited{pool="answering"}')).toBe(0);
+    expect(all.has('dms_database_connections{pool="reading",state="idle"}')).toBe(true);
+    expect(all.get('dms_database_connections_awaited{pool="reading"}')).toBe(0);
     for (const name of ['process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds']) {
       expect(all.has(name)).toBe(true);
     }
@@ -109,12 +109,12 @@ describe('the metrics, on a port of their own,', () => {
   });
 
   test.each([
-    ['answering', () => database.answeringPool],
+    ['reading', () => database.readPool],
     ['writing', () => database.pool],
   ])('tell the busy connections of the pool “%s”, and not those of the other', async (pool, poolOf) => {
     const busy = async () => (await series()).get(`dms_database_connections{pool="${pool}",state="busy"}`);
     const before = (await busy()) ?? 0;
-    // More than what else goes on may hold now and then.
+    // More than other work may hold at times.
     const clients = await Promise.all(Array.from({ length: 4 }, () => poolOf().connect()));
     const held = await busy();
     for (const client of clients) client.release();
@@ -154,7 +154,7 @@ test('each rejection is counted under the name of the budget that is used up', a
   };
   const token = bearer(await limited.createToken());
   const wrong = bearer(`dms_${'A'.repeat(43)}`);
-  const refused = {
+  const rejected = {
     anonymous: await times(2, () => get()),
     token: await times(3, () => get(token)),
     documents: await times(4, askForNothing),
@@ -162,10 +162,10 @@ test('each rejection is counted under the name of the budget that is used up', a
   };
   const counted = await series(limited);
   await limited.stop();
-  expect(refused).toEqual({ anonymous: 1, token: 2, documents: 3, failures: 4 });
-  const countOf = (policy: string) => counted.get(`dms_rate_limit_refusals_total{policy="${policy}"}`);
-  expect(Object.fromEntries(Object.keys(refused).map((policy) => [policy, countOf(policy)]))).toEqual(
-    refused,
+  expect(rejected).toEqual({ anonymous: 1, token: 2, documents: 3, failures: 4 });
+  const countOf = (policy: string) => counted.get(`dms_rate_limit_rejections_total{policy="${policy}"}`);
+  expect(Object.fromEntries(Object.keys(rejected).map((policy) => [policy, countOf(policy)]))).toEqual(
+    rejected,
   );
 });
 
@@ -198,7 +198,7 @@ test('lines that other processes have imported are counted by outcome, from one 
     'dms_import_lines_total{outcome="unchanged"}': 1,
     'dms_import_lines_total{outcome="repeated"}': 1,
     'dms_import_lines_total{outcome="stale"}': 1,
-    'dms_import_lines_total{outcome="refused"}': 2,
+    'dms_import_lines_total{outcome="rejected"}': 2,
   });
 });
 
@@ -219,7 +219,7 @@ describe('without a port of their own', () => {
   }
 
   test.each(['127.0.0.1:4000', 'localhost', '[::1]:4000'])(
-    'they are told to a client on this machine that asks %s',
+    'they are shown to a client on this machine that requests %s',
     async (host) => {
       expect(await statusWith({ host })).toBe(200);
     },
@@ -232,13 +232,13 @@ describe('without a port of their own', () => {
     { origin: 'http://attacker.example' },
     { host: 'dms.example' },
     { host: '127.attacker.example' },
-  ])('and to nobody behind a proxy or a page of another site: %j', async (headers) => {
+  ])('and not behind a proxy or to a page of another site: %j', async (headers) => {
     expect(await statusWith({ ...headers })).toBe(404);
   });
 });
 
 test.each([1, ['10.0.0.0/8']])(
-  'without a port of their own, and with TRUST_PROXY=%s, they are told to nobody',
+  'without a port of their own, and with TRUST_PROXY=%s, they are not shown',
   async (trustProxy) => {
     const proxied = await startTestService({ database, trustProxy });
     const statuses = ['/metrics', '/livez'].map(async (path) => (await fetch(proxied.url + path)).status);

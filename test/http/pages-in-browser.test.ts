@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
     ...(IS_LONG ? ([['at the root', () => service]] as const) : []),
   ] as const;
 
-  test.each(places)('the documentation %s shows every operation, and asks it', async (_place, at) => {
+  test.each(places)('the documentation %s shows every operation, and executes it', async (_place, at) => {
     const { url, port } = at();
     const { page, origins, complaints } = await openPage(browser, `${url}/api/v1/docs`);
     const operations = page.locator('.opblock-summary');

@@ -61,7 +61,7 @@ describe.each(DOCUMENTS)('%s', (path, mediaType) => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  test('can only be read', async () => {
+  test('allows GET and HEAD only', async () => {
     const response = await fetch(service.url + path, { method: 'POST' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
@@ -108,7 +108,7 @@ describe('what the pages load', () => {
     expect(await packed.text()).toBe(await plain.text());
   });
 
-  test('is loaded once, and then only asked whether it has changed, whatever the content coding', async () => {
+  test('is loaded once, and then only revalidated, whatever the content coding', async () => {
     for (const encoding of ['gzip', 'identity']) {
       const first = await fetch(service.url + SCRIPT, { headers: { 'accept-encoding': encoding } });
       await first.arrayBuffer();
@@ -140,7 +140,7 @@ describe('what the pages load', () => {
     }
   });
 
-  test('answers HEAD with the header fields of GET, compressed or not, and can only be read', async () => {
+  test('answers HEAD with the header fields of GET, compressed or not, and allows no other method', async () => {
     for (const encoding of ['gzip', 'identity']) {
       const ask = async (method: string) => {
         const response = await fetch(service.url + SCRIPT, {

@@ -122,13 +122,13 @@ describe('RateLimit-Policy and RateLimit tell the state after the request', () =
         const answer = { status: 200, policy, field: `"anonymous";r=${left};t=t` };
         expect(await told(service, '/graphql', query(NAME))).toMatchObject(answer);
       }
-      const refused = await told(service, '/graphql', query(NAME));
-      expect(refused).toMatchObject({ status: 200, policy, field: '"anonymous";r=0;t=t' });
-      expect(JSON.parse(refused.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+      const rejected = await told(service, '/graphql', query(NAME));
+      expect(rejected).toMatchObject({ status: 200, policy, field: '"anonymous";r=0;t=t' });
+      expect(JSON.parse(rejected.body)).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
     });
   });
 
-  test('and are absent where nothing limited was asked for', async () => {
+  test('and are absent where nothing limited was requested', async () => {
     await withService({}, async (service) => {
       for (const path of ['/', '/nothing', '/api/v1/domain/example.com/dns']) {
         expect(await told(service, path)).toMatchObject({ policy: null, field: null });
@@ -147,8 +147,8 @@ describe('failed authentications', () => {
     await withService(limits, async (service) => {
       const guesses = [UNKNOWN_TOKEN, 'x', `dms_${'B'.repeat(43)}`];
       for (const guess of guesses) {
-        const refused = await told(service, DOMAIN, from('192.0.2.1', bearer(guess)));
-        expect(refused).toMatchObject({ status: 401, field: null });
+        const rejected = await told(service, DOMAIN, from('192.0.2.1', bearer(guess)));
+        expect(rejected).toMatchObject({ status: 401, field: null });
       }
       for (const authorization of [
         `Bearer ${UNKNOWN_TOKEN}`,
@@ -156,14 +156,14 @@ describe('failed authentications', () => {
         `Bearer ${await service.createToken()}`,
       ]) {
         for (const path of [DOMAIN, '/graphql', '/nothing']) {
-          const refused = await told(service, path, from('192.0.2.1', { authorization }));
-          expect(refused).toMatchObject({
+          const rejected = await told(service, path, from('192.0.2.1', { authorization }));
+          expect(rejected).toMatchObject({
             status: 429,
             policy: '"failures";q=3;w=60',
             field: '"failures";r=0;t=t',
             body: expect.stringContaining('"code":"RATE_LIMITED"'),
           });
-          expect(refused.body).toContain('"Too many invalid tokens came from this address. Try again in ');
+          expect(rejected.body).toContain('"Too many invalid tokens came from this address. Try again in ');
         }
       }
     });
@@ -222,7 +222,7 @@ describe('failed authentications', () => {
     });
   });
 
-  test('are counted by the address of the connection where no proxy is trusted: nobody chooses another', async () => {
+  test('are counted by the address of the connection where no proxy is trusted, and no other', async () => {
     await withService({ ...limits, trustProxy: 0 }, async (service) => {
       const statuses = [];
       for (const last of [1, 2, 3, 4]) {
@@ -233,7 +233,7 @@ describe('failed authentications', () => {
   });
 });
 
-describe('GraphQL requests that ask for nothing that is limited by itself', () => {
+describe('GraphQL requests for nothing that is limited by itself', () => {
   const limits = { penaltyLimits: { failures: 99, documents: 3 } };
   const policy = '"documents";q=3;w=60';
 
@@ -244,12 +244,12 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
         const field = `"documents";r=${2 - index};t=t`;
         expect(await told(service, '/graphql', query(text))).toMatchObject({ policy, field });
       }
-      const refused = await told(service, '/graphql', query('{ nothing }'));
-      expect(refused).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
+      const rejected = await told(service, '/graphql', query('{ nothing }'));
+      expect(rejected).toMatchObject({ status: 429, policy, field: '"documents";r=0;t=t' });
       const message = expect.stringMatching(
         /^Too many GraphQL requests were rejected or got no domain\. Try /,
       );
-      expect(JSON.parse(refused.body)).toMatchObject({
+      expect(JSON.parse(rejected.body)).toMatchObject({
         errors: [{ message, extensions: { code: 'RATE_LIMITED' } }],
       });
       const headers = bearer(await service.createToken());
@@ -259,7 +259,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
     });
   });
 
-  test('are counted when a domain is asked for besides, and rejected', async () => {
+  test('are counted when a domain is requested besides, and rejected', async () => {
     const rateLimits = { anonymous: 2, token: 9 };
     await withService({ ...limits, rateLimits }, async (service) => {
       const statuses = [];
@@ -267,7 +267,7 @@ describe('GraphQL requests that ask for nothing that is limited by itself', () =
         const text = `{ a${time}: domain(name: "example.com") { name } __schema { types { name } } }`;
         statuses.push((await told(service, '/graphql', query(text))).status);
       }
-      expect(statuses, 'two domains, three refusals').toEqual([200, 200, 200, 200, 200, 429]);
+      expect(statuses, 'two domains, three rejections').toEqual([200, 200, 200, 200, 200, 429]);
     });
   });
 

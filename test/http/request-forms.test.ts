@@ -41,9 +41,9 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
       expect((await ask(`GET ${origin} HTTP/1.1\r\n${CLOSE}`)).fields.get('content-type')).toContain(
         'text/html',
       );
-      const refused = await ask(`DELETE ${origin}/graphql HTTP/1.1\r\n${CLOSE}`);
-      expect(refused.status).toBe(405);
-      expect(JSON.parse(refused.body)).toMatchObject({
+      const rejected = await ask(`DELETE ${origin}/graphql HTTP/1.1\r\n${CLOSE}`);
+      expect(rejected.status).toBe(405);
+      expect(JSON.parse(rejected.body)).toMatchObject({
         errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }],
       });
     },
@@ -51,8 +51,8 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
 
   test('what is written as a fragment is passed over, and the answer has the shape of its path', async () => {
     expect((await ask(`GET ${PATH}#x HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
-    const refused = await ask(`DELETE /graphql#x?y HTTP/1.1\r\n${CLOSE}`);
-    expect(JSON.parse(refused.body)).toMatchObject({
+    const rejected = await ask(`DELETE /graphql#x?y HTTP/1.1\r\n${CLOSE}`);
+    expect(JSON.parse(rejected.body)).toMatchObject({
       errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }],
     });
     const token = 'authorization: Bearer unknown';
@@ -87,7 +87,7 @@ describe('the forms of a target (RFC 9112, section 3.2)', () => {
   });
 });
 
-test('a client that asks for CONNECT and resets the connection harms nobody', async () => {
+test('a client that sends CONNECT and resets the connection does no harm', async () => {
   for (let time = 0; time < 5; time += 1) {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -128,7 +128,7 @@ describe('Host (RFC 9112, section 3.2)', () => {
     ['none, in HTTP/1.1', `GET ${PATH} HTTP/1.1\r\nconnection: close\r\n\r\n`],
     ['two', `GET ${PATH} HTTP/1.1\r\nhost: b\r\n${CLOSE}`],
     ['two, in HTTP/1.0', `GET ${PATH} HTTP/1.0\r\nhost: b\r\n${CLOSE}`],
-  ])('%s is refused', async (_what, request) => {
+  ])('%s is rejected', async (_what, request) => {
     const { status, fields, body } = await ask(request);
     expect(status).toBe(400);
     expect(fields.get('x-request-id')).toBeDefined();
@@ -216,7 +216,7 @@ describe('100 Continue (RFC 9110, section 10.1.1)', () => {
 
 describe('a method', () => {
   test.each(['TRACE', 'POST', 'PUT', 'DELETE', 'PROPFIND'])(
-    '%s is refused by REST with what is allowed',
+    '%s is rejected by REST with what is allowed',
     async (method) => {
       const { status, fields, body } = await ask(`${method} ${PATH} HTTP/1.1\r\nx-secret: s\r\n${CLOSE}`);
       expect([status, fields.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -225,14 +225,14 @@ describe('a method', () => {
     },
   );
 
-  test('that nobody knows is rejected', async () => {
+  test('that is unknown is rejected', async () => {
     const { status, body } = await ask(`BREW ${PATH} HTTP/1.1\r\n${CLOSE}`);
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ status: 400 });
   });
 });
 
-describe('what a request asks for beside is passed over', () => {
+describe('what a request asks for besides is ignored', () => {
   test.each([
     ['another protocol', 'upgrade: websocket\r\nconnection: upgrade, close\r\nhost: a\r\n\r\n'],
     [
@@ -290,8 +290,8 @@ describe('a body over 512 kB is rejected on every path', () => {
   });
 
   test('and by GraphQL in its own shape, while one of 512 kB is taken anywhere', async () => {
-    const refused = await ask(`GET /graphql HTTP/1.1\r\n${announced(MOST + 1)}`);
-    expect([refused.status, JSON.parse(refused.body).errors[0].extensions.code]).toEqual([
+    const rejected = await ask(`GET /graphql HTTP/1.1\r\n${announced(MOST + 1)}`);
+    expect([rejected.status, JSON.parse(rejected.body).errors[0].extensions.code]).toEqual([
       413,
       'PAYLOAD_TOO_LARGE',
     ]);
@@ -335,7 +335,7 @@ describe('the body of a GraphQL request', () => {
   const code = ({ body }: RawResponse) => JSON.parse(body).errors[0].extensions.code;
   const JSON_TYPE = 'content-type: application/json';
 
-  test('over 512 kB is rejected, also in chunks of which nobody knows the number', async () => {
+  test('over 512 kB is rejected, also in an unknown number of chunks', async () => {
     const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
     const chunked = await post(`${JSON_TYPE}\r\ntransfer-encoding: chunked`, `${chunk.repeat(9)}0\r\n\r\n`);
     const announced = await post(`${JSON_TYPE}\r\ncontent-length: 600000`, ' '.repeat(600_000));
@@ -364,7 +364,7 @@ describe('the body of a GraphQL request', () => {
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/xml',
-  ])('of another media type is refused: %s', async (type) => {
+  ])('of another media type is rejected: %s', async (type) => {
     const body = '{"query":"{ __typename }"}';
     const answer = await post(`content-type: ${type}\r\ncontent-length: ${body.length}`, body);
     expect(answer.status).toBe(415);

@@ -4,8 +4,8 @@ import { requestKinds } from '../../src/http/request-kind.js';
 test.each(['', '/dms'])('what pages are made of is counted as pages, below the base path %j', (basePath) => {
   const kinds = requestKinds(basePath);
   const counted = (path: string) => {
-    const { door, operation, route } = kinds.of(path);
-    return [door, operation, route];
+    const { api, operation, route } = kinds.of(path);
+    return [api, operation, route];
   };
   const asset = ['page', 'asset', `${basePath}/assets/{file}`];
   expect(counted(`${basePath}/assets/swagger-ui/swagger-ui.css`)).toEqual(asset);

@@ -189,7 +189,7 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     },
   );
 
-  test('caches keep answers apart by origin, whether a page asks or not', async () => {
+  test('caches keep answers apart by origin, whether a page sends the request or not', async () => {
     for (const headers of [{}, { origin: ALLOWED }, { origin: 'https://other.example' }]) {
       expect((await get(service, headers)).headers.get('vary')).toContain('Origin');
       expect((await get(service, headers, '/nothing')).headers.get('vary')).toContain('Origin');
@@ -197,7 +197,7 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     expect((await get(open, { origin: ALLOWED })).headers.get('vary')).not.toContain('Origin');
   });
 
-  test('all may where all are listed, and a cache has one answer for those who ask from a page and those who do not', async () => {
+  test('all may where all are listed, and a cache has one answer for requests from a page and others', async () => {
     for (const path of [PATH, '/nothing', '/graphql', '/api/v1/openapi.json']) {
       const asked = [{}, { origin: ALLOWED }].map(async (fields) => {
         const { headers } = await get(open, { ...fields, 'x-request-id': 'same' }, path);

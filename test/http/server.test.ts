@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const end of cleanUp.splice(0)) await end();
 });
 
-/** A server that leaves the answering to the test: `asked` gives the response to the first request. */
+/** A server whose responses the test sends: `asked` gives the response to the first request. */
 async function startAsked() {
   const requests = new EventEmitter();
   const asked = once(requests, 'request');
@@ -118,7 +118,7 @@ test('a client that closes its side after the request counts as gone at once', a
   await server.close();
 });
 
-describe('an address that cannot be had is an OperationError of one line that names the setting', () => {
+describe('an address that is not available is an OperationError of one line that names the setting', () => {
   test('for a port in use', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     cleanUp.push(() => once(occupant.close(), 'close'));

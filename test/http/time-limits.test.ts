@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The server that answers, as Node.js names it to whoever watches requests. */
+/** The server, as Node.js names it to observers of requests. */
 async function serverOf(url: string): Promise<Server> {
   const servers: unknown[] = [];
   const note = (message: unknown) => servers.push(Reflect.get(Object(message), 'server'));

@@ -54,7 +54,7 @@ test('a line gives the domain, the time, the records by type, the types, the hea
 });
 
 describe('what a line does not say is absent', () => {
-  test('without dnsTypes, every type was asked', () => {
+  test('without dnsTypes, every type was queried', () => {
     expect(parseWith({ dnsTypes: undefined }).dns).toEqual({
       records: new Map([['A', [parseDnsRecord(a)]]]),
     });
@@ -68,7 +68,7 @@ describe('what a line does not say is absent', () => {
     expect(Object.keys(parseWith({ httpHeaders: undefined }))).not.toContain('httpHeaders');
   });
 
-  test('without a source, nobody is named', () => {
+  test('without a source, there is no name', () => {
     expect(Object.keys(parseWith({ source: undefined }))).not.toContain('source');
   });
 

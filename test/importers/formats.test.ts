@@ -33,7 +33,7 @@ describe('the format of an input', () => {
     try {
       parse(line);
     } catch {
-      // A line that is rejected tells the format all the same.
+      // A rejected line decides the format, too.
     }
     expect(formats).toEqual([format]);
   });

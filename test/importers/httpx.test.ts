@@ -95,7 +95,7 @@ describe('a line gives the headers of a front page', () => {
     },
   );
 
-  test('and nothing of DNS, which httpx asks for its own use only', () => {
+  test('and nothing of DNS, which httpx queries for its own use only', () => {
     expect(Object.keys(parseWith({ a: ['192.0.2.7'], aaaa: [], cname: ['a.example'] }))).not.toContain('dns');
   });
 
@@ -155,7 +155,7 @@ describe('headers that say nothing of the site', () => {
     }
   });
 
-  test('"connection" is what httpx asked for, and is never recorded nor marked absent', () => {
+  test('"connection" is what httpx requested, and is never recorded nor marked absent', () => {
     for (const keys of [{}, { raw_header: undefined, header: { ...HEADER, connection: 'close' } }]) {
       const { httpHeaders, ignoredHeaders } = parseWith(keys);
       expect(httpHeaders?.has('connection')).toBe(false);
@@ -193,7 +193,7 @@ describe('headers that say nothing of the site', () => {
   });
 });
 
-describe('the domain is that of the front page that was asked for', () => {
+describe('the domain is that of the requested front page', () => {
   test.each([
     ['https://example.com', 'example.com'],
     ['https://example.com/', 'example.com'],

@@ -62,12 +62,12 @@ test.each([
   [
     'followed by something else',
     Buffer.concat([gzipSync(TEXT), TEXT]),
-    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
   ],
   [
     'damaged',
     Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]),
-    'has damaged gzip data, or something else behind it: check it with gzip -t, and copy or download it again.',
+    'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
   ],
 ])('of gzip data that is %s, the error claims nothing of what was recorded', async (name, bytes, message) => {
   const path = await file(name, bytes);

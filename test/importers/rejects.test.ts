@@ -42,7 +42,7 @@ describe('the file for rejected lines', () => {
     expect(await readFile(old, 'utf8')).toBe('old');
   });
 
-  test('keeps what somebody else has written to it since it was checked', async () => {
+  test('keeps what another process has written to it since it was checked', async () => {
     const path = await file('meanwhile', 'old\n');
     const rejects = new RejectsFile(path);
     await rejects.write(line('new'));

@@ -42,7 +42,7 @@ interface GraphqlDomain {
   readonly httpHeaders: RestDomain['httpHeaders'];
 }
 
-/** What both doors answer: REST's body, and GraphQL's fields by the same names. */
+/** What both APIs return: REST's body, and GraphQL's fields by the same names. */
 async function ask(name: string): Promise<{ rest: RestDomain; graphql: GraphqlDomain }> {
   const rest = await fetch(`${service.url}/api/v1/domain/${encodeURIComponent(name)}`);
   const query = `query ($name: String!) { domain(name: $name) {
@@ -100,7 +100,7 @@ describe('what was recorded comes back exactly, by REST and by GraphQL', () => {
     expect(graphql.httpHeaders).toEqual(rest.httpHeaders);
   });
 
-  test('an internationalised name, asked in Unicode, as A-labels, in upper case and with a final dot', async () => {
+  test('an internationalised name, requested in Unicode, as A-labels, in upper case and with a final dot', async () => {
     await record({ domain: 'bücher.example', at: 1, records: ['192.0.2.1'] });
     const expected = await ask('xn--bcher-kva.example');
     expect(expected.rest.domain).toBe('xn--bcher-kva.example');

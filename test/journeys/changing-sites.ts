@@ -1,11 +1,11 @@
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 
 /** Domains that are another at every look: each look is an observation that changes both parts. */
 export interface ChangingSites {
-  /** The settings with which a worker looks at them. */
+  /** The settings with which a worker observes them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** How often each site has been asked: the values of its header `server` are `look 1` to `look N`. */
+  /** How often each site was requested: the values of its header `server` are `look 1` to `look N`. */
   looksAt(domain: string): number;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export async function startChangingSites(): Promise<ChangingSites> {
   const looks = new Map<string, number>();
   dns.generate((name, type) => {
     if (type === 'A') return ['127.0.0.1'];
-    // DNS is asked before the site: the text is of the look that is about to be.
+    // DNS is queried before the site: the text is of the next look.
     return type === 'TXT' ? [`"look ${(looks.get(name) ?? 0) + 1}"`] : [];
   });
   site.serve(({ fields }) => {
@@ -30,7 +30,7 @@ export async function startChangingSites(): Promise<ChangingSites> {
     environment: {
       DNS_SERVERS: `127.0.0.1:${dns.port}`,
       OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
       OBSERVE_HTTP_PORT: String(site.port),
       OBSERVE_CONCURRENCY: '20',
       OBSERVE_CONNECTIONS_PER_ADDRESS: '1000',

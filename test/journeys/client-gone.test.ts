@@ -104,7 +104,7 @@ test('nor of requests to REST that wait', async () => {
   expect(await goAwayFrom((signal) => paths.map((path) => fetch(path, { signal })))).toBe(2);
 });
 
-test('what others ask for in the same batch is answered all the same', async () => {
+test('requests of others in the same batch are completed', async () => {
   const client = new AbortController();
   let answer: Promise<Response> | undefined;
   await whileLocked(home.pool, async () => {

@@ -7,7 +7,7 @@ import { createTestHome, type TestHome } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
-import { REFUSING_PORT } from '../support/web-server.js';
+import { REJECTING_PORT } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 
 const SERVFAIL = 2;
@@ -56,8 +56,8 @@ function startWorker(): DmsCommand {
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TIMEOUT: `${TIMEOUT}ms`,
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
-    OBSERVE_HTTP_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(REJECTING_PORT),
     OBSERVE_CONCURRENCY: String(HEALTHY.length),
     OBSERVE_QUESTIONS_PER_RESOLVER: String(HEALTHY.length),
   });

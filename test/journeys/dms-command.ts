@@ -9,7 +9,7 @@ import { readSettings } from '../../src/config/env.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
-/** Settings of whoever runs the tests that must not reach the program. */
+/** Settings of the environment that must not reach the program. */
 const FOREIGN =
   /^(DATABASE_URL|DATA_DIR|PORT|HOST|BASE_PATH|ROLE|LOG_LEVEL|SAMPLES|SHUTDOWN_TIMEOUT|(RATE_LIMIT|METRICS|OTEL)_.*)$/;
 
@@ -42,7 +42,7 @@ export function startDms(
   input?: Readable,
 ): DmsCommand {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
-    // A file .env of whoever runs the tests lies in the checkout, and must not be read.
+    // A file .env in the checkout must not be read.
     cwd: tmpdir(),
     env: { ...ownEnvironment(), ...SETTINGS, ...environment },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -83,7 +83,7 @@ export interface LocalDms {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly result: Promise<CommandResult>;
-  /** Asks the command to end, as the first signal to a process does. */
+  /** Stops the command, as the first signal to a process does. */
   stop(): void;
 }
 

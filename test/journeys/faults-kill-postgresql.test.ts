@@ -17,10 +17,10 @@ const KILLS = Number(process.env['POSTGRESQL_KILLS'] ?? repeats(2, 1));
 const DOMAINS = 50;
 const CLIENTS = 12;
 const SECOND = 1000;
-/** In milliseconds: nobody waits longer for an answer. */
+/** In milliseconds: the longest wait for a response. */
 const LONGEST_ANSWER = 12_000;
 
-/** A request, and whether its answer has what was asked for. */
+/** A request, and whether its response is right. */
 interface Asking {
   readonly name: string;
   ask(domain: string): Promise<Response>;

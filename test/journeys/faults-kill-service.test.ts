@@ -70,7 +70,7 @@ async function startVictim(): Promise<Victim> {
   return { child, url: await Promise.race([url, failure]), log };
 }
 
-/** Asks, one request after another, until it is told to stop or nobody answers any more. */
+/** Sends one request after another, until it is stopped or there is no response. */
 async function ask(url: string, stopped: AbortSignal): Promise<void> {
   while (!stopped.aborted) {
     const domain = WATCHED[Math.floor(random() * WATCHED.length)];
@@ -93,7 +93,7 @@ function noteAcknowledged(log: string): void {
 /**
  * Lets a service serve, observe and record beside an import, and kills it; sometimes more than it.
  *
- * @param whenTold Not before it has told of an observation.
+ * @param whenTold Not before it has logged an observation.
  */
 async function killOnce(whenTold: boolean): Promise<string> {
   const importing = startDms(['import', '-'], environment, linesAsInput());
@@ -116,7 +116,7 @@ async function killOnce(whenTold: boolean): Promise<string> {
   return `${moment} ms after it began to serve${others < 0.3 && TEST_SERVER === undefined ? ', with its database' : ''}`;
 }
 
-/** Settles when the service has told of so many observations. */
+/** Settles when the service has logged so many observations. */
 function nthTold(child: ChildProcess, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => {
@@ -162,7 +162,7 @@ function recordedParts(text: string) {
 }
 
 test(
-  'a service that is killed while it records has every observation that it told of, and none by half',
+  'a service that is killed while it records has every observation that it logged, and none in part',
   async () => {
     say(`seed ${SEED} (set KILL_SEED to repeat), ${KILLS} kills`);
     for (let kill = 1; kill <= KILLS; kill += 1) say(`kill ${kill}: ${await killOnce(kill === 1)}`);
@@ -198,7 +198,7 @@ function expectWhole(answers: ReadonlyMap<string, string>): void {
     count.recorded += http.length;
   }
   say(
-    `${count.told} observations told of, ${count.recorded} recorded; answers: ${JSON.stringify([...statuses])}`,
+    `${count.told} observations logged, ${count.recorded} recorded; answers: ${JSON.stringify([...statuses])}`,
   );
   expect(count.told).toBeGreaterThan(0);
   expect([...statuses.keys()].filter((status) => ![200, 404, 503].includes(status))).toEqual([]);

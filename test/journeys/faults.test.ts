@@ -23,7 +23,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   let cluster: PostgresqlCluster;
   let database: Database;
   let service: TestService;
-  /** A token that no request has come with yet: the database has to be asked about it. */
+  /** A token that no request has sent yet: the database has to be queried for it. */
   let token: string;
 
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     expect(text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|prisma/i);
   }
 
-  /** Both doors, open and with a token. */
+  /** Both APIs, open and with a token. */
   async function expectEverythingUnavailable(): Promise<void> {
     await expectUnavailable(await ask(address()));
     await expectUnavailable(await ask(address('/dns'), token));
@@ -94,15 +94,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   test('answers 503 with Retry-After while it is gone, to tokens too, and answers again when it is back', async () => {
     await cluster.stop();
     await expectEverythingUnavailable();
-    await expect(database.answeringPool.query('SELECT 1')).rejects.toThrow();
+    await expect(database.readPool.query('SELECT 1')).rejects.toThrow();
     await cluster.start();
     expect((await ask(address('/dns'), token)).status).toBe(200);
     expect((await askGraphql(token)).status).toBe(200);
-    await database.answeringPool.query('SELECT 1');
+    await database.readPool.query('SELECT 1');
     await expectProbes(service.url, 200);
   });
 
-  test('answers on when it was started again between two requests: nobody notices', async () => {
+  test('still responds when it was restarted between two requests, without an error', async () => {
     await Promise.all(Array.from({ length: 20 }, () => ask(address())));
     await cluster.stop();
     await cluster.start();
@@ -134,7 +134,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
   });
 
-  test('is alive, and not ready, while the database is frozen, and ready again when it goes on', async () => {
+  test('is alive, and not ready, while the database is frozen, and ready again when it continues', async () => {
     await expectProbes(service.url, 200);
     await cluster.whileFrozen(() => expectProbes(service.url, 503));
     await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200);
@@ -202,7 +202,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   test(`goes through ${ROUNDS * 100} requests to a database that is gone without keeping anything of them`, async () => {
     const statusesOf = async (count: number) => {
       const answers = await Promise.all(Array.from({ length: count }, () => ask(address())));
-      // A body that nobody has read holds its connection.
+      // A body that was not read holds its connection.
       await Promise.all(answers.map((answer) => answer.arrayBuffer()));
       return new Set(answers.map(({ status }) => status));
     };

@@ -7,7 +7,7 @@ import { type FuzzToken, fuzzTokens } from './fuzz-tokens.js';
 const JSON_TYPE = ['content-type', 'application/json'] as const;
 const QUESTION = Buffer.from('{"query":"{ domain(name: \\"example.com\\") { name } }"}');
 
-/** Requests with the tokens of an identity provider, at both doors. */
+/** Requests with the tokens of an identity provider, to both APIs. */
 export function requestsWithTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequest> {
   const place = fc.constantFrom('/dns', '/details', '/headers', '', 'graphql');
   return fc.tuple(fuzzTokens(signed), place).map(([{ token, valid, damaged = false }, where]) => {

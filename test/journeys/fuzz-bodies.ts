@@ -6,7 +6,7 @@ import { graphqlBodies } from './fuzz-graphql.js';
 export interface CodedBody {
   readonly coding: string;
   readonly octets: Buffer;
-  /** Whether it is what it says, a right question, and small; undefined: nobody knows. */
+  /** Whether it is what it says, a valid query, and small; undefined: not known. */
   readonly right: true | undefined;
 }
 

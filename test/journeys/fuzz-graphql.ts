@@ -92,7 +92,7 @@ const sound = fc
     return `query Q${argument === '$name' ? '($name: String!)' : ''} { ${domains.join(' ')} }`;
   });
 
-/** Documents that ask for more than anybody may, each in its own way. */
+/** Documents beyond the limits, each in its own way. */
 const excessive = fc.oneof(
   fc.integer({ min: 1, max: 3000 }).map((depth) => `{ ${'a { '.repeat(depth)} b ${'} '.repeat(depth)} }`),
   fc

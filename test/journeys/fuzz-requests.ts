@@ -236,7 +236,7 @@ const notHttp = fc
       )
       .map((octets) => Buffer.from(octets, 'latin1')),
   )
-  // An end, so that nobody waits for more.
+  // An end, so that nothing waits for more.
   .map(
     (octets): FuzzRequest => ({
       kind: 'not HTTP',

@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
   service = await serve({
     ...home.environment,
-    // A worker would ask DNS servers.
+    // A worker would query DNS servers.
     ROLE: 'api',
     AUTH_JWKS_URL: provider.jwksUrl.href,
     AUTH_ISSUER: ISSUER,
@@ -56,7 +56,7 @@ beforeAll(async () => {
     RATE_LIMIT_TOKEN: UNLIMITED,
     RATE_LIMIT_FAILURES: UNLIMITED,
     RATE_LIMIT_DOCUMENTS: UNLIMITED,
-    // Without it, garbage that nobody has needed to collect yet would pass for a leak.
+    // Without it, garbage that is not collected yet would look like a leak.
     NODE_OPTIONS: '--max-old-space-size=140',
   });
 }, 60_000);
@@ -97,7 +97,7 @@ const PAGES: readonly (readonly [paths: RegExp, type: RegExp])[] = [
 
 /** What is wrong with what came of a request; undefined: nothing. */
 function wrongWith(outcome: RawOutcome, request: FuzzRequest): string | undefined {
-  // Whoever sends what ends, be it no HTTP at all, is told why it is refused: no kind of request may be closed
+  // Any complete input, even if it is not HTTP, gets a response with the reason: no kind of request may be closed
   // without a word. Only clients that stop amid a request are, and none of these does.
   if (outcome.kind !== 'answered') return `no answer: ${outcome.kind}`;
   const { response } = outcome;
@@ -137,7 +137,7 @@ function wrongWithJson(type: string, body: string): string | undefined {
  * line where a request with that field has come.
  */
 const SAID =
-  /^(?:\{"level":"warn","time":\d+,"msg":"X-Forwarded-For comes with requests [^"\n]*"\}\n)?Stopping: requests under way are answered first\.\n$/;
+  /^(?:\{"level":"warn","time":\d+,"msg":"X-Forwarded-For comes with requests [^"\n]*"\}\n)?Stopping: requests in progress are completed first\.\n$/;
 
 const HAS_PROC = existsSync('/proc/self/status');
 

@@ -98,12 +98,12 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     throw new Error('nothing is recorded');
   }
 
-  test('keeps its headers while HTTPS is refused for one look, and loses them once it is gone for a day', async () => {
+  test('keeps its headers while HTTPS is rejected for one look, and loses them once it is gone for a day', async () => {
     const secure = { scheme: 'https', status: 200, address: '127.0.0.1' };
     const plain = { scheme: 'http', status: 301, address: '127.0.0.1' };
-    const heldBack = (looks: number, since: bigint) => ({
+    const heldBack = (checks: number, since: bigint) => ({
       ...plain,
-      heldBack: { since: formatInstant(since), looks, until: formatInstant(since + 24n * HOUR) },
+      heldBack: { since: formatInstant(since), checks, until: formatInstant(since + 24n * HOUR) },
     });
     await Promise.all([resolving(), showing(true)]);
     await watchDomains(database.writingPrisma, ['example.test'], 4n * HOUR, clock);
@@ -115,14 +115,14 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
     expect((await watched()).failures).toBe(0);
     const { stdout } = await runDms(['watch', 'list'], database.environment);
     expect(stdout).toContain(
-      'DNS ok; HTTP 301 from 127.0.0.1, not recorded: HTTPS answered before, and is declined since ' +
-        '2026-01-01T08:00:00Z (1 check); HTTP counts after 3 checks, from 2026-01-02T08:00:00Z on',
+      'DNS ok; HTTP 301 from 127.0.0.1, not recorded: HTTPS answered before, and has been declined since ' +
+        '2026-01-01T08:00:00Z (1 check); HTTP counts after 3 checks, from 2026-01-02T08:00:00Z\n',
     );
     expect(await look(true)).toEqual(secure);
     expect(await story()).toEqual(before);
 
     const gone = clock + STEP;
-    for (const looks of [1, 2, 3]) expect(await look(false)).toEqual(heldBack(looks, gone));
+    for (const checks of [1, 2, 3]) expect(await look(false)).toEqual(heldBack(checks, gone));
     expect(await story()).toEqual(before);
     expect(await look(false)).toEqual(plain);
     expect(await story()).toEqual({
@@ -137,7 +137,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
   });
 });
 
-/** Whether somebody listens at a port. */
+/** Whether a process listens at a port. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1');

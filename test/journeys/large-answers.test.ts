@@ -6,7 +6,7 @@ import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-/** An answer of 16 MB: more than the system takes of one that nobody reads. */
+/** An answer of 16 MB: more than the system buffers of one that is not read. */
 const TEXTS = Array.from({ length: 6_000 }, (_, at) => ({
   ...{ host: 'large.example', class: 'IN', type: 'TXT' },
   entries: [String(at), ...Array(5).fill('x'.repeat(250))],
@@ -20,7 +20,7 @@ let impatient: TestService;
 
 beforeAll(async () => {
   // Room for one large history at a time.
-  const options = { role: 'api', answerMemory: 1024 ** 2 } as const;
+  const options = { role: 'api', responseMemory: 1024 ** 2 } as const;
   service = await startTestService(options);
   const { database } = service;
   const timeLimits = { ...TIME_LIMITS, reading: repeats(TIME_LIMITS.reading, 2_000) };
@@ -51,7 +51,7 @@ function askByGraphql(...names: readonly string[]): Promise<Response> {
   });
 }
 
-/** A client that asks for the largest history, and reads no more than the beginning of the answer. */
+/** A client that requests the largest history, and reads only the beginning of the response. */
 async function askWithoutReading({ port } = service): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /api/v1/domain/large.example HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -76,7 +76,7 @@ async function isWaiting(answer: Promise<Response>): Promise<boolean> {
   return !answered;
 }
 
-test('large answers wait for each other, by either door, and small ones pass', async () => {
+test('large responses wait for each other, in either API, and small ones do not', async () => {
   const first = await askWithoutReading();
   const second = ask('other');
   const third = askByGraphql('other');

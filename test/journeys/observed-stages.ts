@@ -85,7 +85,7 @@ export const STAGES: readonly { readonly zone: string; readonly site: ServedResp
   },
 ];
 
-/** The types that are asked for beside those that every domain is asked for. */
+/** The types that are queried besides those of every domain. */
 export const FURTHER_TYPES = 'SRV, PTR, NAPTR, HINFO, DS, HTTPS, TYPE65534';
 
 /** The master file of a stage, in which a line that is indented would have the owner of the line before. */
@@ -122,7 +122,7 @@ const item = (event: string, date: number, value: string, old: string | null) =>
   old,
 });
 
-/** What is told of the zone in the end, as storyOf gives it. */
+/** What is recorded of the zone in the end, as storyOf gives it. */
 export const RECORDS = [
   stay('A', { ip: '127.0.0.1' }),
   stay('A', { ip: '127.0.0.8' }, 0, 2),
@@ -147,7 +147,7 @@ export const RECORDS = [
   stay('A', { ip: '127.0.0.8' }, 3),
 ];
 
-/** What is told of the site in the end. */
+/** What is recorded of the site in the end. */
 export const HEADERS = [
   { name: 'via', value: '1.1 a, 1.1 b', history: [item('created', 0, '1.1 a, 1.1 b', null)] },
   { name: 'x-old', value: 'was', history: [item('created', 0, 'was', null)] },

@@ -3,11 +3,11 @@ import { createDnsClient, type DnsClient } from '../../src/observer/dns/client.j
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { REFUSING_PORT, type ServedResponse } from '../support/web-server.js';
+import { REJECTING_PORT, type ServedResponse } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
 import { FURTHER_TYPES, HEADERS, RECORDS, STAGES, storyOf, zoneAt } from './observed-stages.js';
 
-/** A zone's own DS records are its parent's to give: a resolver does not ask the zone for them. */
+/** A zone's DS records are at its parent: a resolver does not query the zone for them. */
 const TYPES = FURTHER_TYPES.replace('DS, ', '');
 const TOLD_RECORDS = RECORDS.filter(({ data: { type } }) => type !== 'DS');
 
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
       DNS_SERVERS: `127.0.0.1:${servers.resolverPort}`,
       OBSERVE_DNS_TYPES: TYPES,
       OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
       OBSERVE_HTTP_PORT: String(servers.sitePort),
     };
     for (const stage of STAGES.keys()) {

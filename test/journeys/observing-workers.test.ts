@@ -7,13 +7,13 @@ import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 
 const DOMAINS = Array.from({ length: repeats(2000, 400) }, (_, number) => `d${number}.example`);
 const DAY = 86_400_000_000n;
 const LEASE_SECONDS = 8;
-/** How many domains each worker has in hand, and how many times the third one is killed. */
+/** How many domains each worker has leased, and how many times the third one is killed. */
 const CONCURRENCY = 20;
 const KILLS = repeats(4, 2);
 
@@ -56,7 +56,7 @@ function startWorker(): DmsCommand {
     // Together no more than fit into the buffer of the server's socket.
     OBSERVE_QUESTIONS_PER_RESOLVER: '50',
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
     OBSERVE_CONCURRENCY: String(CONCURRENCY),
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1000',
@@ -87,7 +87,7 @@ async function killThird(): Promise<void> {
   }
 }
 
-test('workers share the domains: each is observed once, whoever is killed, and none while another has it', async () => {
+test('workers share the domains: each is observed once, whichever worker is killed, and none while another has it', async () => {
   await watchDomains(database.writingPrisma, DOMAINS, DAY, BigInt(Date.now()) * 1000n);
   startWorker();
   startWorker();
@@ -95,7 +95,7 @@ test('workers share the domains: each is observed once, whoever is killed, and n
   await expect.poll(countObserved, { timeout: 90_000, interval: 250 }).toBe(DOMAINS.length);
 
   const again = [...looks.values()].filter((times) => times.length > 1);
-  // Only what the killed ones had in hand is looked at twice, and that when its lease has ended.
+  // Only what the killed ones had leased is observed twice, and only after its lease has ended.
   expect(again.length).toBeLessThanOrEqual(KILLS * CONCURRENCY);
   // A look ends at half of its lease: the site was looked at before that, and then not before the lease's end.
   const gaps = again.flatMap((times) => times.slice(1).map((time, at) => time - (times[at] ?? 0)));
@@ -107,7 +107,7 @@ test('workers share the domains: each is observed once, whoever is killed, and n
   expect(rows).toEqual([{ recorded: BigInt(DOMAINS.length), failed: 0n }]);
 });
 
-test('a worker that is asked to stop ends with nothing in hand', async () => {
+test('a stopped worker ends without leased domains', async () => {
   const running = workers.filter(({ child }) => child.exitCode === null && child.signalCode === null);
   await watchDomains(database.writingPrisma, DOMAINS, DAY / 2n, 0n);
   for (const { child } of running) child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, runDms, startDms } from './dms-command.js';
 import { FURTHER_TYPES, HEADERS, NEVER, RECORDS, STAGES, storyOf, zoneAt } from './observed-stages.js';
 import { type LocalServing, serveLocally } from './serving.js';
@@ -23,7 +23,7 @@ beforeAll(async () => {
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TYPES: FURTHER_TYPES,
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
   };
   api = await serveLocally(environment);
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 /**
- * Goes from stage to stage. The site is asked last at each look: while it answers, no question is under
+ * Goes from stage to stage. The site is requested last at each look: while it responds, no query is under
  * way, and zone and site can become others at one time. Each stage is looked at twice.
  *
  * @returns settles when the last stage was looked at twice.

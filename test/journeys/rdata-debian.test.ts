@@ -7,7 +7,7 @@ import { rdataOctets } from '../../src/model/rdata-text.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
-import { REFUSING_PORT } from '../support/web-server.js';
+import { REJECTING_PORT } from '../support/web-server.js';
 import { runDms, startDms } from './dms-command.js';
 
 const DOMAIN = 'all.example.test';
@@ -62,7 +62,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('every type of record, as dig prints it and
       DNS_SERVERS: `127.0.0.1:${servers.serverPort}`,
       OBSERVE_DNS_TYPES: TYPES.join(','),
       OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
       OBSERVE_HTTP_PORT: String(servers.sitePort),
     };
   });
@@ -96,7 +96,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('every type of record, as dig prints it and
     const line = { domain: DOMAIN, observedAt: at, dnsRecords: records, dnsTypes: TYPES };
     const input = Readable.from([`${JSON.stringify(line)}\n`]);
     const { code, stderr } = await startDms(['import', '-'], environment, input).result;
-    expect(stderr).not.toContain('refused');
+    expect(stderr).not.toContain('rejected');
     expect(code).toBe(0);
   }
 

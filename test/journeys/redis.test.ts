@@ -39,7 +39,7 @@ async function ask({ url }: TestService, headers: Record<string, string> = {}): 
   return response.status === 200 ? left : String(response.status);
 }
 
-/** How often limiters have asked Redis: each question is a script. */
+/** How often limiters have called Redis: each call is a script. */
 async function scriptsRun({ port }: RedisServer): Promise<number> {
   const client = new Redis(port, '127.0.0.1');
   const statistics = await client.info('commandstats');
@@ -116,18 +116,18 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
         });
         const { data, errors = [] } = JSON.parse(await response.text());
         const answered = Object.values(data).filter((domain) => domain !== null).length;
-        return { answered, refused: errors.length, field: response.headers.get('ratelimit') };
+        return { answered, rejected: errors.length, field: response.headers.get('ratelimit') };
       };
       expect(await post(one)).toEqual({
         answered: 100,
-        refused: 0,
+        rejected: 0,
         field: expect.stringMatching(/^"token";r=20;t=\d+$/),
       });
       await post(other, {});
       const before = await scriptsRun(redis);
       expect(await post(other)).toEqual({
         answered: 20,
-        refused: 80,
+        rejected: 80,
         field: expect.stringMatching(/^"token";r=0;t=\d+$/),
       });
       expect(await scriptsRun(redis)).toBe(before + 1);
@@ -174,7 +174,7 @@ describe('a Redis that is away at the start', () => {
   });
 
   test.skipIf(!HAS_REDIS)(
-    'or refuses the password: it is told so, and neither the wrong one nor the right one shows',
+    'or rejects the password: it is reported, and neither the wrong one nor the right one is shown',
     async () => {
       const redis = await startRedis({ password: 'right-w0rd' });
       try {

@@ -73,7 +73,7 @@ async function addressIn(
 const CONCURRENCY = 8;
 const MOST_TRIES = 5;
 
-/** What Get domain answers for each domain; what a busy machine answers 503 is asked for again. */
+/** What Get domain answers for each domain; a 503 of a busy machine is requested again. */
 export async function answersOf(url: string, domains: Iterable<string>): Promise<Map<string, string>> {
   const waiting = [...domains];
   const found = new Map(waiting.map((domain) => [domain, '']));

@@ -19,7 +19,7 @@ beforeAll(async () => {
   home = await openTestDatabase();
   const recorder = createRecorder(home.pool);
   await recorder.record([observation({ at: 1, records: ['192.0.2.1'] })]);
-  impatient = await openDatabase({ ...home.options, answerMilliseconds: ANSWER_LIMIT });
+  impatient = await openDatabase({ ...home.options, queryMilliseconds: ANSWER_LIMIT });
   service = await startTestService({ database: impatient });
 });
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await home.close();
 });
 
-test('a database that is connected and silent gives 503 with Retry-After through both doors, and answers resume by themselves', async () => {
+test('a database that is connected and silent gives 503 with Retry-After in both APIs, and recovers by itself', async () => {
   const address = `${service.url}/api/v1/domain/example.com`;
   await whileLocked(home.pool, async () => {
     const response = await fetch(address);
@@ -50,10 +50,10 @@ test('a database that is connected and silent gives 503 with Retry-After through
 
 test('a pool whose connections are all lent gives 503 with Retry-After, and answers resume when there is one', async () => {
   const address = `${service.url}/api/v1/domain/example.com`;
-  const { answeringPool } = impatient;
+  const { readPool } = impatient;
   const lent: PoolClient[] = [];
   try {
-    while (lent.length < answeringPool.options.max) lent.push(await answeringPool.connect());
+    while (lent.length < readPool.options.max) lent.push(await readPool.connect());
     const response = await fetch(address);
     expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -85,7 +85,7 @@ test('a request of which every domain fails with the database is one line of the
   expect(lines).toHaveLength(1);
 });
 
-test('a database that is closed while a query is never answered closes all the same', async () => {
+test('a database with a query that never ends can be closed', async () => {
   const other = await openDatabase(home.options);
   const client = await other.pool.connect();
   await whileLocked(home.pool, async () => {

@@ -63,9 +63,9 @@ test(`${COUNT} clients that send a byte a second, or nothing, are answered 408, 
   const lines = (await answers).map((answer) => answer.split('\r\n', 1)[0]);
   expect(new Set(lines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
   await vi.waitFor(async () => expect(await countedTimeouts()).toBe(COUNT), { timeout: 60_000 });
-  const refused = service.logged.filter(({ status }) => status === 408);
-  expect(refused).toHaveLength(COUNT);
+  const rejected = service.logged.filter(({ status }) => status === 408);
+  expect(rejected).toHaveLength(COUNT);
   expect(service.logged.filter(({ status }) => status === 0)).toEqual([]);
-  expect(new Set(refused.map(({ requestId }) => requestId)).size).toBe(COUNT);
+  expect(new Set(rejected.map(({ requestId }) => requestId)).size).toBe(COUNT);
   expect(service.logged.filter(({ level }) => level === 'error')).toEqual([]);
 }, 120_000);

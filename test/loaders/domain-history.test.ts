@@ -29,8 +29,8 @@ async function loadAll(name: string): Promise<DomainHistory> {
   return history;
 }
 
-describe('what is asked at once', () => {
-  test('costs one statement for every eight domains, whoever asks', async () => {
+describe('what is requested at once', () => {
+  test('costs one statement for every eight domains, for all clients together', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `d${index}.example`);
     await insertDomain(database.pool, { name: 'd7.example' });
     const query = vi.spyOn(pg.Pool.prototype, 'query');
@@ -73,7 +73,7 @@ describe('what is asked at once', () => {
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
 
-  test('does not load what nobody needs: without a part, only the table of domains is read', async () => {
+  test('does not load what is not needed: without a part, only the table of domains is read', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     const query = vi.spyOn(pg.Pool.prototype, 'query');
     const [row, nobody] = await Promise.all([load('a.example'), load('nobody.example')]);

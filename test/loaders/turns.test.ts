@@ -68,8 +68,8 @@ describe('batches that are loaded in turn', () => {
     const { load, loaded, ends } = heldLoad();
     const inTurn = new Turns({ ...LIMITS, milliseconds: 500 }).inTurn(load);
     const results = await Promise.allSettled([inTurn(keys('a')), inTurn(keys('b'))]);
-    const refused = { status: 'rejected', reason: expect.any(UnavailableError) };
-    expect(results).toEqual([refused, refused]);
+    const rejected = { status: 'rejected', reason: expect.any(UnavailableError) };
+    expect(results).toEqual([rejected, rejected]);
     ends[0]?.();
     const next = inTurn(keys('c'));
     await expect.poll(() => loaded.at(-1)).toEqual(['c']);
@@ -87,8 +87,8 @@ describe('batches that are loaded in turn', () => {
   });
 });
 
-describe('what nobody waits for any more', () => {
-  test('is dropped when its turn comes, and what somebody waits for is loaded in its place', async () => {
+describe('what no client waits for any more', () => {
+  test('is dropped when its turn comes, and what a client waits for is loaded in its place', async () => {
     const { load, loaded, ends } = heldLoad();
     const inTurn = new Turns(LIMITS).inTurn(load);
     const gone = { destroyed: false };

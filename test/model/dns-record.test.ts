@@ -120,7 +120,7 @@ describe('integers', () => {
     null,
     [],
     {},
-  ])('%j is refused', (pri) => {
+  ])('%j is rejected', (pri) => {
     expect(() => rdata('MX', { pri, target: 'a' })).toThrow(
       /^pri: .* is not an integer from 0 to 4294967295\.$/,
     );
@@ -186,7 +186,7 @@ describe('the common fields', () => {
       'type: the type "CONSTRUCTOR" is not known: write TYPE and its number, such as TYPE65534.',
     ],
     [{ ...valid, type: 'TYPE99999' }, 'type: no record can have the type "TYPE99999".'],
-  ])('%j is refused: %s', (data, reason) => {
+  ])('%j is rejected: %s', (data, reason) => {
     const present = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
     expect(() => parseDnsRecord(present)).toThrow(new InvalidObservationError(reason));
   });

@@ -5,10 +5,13 @@ import { unreadable, unwritable } from '../../src/model/file-failure.js';
 const systemError = (code: string) => Object.assign(new Error(`${code}: .hidden.tar`), { code });
 
 test.each([
-  [unreadable('x.tar', systemError('EACCES')), /^x\.tar may not be read by you: check the permissions, or /],
+  [
+    unreadable('x.tar', systemError('EACCES')),
+    /^x\.tar cannot be read, permission denied: check the permissions, or /,
+  ],
   [
     unwritable('x.tar', systemError('EACCES')),
-    /^x\.tar may not be written by you: check the permissions, or /,
+    /^x\.tar cannot be written, permission denied: check the permissions, or /,
   ],
   [
     unwritable('x.tar', systemError('ENOSPC')),

@@ -28,7 +28,7 @@ describe('the name of a header field', () => {
   });
 
   test.each(['', ' ', 'a b', 'é b', 'a:', 'a\n', '\ud800', 'a"', 'a(b)', 'a/b', '\0', 'x'.repeat(1025)])(
-    '%j is refused',
+    '%j is rejected',
     (name) => {
       expect(() => canonicalFieldName(name)).toThrow(InvalidObservationError);
     },
@@ -49,7 +49,7 @@ describe('the value of a header field', () => {
   });
 
   test.each(['a\0b', '\0', '\ud800', 'a\udc00b'])(
-    '%j, which the database cannot hold, is refused',
+    '%j, which the database cannot hold, is rejected',
     (value) => {
       expect(() => canonicalFieldValue(value)).toThrow(InvalidObservationError);
     },

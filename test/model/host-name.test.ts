@@ -129,7 +129,7 @@ describe('names at the limits of DNS', () => {
     [String.raw`\ü.example`, 'write octets as \\DDD'],
     ['\ud800.example', 'write octets as \\DDD'],
     ['a\ufffd.example', 'write octets as \\DDD'],
-  ])('%j is refused: %s', (text, reason) => {
+  ])('%j is rejected: %s', (text, reason) => {
     expect(() => canonicalHostName(text)).toThrow(InvalidObservationError);
     expect(() => canonicalHostName(text)).toThrow(reason);
   });

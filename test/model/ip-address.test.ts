@@ -121,7 +121,7 @@ describe('an IPv6 address', () => {
     '::1.2.3',
     ' ::1',
     '::1\n',
-  ])('%j is refused', (text) => {
+  ])('%j is rejected', (text) => {
     expect(() => canonicalIpv6(text)).toThrow(InvalidObservationError);
   });
 });
@@ -162,7 +162,7 @@ describe('an IPv4 address', () => {
     '١.2.3.4',
     '-1.2.3.4',
     '::ffff:1.2.3.4',
-  ])('%j is refused', (text) => {
+  ])('%j is rejected', (text) => {
     expect(() => canonicalIpv4(text)).toThrow(/four decimals without leading zeros/);
   });
 });

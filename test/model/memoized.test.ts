@@ -35,9 +35,9 @@ test('a long text is not kept', () => {
 });
 
 test('what is thrown is thrown again each time', () => {
-  const refuse = memoized((text: string): string => {
+  const throws = memoized((text: string): string => {
     throw new Error(text);
   });
-  expect(() => refuse('a')).toThrow('a');
-  expect(() => refuse('a')).toThrow('a');
+  expect(() => throws('a')).toThrow('a');
+  expect(() => throws('a')).toThrow('a');
 });

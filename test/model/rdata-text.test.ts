@@ -14,7 +14,7 @@ function parse(type: string, data: string) {
   return parseDnsRecord({ host: 'example.com', class: 'IN', type, data });
 }
 
-/** A record's own fields, or the message of the refusal. */
+/** A record's own fields, or the message of the rejection. */
 function own(type: string, data: string): unknown {
   return JSON.parse(parse(type, data).rdata);
 }
@@ -117,7 +117,7 @@ describe('what is no rdata of its type', () => {
     ['SPF', 'a\\', 'at "\\\\" a quote or an escape has no end.'],
     ['SPF', String.raw`a\256`, String.raw`"a\\256": after "\" comes a character or \000 to \255.`],
     ['SPF', `"${'a'.repeat(256)}"`, 'a string is longer than 255 octets.'],
-    ['HTTPS', '1 . alpn=h2 alpn=h3', 'service parameters that are not in order, or one twice.'],
+    ['HTTPS', '1 . alpn=h2 alpn=h3', 'service parameters out of order, or repeated.'],
     ['HTTPS', '1 . mandatory=port', 'a mandatory parameter is missing.'],
     ['HTTPS', '1 . colour=red', '"colour" is not a key of service parameters.'],
     ['HTTPS', '1 . port=', 'it ends too early.'],
@@ -125,11 +125,11 @@ describe('what is no rdata of its type', () => {
     ['NSEC', 'a. A FOO', '"FOO" is not a type: write a mnemonic, or TYPE and its number.'],
     ['RRSIG', 'A 8 2 60 20261301000000 0 1 a. AQI=', '"20261301000000" is not a time.'],
     ['LOC', '91 N 4 E 0m', 'an angle that is too large.'],
-    ['LOC', '52 60 N 4 E 0m', '"60" is no part of a location.'],
+    ['LOC', '52 60 N 4 E 0m', '"60" is not part of a location.'],
     ['IPSECKEY', '10 4 2 . AQNR', 'an unknown type of gateway, 4.'],
     ['X25', 'abcd', '"abcd" is not a string of this type.'],
     ['APL', '3:10.0.0.0/8', '"3:10.0.0.0/8" is not a prefix such as 1:192.0.2.0/24.'],
-  ])('%s %j is refused: %s', (type, data, reason) => {
+  ])('%s %j is rejected: %s', (type, data, reason) => {
     const message = `data: it is not the data of a record of type ${type}: ${reason}`;
     expect(() => parse(type, data)).toThrow(new InvalidObservationError(message));
   });
@@ -261,7 +261,7 @@ describe('of any input', () => {
   });
 });
 
-test('octets whose text could not be read again stay in the form of RFC 3597, and are one record all the same', () => {
+test('octets whose text could not be read again stay in the form of RFC 3597, and are still one record', () => {
   const windows = Array.from(
     { length: 253 },
     (_, at) => `${(at + 1).toString(16).padStart(2, '0')}20${'ff'.repeat(32)}`,
@@ -281,6 +281,6 @@ test.each([
     'A 8 2 300 20030230173103 20030220173103 2642 example.com. AAAA',
     '"20030230173103" is not a time',
   ],
-])('%s %j is refused: %s', (type, text, reason) => {
+])('%s %j is rejected: %s', (type, text, reason) => {
   expect(() => parseRdataText(type, text)).toThrow(reason);
 });

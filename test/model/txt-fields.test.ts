@@ -71,7 +71,7 @@ test.each<[Fields, string]>([
   [{ entries: ['a', '\ud83d', '\ude00'] }, 'entries: "\\ud83d" contains a lone surrogate.'],
   [{ txt: 'a'.repeat(65535) }, 'its data is longer than 65535 octets.'],
   [{ entries: Array.from({ length: 256 }, () => 'a'.repeat(255)) }, 'its data is longer than 65535 octets.'],
-])('%j is refused: %s', (fields, reason) => {
+])('%j is rejected: %s', (fields, reason) => {
   expect(() => rdata(fields)).toThrow(new InvalidObservationError(reason));
 });
 

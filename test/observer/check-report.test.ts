@@ -11,7 +11,7 @@ const OUTCOME: CheckOutcome = {
   dns: {
     nameExists: true,
     answered: ['A', 'MX'],
-    failures: { TXT: { code: 'timeout', message: '192.0.2.53:53 does not answer' } },
+    failures: { TXT: { code: 'timeout', message: '192.0.2.53:53 does not respond' } },
   },
   http: { scheme: 'https', status: 200, address: '192.0.2.7' },
 };
@@ -52,7 +52,7 @@ test('each observation is one line of the log and one set of counters', async ()
     },
     recording: 'unchanged',
   });
-  const heldBack = { since: '2024-03-01T00:00:00Z', looks: 1, until: '2024-03-02T00:00:00Z' };
+  const heldBack = { since: '2024-03-01T00:00:00Z', checks: 1, until: '2024-03-02T00:00:00Z' };
   report({
     ...RECORDED,
     outcome: { ...OUTCOME, http: { scheme: 'http', status: 301, address: '192.0.2.7', heldBack } },

@@ -15,7 +15,7 @@ import { nameOctets } from '../support/dns-octets.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { Zone } from '../support/dns-zone.js';
 import type { ZoneRecord } from '../support/dns-zone-file.js';
-import { REFUSING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 const REFUSED = 5;
@@ -66,7 +66,7 @@ function observerWith(environment: Readonly<Record<string, string>>): DomainObse
     DNS_SERVERS: `127.0.0.1:${dns.port}`,
     OBSERVE_DNS_TIMEOUT: '300ms',
     OBSERVE_DNS_TRIES: '1',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
     OBSERVE_HTTP_PORT: String(site.port),
     ...environment,
   });
@@ -284,7 +284,7 @@ describe('a domain that was observed', () => {
     });
   });
 
-  test('keeps its headers when its site does not answer', async () => {
+  test('keeps its headers when its site does not respond', async () => {
     dns.setZone(ZONE.replace('@ A 127.0.0.1', '@ A 127.0.0.9'));
     const { check, changes } = await observe();
     expect(check.http).toMatchObject({ kind: 'failed', failure: { code: 'refused' } });
@@ -375,7 +375,7 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
       'the value of a has 1025 octets, more than LIMIT_HEADER_VALUE allows (1024)',
     ],
   ] as const)(
-    'a site beyond %s keeps its headers, and DNS goes on',
+    'a site beyond %s keeps its headers, and DNS continues',
     async (setting, limit, fields, message) => {
       const limited = observerWith({ OBSERVE_PRIVATE: 'allow', [setting]: limit });
       await observe();
@@ -394,7 +394,7 @@ describe('what exceeds a limit has failed, with the limit and the setting that r
 });
 
 describe('the guard', () => {
-  test('blocks addresses that are not public, and says which; DNS is observed all the same', async () => {
+  test('blocks addresses that are not public, and says which; DNS is still observed', async () => {
     const before = site.connections;
     const checks = [await guarded.check('example.test'), await guarded.check('mapped.example.test')];
     expect(checks.map(({ http }) => http)).toEqual([

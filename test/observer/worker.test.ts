@@ -11,7 +11,7 @@ import { createLogger } from '../../src/telemetry/logging.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REFUSING_PORT } from '../support/web-server.js';
+import { REJECTING_PORT } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 const HOUR = 3_600_000_000n;
@@ -35,8 +35,8 @@ beforeAll(async () => {
     OBSERVE_DNS_TIMEOUT: PATIENT,
     OBSERVE_DNS_TRIES: '1',
     OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
-    OBSERVE_HTTP_PORT: String(REFUSING_PORT),
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(REJECTING_PORT),
   });
   observer = createObserver(settings, now);
 });
@@ -88,8 +88,8 @@ test('a check that is stopped is handed back as it was, and nothing of it is rec
   await expect.poll(() => dns.asked('b.example', 'A'), SOON).toBe(1);
   await worker.stop(0);
   expect(await watched()).toMatchObject([
-    { name: 'a.example', inHand: false, next: 1_000n, observedAt: null },
-    { name: 'b.example', inHand: false, next: 1_000n, observedAt: null },
+    { name: 'a.example', leased: false, next: 1_000n, observedAt: null },
+    { name: 'b.example', leased: false, next: 1_000n, observedAt: null },
   ]);
   expect(messages()).toEqual([]);
 });
@@ -100,7 +100,7 @@ test('a check ends at half of its lease: what is silent fails, and is observed l
   const worker = start(400);
   await expect
     .poll(watched, SOON)
-    .toMatchObject([{ failures: 1, inHand: false, outcome: { dns: { answered: [] } } }]);
+    .toMatchObject([{ failures: 1, leased: false, outcome: { dns: { answered: [] } } }]);
   await worker.stop(1_000);
   const [domain] = await watched();
   expect(domain?.outcome?.dns.failures['A']).toEqual({
@@ -115,11 +115,11 @@ test('failures in a row are counted, and one success ends them', async () => {
   await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
   const worker = start();
   for (const failures of [1, 2]) {
-    await expect.poll(watched, SOON).toMatchObject([{ failures, inHand: false }]);
+    await expect.poll(watched, SOON).toMatchObject([{ failures, leased: false }]);
     if (failures === 2) dns.behave('*', undefined);
     await database.pool.query('UPDATE watched_domain SET due = 0, scheduled = 0');
   }
-  await expect.poll(watched, SOON).toMatchObject([{ failures: 0, inHand: false }]);
+  await expect.poll(watched, SOON).toMatchObject([{ failures: 0, leased: false }]);
   await worker.stop(1_000);
   expect(logged.map(({ recording }) => recording)).toEqual(['nothing', 'nothing', 'changed']);
 });
@@ -195,18 +195,18 @@ test('two workers observe each domain once per interval, over many intervals, an
 });
 
 test('an outage of the resolver is no failure of the domains: they are observed at their pace', async () => {
-  const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REFUSING_PORT}` }), now);
+  const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REJECTING_PORT}` }), now);
   await watchDomains(database.writingPrisma, ['a.example'], HOUR, now());
   const worker = start(120_000, away);
   await expect
     .poll(watched, SOON)
     .toMatchObject([
-      { failures: 0, inHand: false, outcome: { dns: { failures: { A: { code: 'unreachable' } } } } },
+      { failures: 0, leased: false, outcome: { dns: { failures: { A: { code: 'unreachable' } } } } },
     ]);
   await worker.stop(1_000);
 });
 
-test('where the database fails the worker waits for it, says so once, and goes on by itself', async () => {
+test('where the database fails the worker waits for it, reports it once, and continues by itself', async () => {
   await database.pool.query('ALTER TABLE watched_domain RENAME TO away');
   const worker = start();
   await expect.poll(messages, SOON).toContain('the worker waits for the database');
@@ -218,7 +218,7 @@ test('where the database fails the worker waits for it, says so once, and goes o
   await worker.stop(1_000);
   expect(messages()).toEqual([
     'the worker waits for the database',
-    'the worker goes on: the database answers again',
+    'the worker continues: the database is available again',
     'observed',
   ]);
 });
@@ -256,7 +256,7 @@ test('an observation that the database rejects does not keep others from being r
   expect(messages().sort()).toEqual(['an observation could not be recorded', 'observed', 'observed']);
 });
 
-test('a worker that is stopped while the database is unreachable ends all the same', async () => {
+test('a worker that is stopped while the database is unreachable ends nevertheless', async () => {
   dns.behave('*', silence);
   await watchDomains(database.writingPrisma, ['a.example'], DAY, now());
   const worker = start();

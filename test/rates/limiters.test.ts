@@ -23,16 +23,16 @@ test.each([
   const began = performance.now();
   await limiter.consume('client');
   stepClock(step);
-  const refused: { readonly msBeforeNext?: number } = await limiter
+  const rejected: { readonly msBeforeNext?: number } = await limiter
     .consume('client')
     .catch((result) => result);
-  expect(refused.msBeforeNext).toBeGreaterThan(0);
-  expect(refused.msBeforeNext).toBeLessThanOrEqual(1_000);
+  expect(rejected.msBeforeNext).toBeGreaterThan(0);
+  expect(rejected.msBeforeNext).toBeLessThanOrEqual(1_000);
   await vi.waitFor(() => limiter.consume('client'), { timeout: 60_000, interval: 20 });
   expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
 });
 
-test('after a clock has stepped back, nobody is told to wait for more than the minute of a budget', async () => {
+test('after a clock has stepped back, no client has to wait for more than the minute of a budget', async () => {
   const service = await startTestService({
     role: 'api',
     rateLimits: { anonymous: 1, token: 1 },
@@ -62,13 +62,13 @@ test('a client has all of its budget within a window, and others have their own'
   const used = async (key: string, points: number) =>
     limiter.consume(key, points).then(
       ({ remainingPoints }) => remainingPoints,
-      ({ consumedPoints }) => `refused at ${consumedPoints}`,
+      ({ consumedPoints }) => `rejected at ${consumedPoints}`,
     );
   expect([await used('a', 2), await used('b', 1), await used('a', 1), await used('a', 1)]).toEqual([
     1,
     2,
     0,
-    'refused at 4',
+    'rejected at 4',
   ]);
   await vi.waitFor(async () => expect(await used('a', 3)).toBe(0), { timeout: 60_000, interval: 1_100 });
 });

@@ -83,7 +83,7 @@ describe('what answers is no Redis: one reason says what to write', () => {
         /^no TLS connection could be established \((ECONNRESET|EPIPE|closed)\): if Redis does not use TLS, write redis:\/\/ /,
       ),
     ],
-  ])('%s, asked by %s', async (name, scheme, reason) => {
+  ])('%s, connected by %s', async (name, scheme, reason) => {
     const address = servers.get(name)?.address();
     expect(isInternet(address)).toBe(true);
     if (!isInternet(address)) return;

@@ -46,7 +46,7 @@ async function only(): Promise<StoredHistory> {
   throw new Error('Nothing is recorded.');
 }
 
-/** All that is told of the history, without what grows with each writing. */
+/** The whole history, without what grows with each writing. */
 async function told(): Promise<unknown> {
   const { version: _version, recordedAt: _recordedAt, state, ...rest } = await only();
   return {
@@ -117,7 +117,9 @@ describe('what earlier versions stored', () => {
 
   test('text that is no rdata of a type that gets fields stays, is told, and is left out of exports', async () => {
     await recorder.record([look(1, [stored('MX', { data: String.raw`\# 1 00` })], ['MX'])]);
-    expect(await canonicalizeStored(database.pool)).toContain('1 records hold what is no data of their type');
+    expect(await canonicalizeStored(database.pool)).toContain(
+      '1 records have data that is not valid for their type',
+    );
     const history = await only();
     expect(history.stays.map(({ record }) => record.rdata)).toEqual(['{"data":"\\\\# 1 00"}']);
     expect(readableHistory(history).leftOut).toBe(1);
@@ -152,14 +154,14 @@ describe('what earlier versions stored', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('what is no data of its type stays, is counted, named by verify, and left out by export', async () => {
+  test('invalid data stays, is counted, listed by verify, and left out by export', async () => {
     const garbage = stored('DS', { data: 'total garbage' });
     const unknown = stored('NOSUCH', { data: 'x' });
     const sound = stored('DS', { data: '1 RSASHA1 9 ab cd' });
     await recorder.record([look(1, [garbage, unknown, sound])]);
     expect(await canonicalizeStored(database.pool)).toBe(
       'The records of 1 domains were rewritten in their canonical text. ' +
-        '2 records hold what is no data of their type, and stay as they are: dms verify names them.',
+        '2 records have data that is not valid for their type, and remain unchanged: dms verify lists them.',
     );
     const history = await only();
     expect(history.stays.map(({ record }) => record)).toEqual([canonical(sound), garbage, unknown]);
@@ -190,7 +192,7 @@ describe('what earlier versions stored', () => {
     return rows[0]?.n ?? 0;
   };
 
-  test('what ends in the midst of it leaves whole domains, and goes on when it is run again', async () => {
+  test('a run that ends in the middle leaves whole domains, and continues when it is run again', async () => {
     await recorder.record(domains.map((domain) => numbered(1, domain, '257 3 8 AwEA aagA')));
     await database.pool.query(
       "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the end'; END $$",

@@ -115,7 +115,7 @@ describe('checking the rows of a domain', () => {
     [
       'a time beyond the year 9999',
       'UPDATE header_change SET observed_at = 9223372036854775807 WHERE present',
-      'no time of the years 0000 to 9999',
+      'outside the years 0000 to 9999',
     ],
     [
       'half of the times at which HTTPS was declined',
@@ -155,7 +155,7 @@ describe('checking the rows of a domain', () => {
     [
       'a response of what is no address',
       "UPDATE site_response SET address = '192.0.2.07'",
-      'is of "192.0.2.07", which is no IP address in canonical form',
+      'is of "192.0.2.07", which is not an IP address in canonical form',
     ],
   ])('finds %s', async (_what, statement, line) => {
     await database.pool.query(statement);

@@ -186,7 +186,7 @@ describe('dnsRecords', () => {
   });
 });
 
-test('httpHeaders shows each header with its history, and only those that are asked for', async () => {
+test('httpHeaders shows each header with its history, and only the requested ones', async () => {
   await insertDomain(database.pool, { name: 'a.example' });
   await insertHeaderChanges(database.pool, 'a.example', [
     { name: 'server', observedAt: 0n, value: 'nginx' },

@@ -69,7 +69,7 @@ export function truncated(overTcp: Behaviour): Behaviour {
 }
 
 /** A server that does not know EDNS: FORMERR (1) or NOTIMP (4) to it, and otherwise the zone's answer. */
-export function refusesEdns(number: number): Behaviour {
+export function rejectsEdns(number: number): Behaviour {
   return (question) => (question.query.hasEdns ? rcode(number)(question) : { messages: [question.answer()] });
 }
 

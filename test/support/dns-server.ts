@@ -11,7 +11,7 @@ import { Zone } from './dns-zone.js';
 const LARGEST_TCP_MESSAGE = 65_535;
 
 export interface DnsTestServerOptions {
-  /** A master file; without one every question is refused. See setZone. */
+  /** A master file; without one every question is rejected. See setZone. */
   readonly zone?: string;
   /** An address of the loopback network, 127.0.0.1 where none is named; IPv6 too. */
   readonly address?: string;
@@ -38,7 +38,7 @@ export interface DnsTestServerOptions {
  * ```
  *
  * It answers NXDOMAIN and NODATA with the zone's SOA, follows CNAMEs within its zones, refers at
- * delegations (NS below a zone's apex), refuses names outside its zones, cuts what is larger than the
+ * delegations (NS below a zone's apex), rejects names outside its zones, cuts what is larger than the
  * client takes over UDP (512 octets, or what EDNS says) or than 65,535 octets over TCP: it then sends TC
  * and no records. Each zone needs its SOA. There are no wildcards; recursion is not available (RA is 0).
  */
@@ -142,7 +142,7 @@ export class DnsTestServer {
     return this.#connections.size;
   }
 
-  /** Ends the TCP side alone: the port refuses connections from now on. */
+  /** Ends the TCP side alone: the port rejects connections from now on. */
   async stopTcp(): Promise<void> {
     for (const socket of this.#connections) socket.destroy();
     if (this.#tcp.listening) await new Promise<void>((resolve) => this.#tcp.close(() => resolve()));

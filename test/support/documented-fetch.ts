@@ -8,7 +8,7 @@ const DOCUMENTS = [`${API}/openapi.json`, `${API}/docs`];
 
 /**
  * From now on, whatever a test asks of a service's REST v1 by fetch() must be answered as the OpenAPI
- * document says, refusals and failures too: fetch() rejects otherwise.
+ * document says, rejections and failures too: fetch() rejects otherwise.
  *
  * @param url The service's, with the base path.
  */

@@ -29,7 +29,7 @@ function hasPostgresUser(): boolean {
   }
 }
 
-/** PostgreSQL refuses to be run by root. */
+/** PostgreSQL does not run as root. */
 function postgresUser(): { uid: number; gid: number } {
   const id = (option: string) =>
     Number(execFileSync('id', [option, 'postgres'], { stdio: 'pipe' }).toString());

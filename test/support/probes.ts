@@ -12,6 +12,6 @@ export async function expectProbes(url: string, readiness: 200 | 503): Promise<v
   expect([ready.status, ready.headers.get('retry-after'), body]).toEqual(
     readiness === 200
       ? [200, null, { status: 'ok' }]
-      : [503, '5', { status: 'unavailable', reason: 'The database does not answer.' }],
+      : [503, '5', { status: 'unavailable', reason: 'The database is unavailable.' }],
   );
 }

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { TLSSocket, type TlsOptions } from 'node:tls';
 import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 
-/** A port where nobody listens: connections to it are refused on every loopback address. */
-export const REFUSING_PORT = 1;
+/** A port where nobody listens: connections to it are rejected on every loopback address. */
+export const REJECTING_PORT = 1;
 
 /** What a web server answers, octet for octet: it adds no field of its own. */
 export interface ServedResponse {

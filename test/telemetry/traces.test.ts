@@ -16,7 +16,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.js';
 import { insertDomain } from '../support/rows.js';
-import { REFUSING_PORT } from '../support/web-server.js';
+import { REJECTING_PORT } from '../support/web-server.js';
 
 let database: TestDatabase;
 let collector: OtlpReceiver;
@@ -151,8 +151,8 @@ describe('a worker', () => {
       ...environment,
       DNS_SERVERS: `127.0.0.1:${dns.port}`,
       OBSERVE_PRIVATE: 'allow',
-      OBSERVE_HTTPS_PORT: String(REFUSING_PORT),
-      OBSERVE_HTTP_PORT: String(REFUSING_PORT),
+      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+      OBSERVE_HTTP_PORT: String(REJECTING_PORT),
     };
     await runDms(['watch', 'add', 'observed.example', '--every', '1h'], observing);
     const worker = startDms(['worker'], observing);

@@ -9,7 +9,7 @@ import { writeText } from '../write-text.js';
 const CHUNK_CHARACTERS = 64 * 1024;
 
 const LEFT_OUT =
-  'records are not in the output: they are no data of their type, and `dms verify` names them.';
+  'records are not in the output: their data is not valid for their type, and `dms verify` lists them.';
 
 /** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {

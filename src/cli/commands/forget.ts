@@ -21,7 +21,7 @@ export async function runForget(
     for (const name of erased) context.stdout.write(`erased ${name}\n`);
     for (const name of await watchedAmong(writingPrisma, names)) {
       context.stderr.write(
-        `${name} is still watched, and recorded anew when it is due: dms watch remove ${name}\n`,
+        `${name} is still watched, and will be recorded again when it is due: dms watch remove ${name}\n`,
       );
     }
     const missing = names.filter((name) => !erased.includes(name));
@@ -31,7 +31,7 @@ export async function runForget(
 
 async function confirmed(context: CommandContext, names: readonly string[]): Promise<boolean> {
   if (context.stdin.isTTY !== true) {
-    throw new UsageError('To erase without a terminal to ask on, add --yes.');
+    throw new UsageError('To erase without a terminal, add --yes.');
   }
   const terminal = createInterface({ input: context.stdin, output: context.stderr });
   try {

@@ -25,7 +25,7 @@ export function rejectedText({ linesRejected }: ImportSummary, kept: KeptRejects
 }
 
 /**
- * The closing summary of an import, as lines for a person.
+ * The closing summary of an import, as lines of text.
  *
  * @param formats those of the inputs; shown if one is not the program's own.
  */
@@ -62,8 +62,8 @@ function remarks({ stale, contradicting }: ImportSummary): string[] {
   if (stale > 0) {
     remarks.push(
       `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
-        'of a domain, and changed nothing. That is as it should be where a file is imported again.',
-      'Nothing can be put in before what is recorded. Lines that are not in the order of time must be sorted ' +
+        'of a domain, and changed nothing. This is expected when a file is imported again.',
+      'Nothing can be inserted before what is recorded. Lines that are not in the order of time must be sorted ' +
         'before their first import (--sort). To put older lines in afterwards, erase their domains ' +
         '(dms forget DOMAIN…) and import all files of these together again, sorted: ' +
         'cat FILE… | dms import --sort -',

@@ -56,9 +56,9 @@ export async function runImport(
       const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
       await importFiles(context, run);
     } finally {
-      const { changed, unchanged, repeated, stale, linesRejected: refused } = summary;
-      const counts = { changed, unchanged, repeated, stale, refused };
-      // What an operator reads of it is no reason to call an import failed that is not.
+      const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
+      const counts = { changed, unchanged, repeated, stale, rejected };
+      // An import does not fail because its counts cannot be written.
       if (summary.linesRead > 0) await addImportCounts(pool, counts).catch(() => {});
     }
   });
@@ -98,7 +98,7 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
     sumUp(endingOf(end, run));
     if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
   } catch (error) {
-    // Where not even a line was read, there is nothing to sum up.
+    // If no line was read, there is nothing to sum up.
     if (summary.linesRead > 0) sumUp(FAILED);
     else hideProgress();
     throw error;
@@ -111,7 +111,7 @@ const FAILED =
 function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
   return {
     complete: '',
-    rejected: `Stopped at the first rejected line, as --strict asks; the lines before it${sort ? ' in the order of time' : ''} are recorded.\n`,
+    rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${sort ? ' in the order of time' : ''} are recorded.\n`,
     stopped:
       'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
   }[end];

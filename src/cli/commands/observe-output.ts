@@ -12,7 +12,7 @@ import type { RecordedCheck } from '../../observer/record-checks.js';
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
 
-/** A check for a person: what was seen, line by line, and before each line whether it is new or gone. */
+/** A check as text: what was observed, line by line, each marked if it is new or gone. */
 export function checkAsText(
   { check, outcome, changes: found, recording }: RecordedCheck,
   recorded: boolean,
@@ -28,7 +28,7 @@ export function checkAsText(
   return `${lines.map(printable).join('\n')}\n\n`;
 }
 
-/** What a server sends must not move the cursor, or pass for lines of ours. */
+/** What a server sends must not move the cursor, or look like lines of this program. */
 function printable(line: string): string {
   return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
@@ -59,7 +59,7 @@ function recordLine(mark: string, record: DnsRecord, domain: string): string {
   return `${mark} ${record.type.padEnd(TYPE_WIDTH)} ${rdataText(record)}${owner}`;
 }
 
-/** The fields in their order; of TXT its segments alone, since its text is nothing but these joined. */
+/** The fields in their order; of TXT only its segments, since its text is these joined. */
 function rdataText({ type, rdata }: DnsRecord): string {
   const { entries, ...fields } = parseRdata(rdata);
   if (type === 'TXT' && Array.isArray(entries))
@@ -88,7 +88,7 @@ function httpLines(
 }
 
 function adviceOn({ code }: Failure): string {
-  return code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it all the same)' : '';
+  return code === 'private-address' ? ' (OBSERVE_PRIVATE=allow observes it anyway)' : '';
 }
 
 function headerLine(name: string, value: string, change: HeaderChange | undefined): string {

@@ -43,7 +43,7 @@ export async function runObserve(
     );
   } catch (error) {
     if (!(error instanceof NoDatabaseError)) throw error;
-    // A dry run leaves nothing behind, not even an empty database.
+    // A dry run creates nothing, not even an empty database.
     await observeAll(run, async (observations) => previewFirst(observations));
   }
 }
@@ -115,7 +115,7 @@ async function checkEach(
     for (const name of waiting) {
       if (signal.aborted) return;
       const seen = await check(name);
-      // What a signal has cut short shows nothing of the domain.
+      // A check that a signal has interrupted says nothing about the domain.
       if (signal.aborted) return;
       finished.push(seen);
       taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
@@ -125,7 +125,7 @@ async function checkEach(
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
 }
 
-/** On a terminal the log would stand among what a person reads. */
+/** On a terminal the log would mix with the output. */
 function createReport({ stderr, settings }: CommandContext): ReportCheck {
   const { logLevel, secrets } = settings();
   const level = stderr.isTTY ? 'silent' : logLevel;

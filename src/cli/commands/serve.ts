@@ -11,12 +11,12 @@ import { watchedText } from './watch-text.js';
  */
 const HEAP_GROWTH = '--heap-growing-percent=90';
 
-/** `dms serve`: serves the API until it is asked to stop. */
+/** `dms serve`: serves the API until a signal stops it. */
 export async function runServe(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
   setFlagsFromString(HEAP_GROWTH);
-  // Only now: loading the server takes a second, which a bad setting need not wait for.
+  // Only now: loading the server takes a second, and an invalid setting is reported before.
   const { startApplication } = await import('../../application.js');
   const { migrateShowing } = await import('../open-database.js');
   const application = await startApplication(settings, {
@@ -24,7 +24,7 @@ export async function runServe(context: CommandContext): Promise<void> {
   });
   context.stdout.write(welcome(application, settings));
   await stopRequested;
-  context.stderr.write('Stopping: requests under way are answered first.\n');
+  context.stderr.write('Stopping: requests in progress are completed first.\n');
   await application.stop();
 }
 

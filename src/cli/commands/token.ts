@@ -61,7 +61,7 @@ export async function runList(context: CommandContext): Promise<void> {
   });
 }
 
-/** `dms token revoke NAME`: revokes a token for good. */
+/** `dms token revoke NAME`: revokes a token permanently. */
 export async function runRevoke(context: CommandContext, name: string): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();
@@ -73,7 +73,7 @@ export async function runRevoke(context: CommandContext, name: string): Promise<
 
 const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
-/** The tokens as a table for a person, with times in UTC to the second. */
+/** The tokens as a table, with times in UTC to the second. */
 function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
   const rows = [
     HEADINGS,

@@ -10,10 +10,10 @@ const WIDTHS = [32, 6, 20, 8];
 
 /** Watched domains as lines of a table, with its headings where it begins. */
 export function watchedAsText(domains: readonly WatchedDomain[], beginning: boolean): string {
-  const rows = domains.map(({ name, every, next, inHand, failures, outcome, observedAt }) => [
+  const rows = domains.map(({ name, every, next, leased, failures, outcome, observedAt }) => [
     name,
     durationText(every),
-    inHand ? 'now' : timeText(next),
+    leased ? 'now' : timeText(next),
     String(failures),
     outcome === null || observedAt === null
       ? 'not yet by a worker'
@@ -22,7 +22,7 @@ export function watchedAsText(domains: readonly WatchedDomain[], beginning: bool
   return tableText(beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows, WIDTHS);
 }
 
-/** How many domains are watched and, where there is none, how to begin. */
+/** How many domains are watched and, if there are none, how to add one. */
 export function watchedText(count: number): string {
   if (count === 0) return 'no domain yet (dms watch add DOMAIN adds one)';
   return count === 1 ? '1 watched domain' : `${count} watched domains`;
@@ -31,9 +31,9 @@ export function watchedText(count: number): string {
 /** Watched domains as JSON objects, one a line. */
 export function watchedAsJson(domains: readonly WatchedDomain[]): string {
   return domains
-    .map(({ name, every, next, inHand, observedAt, outcome, failures }) => {
+    .map(({ name, every, next, leased, observedAt, outcome, failures }) => {
       const last = observedAt === null ? null : formatInstant(observedAt);
-      const line = { domain: name, every: durationText(every), next: formatInstant(next), inHand };
+      const line = { domain: name, every: durationText(every), next: formatInstant(next), leased };
       return `${JSON.stringify({ ...line, observedAt: last, failures, outcome })}\n`;
     })
     .join('');

@@ -5,7 +5,7 @@ import { createLogger } from '../../telemetry/logging.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
-/** `dms worker`: observes watched domains until it is asked to stop. */
+/** `dms worker`: observes watched domains until a signal stops it. */
 export async function runWorker(context: CommandContext): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
@@ -18,7 +18,7 @@ export async function runWorker(context: CommandContext): Promise<void> {
       const watched = watchedText(await countWatched(database.writingPrisma));
       context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
-      context.stderr.write('Stopping: observations under way are finished first.\n');
+      context.stderr.write('Stopping: observations in progress are completed first.\n');
       monitoring.stopping();
       await observing.stop();
     } finally {

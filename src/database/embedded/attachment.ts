@@ -78,7 +78,7 @@ export class Attachments {
   #ready = false;
   #hadAny = false;
   #skipsGrace = false;
-  /** Set once somebody waits for the last process to detach. */
+  /** Set once the owner waits for the last process to detach. */
   #waiting: { readonly grace: number; readonly settle: () => void } | null = null;
   #timer: NodeJS.Timeout | undefined;
 

@@ -131,7 +131,7 @@ export async function markSeeded(dataDirectory: string): Promise<void> {
   await rm(join(dataDirectory, UNSEEDED), { force: true });
 }
 
-/** Whether there is a database, of whatever version, in the data folder. Nothing is made. */
+/** Whether there is a database, of any version, in the data folder. Nothing is created. */
 export async function hasDatabase(dataDirectory: string): Promise<boolean> {
   return (await readdir(dataDirectory)).some((name) => ANY_DATABASE_FOLDER.test(name));
 }

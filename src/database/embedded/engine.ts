@@ -23,8 +23,8 @@ export class Engine extends PGlite {
   /**
    * Opens the database in a folder, or makes one if the folder is empty.
    *
-   * @param broken is called when the engine is in an undefined state. PGlite itself would go on, and leave the
-   *   client that caused it waiting for ever.
+   * @param broken is called when the engine is in an undefined state. PGlite itself would continue, and the
+   *   client that caused it would wait forever.
    */
   static async open(folder: string, broken: (error: unknown) => void): Promise<Engine> {
     const engine = new Engine(folder, broken);

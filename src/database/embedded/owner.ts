@@ -31,8 +31,8 @@ const attachments = new Attachments();
 
 /**
  * Claims the data folder, serves the database, and settles when its last user has detached and it is closed, or at
- * once if another process has the claim. The process must end then: until it does, its claim stands, which keeps the
- * next owner away until the folder is free.
+ * once if another process has the claim. The process must end then: until it does, its claim is valid, which keeps the
+ * next owner out until the folder is free.
  *
  * @throws OperationError if the data folder cannot be used.
  */
@@ -86,7 +86,7 @@ async function serve(engine: Engine, path: string): Promise<PGLiteSocketServer> 
   return server;
 }
 
-/** No client can connect to a socket whose file is gone: they start another owner, which listens anew. */
+/** No client can connect to a socket whose file is gone: they start another owner, which listens again. */
 function requireSocket(path: string): NodeJS.Timeout {
   const isThere = sameFile(path);
   return setInterval(() => {
@@ -121,7 +121,7 @@ try {
   await own(dataDirectory, Number(grace), IF_MISSING.find((value) => value === wanted) ?? 'fail');
   process.exit(0);
 } catch (error) {
-  // What the user can mend is shown by the process that started this one; the rest goes to the log.
+  // What the user can fix is shown by the process that started this one; the rest goes to the log.
   if (!(error instanceof OperationError)) abandon(error);
   await report({ failure: error.message });
   process.exit(1);

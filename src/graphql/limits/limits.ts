@@ -3,7 +3,7 @@ import { Lexer, Source, type Token, TokenKind } from 'graphql';
 /** 100 aliases of `domain`, each with every field of every type, are 21,000 tokens. */
 export const MOST_TOKENS = 30_000;
 
-/** Of fields, aliases, operations and all else, in characters: an answer has an alias again for each object. */
+/** Of fields, aliases, operations and others, in characters: a response repeats an alias for each object. */
 const LONGEST_NAME = 200;
 
 /** Brackets in brackets, and fragments in fragments: parsing and validation call themselves at every level. */

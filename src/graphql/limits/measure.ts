@@ -37,7 +37,7 @@ export interface Measure {
   readonly levels: number;
   /** For one object, whatever its type. */
   readonly cost: Cost;
-  /** What is added for an object of one of the types, where the selection set's own type is abstract. */
+  /** What is added for an object of one of the types, if the selection set's own type is abstract. */
   readonly costByType: ReadonlyMap<string, Cost>;
 }
 
@@ -74,11 +74,11 @@ function mergeByType(one: Measure['costByType'], other: Measure['costByType']): 
 }
 
 /**
- * What a fragment adds to the selection set that it stands in.
+ * What a fragment adds to the selection set that contains it.
  *
  * @param fragment What it holds, for objects of `condition`.
  * @param condition Undefined for a type that the schema does not know.
- * @param parent The type of the selection set that it stands in.
+ * @param parent The type of the selection set that contains it.
  */
 function ofFragment(
   fragment: Measure,

@@ -30,7 +30,7 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
     ],
     [`${basePath}/api/v1/docs`, staticHandler(docsPage(assets))],
     [API_CATALOG_PATH, catalog],
-    // For a proxy that hands on nothing but the base path: it can map the root's to this one.
+    // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
     ...assetHandlers(assets),
   ]);

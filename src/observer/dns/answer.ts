@@ -24,11 +24,11 @@ export interface FailedAnswer extends Failed {
 export interface BareAnswer {
   readonly kind: 'bare';
   readonly nameExists: boolean;
-  /** What to report where no second answer says the same. */
+  /** What to report if no second answer agrees. */
   readonly failure: Failure;
 }
 
-/** What a server says tells more than that it says nothing: any other code has the rank 2. */
+/** A response tells more than no response: any other code has the rank 2. */
 const RANKS: Readonly<Partial<Record<FailureCode, number>>> = { timeout: 0, unreachable: 0, mismatched: 1 };
 
 /** Of two tries without an answer the one to report: the later, unless the earlier tells more. */

@@ -11,7 +11,7 @@ export interface Alias {
 export interface Chain {
   /** The aliases on the way, each once. */
   readonly links: readonly Alias[];
-  /** The name that no alias of the message leads on from. */
+  /** The name that has no alias in the message. */
   readonly end: string;
   /** Completes a sentence about the chain; absent where it has an end. */
   readonly fault?: string;
@@ -21,7 +21,7 @@ export interface Chain {
 const MOST_NAMES = 64;
 
 /**
- * Follows a name through the aliases of a message, in whatever order they stand.
+ * Follows a name through the aliases of a message, in any order.
  *
  * @param name Canonical, as all names here.
  * @param stopsAtCname The query is for the CNAME of the name itself, so none is followed (RFC 1034, section 4.3.2).

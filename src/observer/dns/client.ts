@@ -177,7 +177,7 @@ class Lookup {
     while (server !== undefined && !signal.aborted) {
       if (server.limiter.tryEnter(priority)) return server;
       if (!(await server.limiter.enter(signal, priority))) return undefined;
-      // It may have timed out meanwhile: all who waited would time out one after the other.
+      // It may have timed out meanwhile: all waiting queries would time out one after the other.
       const better = server.breaker.isOpen ? choose() : server;
       if (better === server) return server;
       server.limiter.leave(priority);

@@ -92,7 +92,7 @@ function rcodeFailure(server: string, rcode: number): FailedAnswer {
 /** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
 function weigh(question: Question, header: Header, sections: Sections): DnsAnswer | BareAnswer {
   const qtype = typeNumber(question.type) ?? 0;
-  // A DNAME leads on from the names below it only.
+  // A DNAME applies only to the names below it.
   const others = sections.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, question.name)));
   const chain = followChain(question.name, others.flatMap(aliasOf), qtype === CNAME);
   const records = sections.answer.filter((record) => isOf(record, qtype, chain.end));
@@ -187,14 +187,14 @@ function readNegative(
   const nameExists = header.rcode === NOERROR;
   const { answer, authority, additional } = sections;
   if (!answer.every((record) => belongsTo(chain, record))) {
-    return noEvidence('unproven', 'answers with records that were not asked for');
+    return noEvidence('unproven', 'answers with records that were not queried');
   }
   if (qtype === CNAME && chain.links.length > 0) {
     return noEvidence('incomplete', 'sends a DNAME without the CNAME that follows from it');
   }
   if (isReferral(sections)) return noEvidence('referral', REFERS, chain);
   if ([...authority, ...additional].some((record) => isOf(record, qtype, chain.end))) {
-    return noEvidence('unproven', 'sends the records asked for outside its answer', chain);
+    return noEvidence('unproven', 'sends the queried records outside its answer', chain);
   }
   if (authority.some((record) => isProof(record, qtype, chain.end))) {
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
@@ -218,7 +218,7 @@ function belongsTo({ links }: Chain, record: ResourceRecord): boolean {
 
 /**
  * Whether a record proves a negative answer: the SOA of the zone that the name is in, or of one above it. DS
- * records stand above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
+ * records are above the cut, and only a zone there can deny them (RFC 4035, section 3.1.4.1).
  */
 function isProof({ type, class: dnsClass, owner: zone, rdata }: ResourceRecord, qtype: number, name: string) {
   if (type !== SOA || dnsClass !== CLASS_IN) return false;
@@ -233,7 +233,7 @@ function aliasRecords({ links }: Chain): readonly DnsRecord[] {
   });
 }
 
-/** @param chain An incomplete chain, whose aliases count all the same. */
+/** @param chain An incomplete chain, whose aliases count nevertheless. */
 function noEvidence(code: FailureCode, reason: string, chain?: Chain): FailedAnswer {
   return { ...failed(code, reason), aliases: chain === undefined ? [] : aliasRecords(chain) };
 }

@@ -52,7 +52,7 @@ function firstResult(
 }
 
 /**
- * Sends a query over UDP, from a port of its own that the system chooses: who forges a response must guess it, too
+ * Sends a query over UDP, from a port of its own that the system chooses: a forger must guess it, too
  * (RFC 5452, section 9.2). The socket is connected: the system drops what comes from elsewhere, and reports a closed
  * port.
  */
@@ -97,7 +97,7 @@ export function exchangeByTcp(exchange: Exchange): Promise<Result> {
       // The message has its length in two octets before it (RFC 1035, section 4.2.2).
       if (received >= 2 && !Number.isFinite(end)) end = 2 + Buffer.concat(chunks).readUInt16BE(0);
       if (received < end) return;
-      // No one else can write here: a message that answers something else is final.
+      // Only the server can write here: a response to something else is final.
       const message = Buffer.concat(chunks).subarray(2, end);
       settle(responseTo(question, id, message) ?? mismatched(server));
     });

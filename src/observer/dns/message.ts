@@ -71,7 +71,7 @@ export function readHeader(message: Buffer): Header | undefined {
   const flags = message.readUInt16BE(2);
   return {
     id: message.readUInt16BE(0),
-    // A response to another kind of query than ours is none.
+    // A response with another opcode does not count.
     isResponse: (flags & (RESPONSE | OPCODE)) === RESPONSE,
     isAuthoritative: (flags & AUTHORITATIVE) !== 0,
     isTruncated: (flags & TRUNCATED) !== 0,

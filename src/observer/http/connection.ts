@@ -11,7 +11,7 @@ export class ConnectionClosedError extends Error {
 
 /**
  * One connection: a TCP socket, and a TLS socket over it. Each step waits for its own event, and for the first
- * error, end or failure of ours, after which that event can no longer come.
+ * error, end or failure of this program, after which that event can no longer come.
  */
 export class Connection {
   readonly #sockets: Socket[] = [];
@@ -82,7 +82,7 @@ export class Connection {
     return Promise.race([step, this.#failed]);
   }
 
-  /** Destroys the sockets. Their errors stay handled: some come late. */
+  /** Destroys the sockets. Late errors remain handled. */
   destroy(): void {
     for (const socket of this.#sockets.reverse()) socket.destroy();
   }

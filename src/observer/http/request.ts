@@ -26,7 +26,7 @@ interface RequestLimits {
 export type RequestOutcome =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: ReadonlyMap<string, string> }
   /**
-   * Another address is to be tried: the port refuses the connection; this machine has no route to such addresses
+   * Another address is to be tried: the port rejects the connection; this machine has no route to such addresses
    * (no IPv6, say); the address cannot be reached now, or not in time, and may yet answer the next time; the port is
    * open and speaks no TLS; or the connection was closed or reset before the response's head ended.
    */
@@ -53,7 +53,7 @@ export async function sendRequest(
   };
   const onAbort = () => end(STOPPED);
   signal.addEventListener('abort', onAbort);
-  const connectTimer = setTimeout(() => end(slow(`${endpoint} does not answer`)), connectTime);
+  const connectTimer = setTimeout(() => end(slow(`${endpoint} does not respond`)), connectTime);
   const timer = setTimeout(() => end(failed('timeout', `no response from ${endpoint} in time`)), time);
   let step: Step = 'connect';
   try {
@@ -112,9 +112,9 @@ const NO_ROUTE = ['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 
 function connectOutcome(code: string, endpoint: string): RequestOutcome {
   if (code === 'ECONNREFUSED') {
-    return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} refuses the connection` } };
+    return { kind: 'refused', failure: { code: 'refused', message: `${endpoint} rejects the connection` } };
   }
-  if (code === 'ETIMEDOUT') return slow(`${endpoint} does not answer`);
+  if (code === 'ETIMEDOUT') return slow(`${endpoint} does not respond`);
   if (['ECONNRESET', 'ECONNABORTED', 'ERR_CONNECTION_CLOSED'].includes(code)) {
     return closed(`${endpoint} closed the connection at once`);
   }

@@ -5,7 +5,7 @@ import { isContention, retryOnContention } from '../../recorder/contention.js';
 import type { CheckOutcome } from '../outcome.js';
 import { type Counts, type Priority, type Room, sharePlaces } from '../priority.js';
 
-/** A domain that is this worker's to observe, until its lease ends. */
+/** A domain that this worker observes, until its lease ends. */
 export interface LeasedDomain {
   readonly name: string;
   /** A UUID. */
@@ -26,7 +26,7 @@ export function priorityOf({ failures, first }: LeasedDomain): Priority {
   return failures > 0 || first ? 'low' : 'normal';
 }
 
-/** What has become of a leased domain. */
+/** The result for a leased domain. */
 export interface Completion {
   readonly domain: LeasedDomain;
   readonly observedAt: Instant;
@@ -126,7 +126,7 @@ export async function stillHeld(
 }
 
 /**
- * Ends leases with what has become of their domains, but for those whose lease has ended meanwhile or that are
+ * Ends leases with the results for their domains, except for those whose lease has ended meanwhile or that are
  * unwatched. A domain whose interval has changed meanwhile is next observed after the new one.
  */
 export async function completeLeases(
@@ -153,7 +153,7 @@ export async function completeLeases(
   );
 }
 
-/** Gives domains back as they were before their lease, for other workers to observe. */
+/** Returns domains as they were before their lease, for other workers to observe. */
 export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
   await retryOnContention(
     () => prisma.$executeRaw`

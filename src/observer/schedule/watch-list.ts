@@ -12,7 +12,7 @@ export interface WatchedDomain {
   /** When it is to be observed next; while a worker has it leased, when it was to be. */
   readonly next: Instant;
   /** Whether a worker has it leased. */
-  readonly inHand: boolean;
+  readonly leased: boolean;
   /** Of the latest observation; null: there was none. */
   readonly observedAt: Instant | null;
   readonly outcome: CheckOutcome | null;
@@ -23,7 +23,7 @@ export interface WatchedDomain {
 /** What adding domains has done. */
 interface Added {
   readonly added: number;
-  /** Watched before, at another pace. */
+  /** Watched before, at another interval. */
   readonly changed: number;
 }
 
@@ -31,12 +31,12 @@ interface Added {
 const DEFAULT_PACE = 86_400_000_000n;
 
 /**
- * Watches domains from now on. One that is watched already is observed at the new pace from its next
+ * Watches domains from now on. One that is watched already is observed at the new interval from its next
  * time on, which comes no later than one interval from now.
  *
  * @param names canonical names, each once.
  * @param every microseconds from one observation to the next; null: a day, and what is watched already
- *   keeps its pace.
+ *   keeps its interval.
  */
 export async function watchDomains(
   prisma: PrismaClient,
@@ -95,7 +95,7 @@ export async function* listWatched(prisma: PrismaClient): AsyncGenerator<readonl
     yield rows.map(({ due, scheduled, lease, outcome, ...row }) => ({
       ...row,
       next: lease === null ? due : scheduled,
-      inHand: lease !== null,
+      leased: lease !== null,
       outcome: isCheckOutcome(outcome) ? outcome : null,
     }));
     const last = rows.at(-1);

@@ -104,7 +104,7 @@ test('a request gets the same response each time, also where it is executed agai
   await insertDnsRecords(pool, 'over.example', [{ type: 'TXT', rdata: { txt: half, entries: [half] } }]);
   await pool.query("UPDATE domain SET history_octets = 70000 WHERE name = 'over.example'");
   // Room for the ordinary ones once, and for the large one, but not for the ordinary ones twice.
-  const small = await startTestService({ role: 'api', database: service.database, answerMemory: 1_500_000 });
+  const small = await startTestService({ role: 'api', database: service.database, responseMemory: 1_500_000 });
   try {
     const fields = [...names, 'over.example'].map(
       (name, at) => `a${at}: domain(name: "${name}") { dnsRecords { __typename } }`,

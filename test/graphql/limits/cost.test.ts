@@ -20,10 +20,10 @@ function inDomain(selection: string, variables = {}, declared = ''): number {
 describe('a query costs', () => {
   test.each([
     ['1 for a field', '{ __typename }', 1],
-    ['10 for a domain, and what is asked of it', '{ domain(name: "a") { name created } }', 12],
+    ['10 for a domain, and what is selected of it', '{ domain(name: "a") { name created } }', 12],
     ['that for each alias', '{ a: domain(name: "a") { name } b: domain(name: "b") { name } }', 22],
     [
-      '1 for a list, and what is asked of each of 10 objects',
+      '1 for a list, and what is selected of each of 10 objects',
       '{ domain(name: "a") { httpHeaders { name value } } }',
       31,
     ],
@@ -123,7 +123,7 @@ describe('a query costs', () => {
   });
 });
 
-describe('the cost is that of the operation that is asked for', () => {
+describe('the cost is that of the requested operation', () => {
   const source = 'query A { __typename } query B { domain(name: "a") { name } }';
 
   test('by its name', () => {

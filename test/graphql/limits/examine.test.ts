@@ -135,7 +135,7 @@ describe('a document is rejected, however its size is hidden', () => {
       'in one of two fragments of one name',
       `{ a } fragment X on Query { ${'...B '.repeat(500)} } fragment X on Query { a } fragment B on Query { ${fields(100)} }`,
     ],
-    ['in an operation that is not asked for', `query A { a } query B { ${fields(201)} }`],
+    ['in an operation that is not requested', `query A { a } query B { ${fields(201)} }`],
     ['in the same fields under the same fields', `{ ${`a { ${'b '.repeat(30)} } `.repeat(30)} }`],
   ])('%s', (_case, text) => {
     expect(() => examine(schema, text)).toThrow(QueryTooComplexError);

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('what a domain has', () => {
-  test('every type of one name is asked for at once, and answered in canonical form and order', async () => {
+  test('every type of one name is queried at once, and answered in canonical form and order', async () => {
     const types = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
     const answers = await clientForTest([server]).query('example.test', types);
     const host = 'example.test';
@@ -105,7 +105,7 @@ describe('CNAMEs', () => {
     expect(await ask('www.example.test', 'A')).toEqual([{ host: 'edge.b.example.test', ip: '192.0.2.9' }]);
   });
 
-  test('asked for CNAME, only that of the name asked counts', async () => {
+  test('queried for CNAME, only that of the queried name counts', async () => {
     const chained = await serverForTest();
     const { answers } = new Zone(ZONE).answer(nameOctets('www.example.test'), 1);
     expect(answers).toHaveLength(3);
@@ -193,7 +193,7 @@ describe('what does not count', () => {
     expect(await answers(chain.toReversed())).toEqual([{ host: 'c.test', ip: '192.0.2.7' }]);
   });
 
-  test('NXDOMAIN with the records asked for contradicts itself, and is no answer', async () => {
+  test('NXDOMAIN with the queried records contradicts itself, and is not an answer', async () => {
     const other = await serverForTest({ zone: ZONE });
     other.behave(
       '*',
@@ -234,7 +234,7 @@ describe('octets', () => {
     expect(other.asked(String.raw`a.b\032\000.\195\188.example.test`)).toBe(0);
   });
 
-  test('the answer may write the name that was asked in another case', async () => {
+  test('the answer may write the queried name in another case', async () => {
     const other = await serverForTest({ zone: ZONE });
     other.behave(
       '*',
@@ -247,7 +247,7 @@ describe('octets', () => {
 });
 
 describe('types', () => {
-  test('a type is asked for by its number where it has no name, and answered under the name that it has', async () => {
+  test('a type without a name is queried by its number, and answered under the name that it has', async () => {
     const zone = String.raw`
 $ORIGIN types.test.
 @ SOA . . 1 1 1 1 1
@@ -274,7 +274,7 @@ $ORIGIN types.test.
   });
 });
 
-test('a name that DNS does not allow is not asked for, and is no answer', async () => {
+test('a name that DNS does not allow is not queried, and fails', async () => {
   const before = server.questions;
   expect(await ask(`${'a'.repeat(64)}.test`, 'A')).toEqual({ failed: 'malformed' });
   expect(await ask('a..test', 'A')).toEqual({ failed: 'malformed' });

@@ -40,7 +40,7 @@ export function outcomeOf(answer: DnsAnswer | undefined): Outcome | undefined {
   });
 }
 
-/** Asks for one type. */
+/** Queries one type. */
 export async function outcome(client: DnsClient, name: string, type: string): Promise<Outcome | undefined> {
   return outcomeOf((await client.query(name, [type])).get(type));
 }

@@ -29,7 +29,7 @@ async function twoServers(firstBehaviour?: Behaviour, secondBehaviour?: Behaviou
 }
 
 describe('several servers', () => {
-  test('the first is asked, and no other while it answers', async () => {
+  test('the first is queried, and no other while it responds', async () => {
     const [first, second] = await twoServers();
     const client = clientForTest([first, second], { tries: 3 });
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.1'));
@@ -45,20 +45,20 @@ describe('several servers', () => {
     ['a malformed answer', ({ answer }) => ({ messages: [answer().subarray(0, -12)] })],
     ['a referral', ({ query }) => ({ messages: [referral(query.question, query.id)] })],
     ['truncation with stalled TCP', truncated(silence)],
-  ])('after %s the second is asked', async (_name, behaviour) => {
+  ])('after %s the second is queried', async (_name, behaviour) => {
     const [first, second] = await twoServers(behaviour);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
   });
 
-  test('after a port that is closed the second is asked', async () => {
+  test('after a closed port the second is queried', async () => {
     const [first, second] = await twoServers();
     await first.close();
     const client = clientForTest([first, second], { tries: 2 });
     expect(await outcome(client, NAME, 'A')).toEqual(found('192.0.2.2'));
   });
 
-  test('NXDOMAIN and NODATA are answers: the second is not asked', async () => {
+  test('NXDOMAIN and NODATA are answers: the second is not queried', async () => {
     const [first, second] = await twoServers();
     const client = clientForTest([first, second], { tries: 2 });
     expect(await outcome(client, `no.${NAME}`, 'A')).toBe('NXDOMAIN');
@@ -66,7 +66,7 @@ describe('several servers', () => {
     expect(second.questions).toBe(0);
   });
 
-  test('they are asked in turn until the tries are used up', async () => {
+  test('they are queried in turn until the tries are used up', async () => {
     const [first, second] = await twoServers(rcode(2), rcode(5));
     const client = clientForTest([first, second], { tries: 5 });
     expect(await outcome(client, NAME, 'A')).toEqual({ failed: 'servfail' });
@@ -96,7 +96,7 @@ describe('several servers', () => {
     expect([first.questions, second.questions]).toEqual([3, 2]);
   });
 
-  test('if the others fail, it is asked all the same, and is first again once it answers', async () => {
+  test('if the others fail, it is queried nevertheless, and is first again once it responds', async () => {
     const [first, second] = await twoServers(silence);
     const client = clientForTest([first, second], { tries: 2, timeout: SHORT });
     await client.query(NAME, ['A']);
@@ -194,7 +194,7 @@ describe('a name that no server resolves', () => {
     expect(server.asked(NAME, 'A')).toBe(questions);
   });
 
-  test('is asked for at each server', async () => {
+  test('is queried at each server', async () => {
     const [first, second] = await twoServers(rcode(2));
     const client = clientForTest([first, second], { tries: 1 });
     const answers = await client.query(NAME, TYPES);
@@ -222,7 +222,7 @@ describe('a name that no server resolves', () => {
 });
 
 describe('the limit of queries at once', () => {
-  test('silent names of low priority do not keep a name of normal priority from being asked', async () => {
+  test('silent names of low priority do not keep a name of normal priority from being queried', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     for (let at = 0; at < 20; at += 1) server.behave(`d${at}.${NAME}`, silence);
     const client = clientForTest([server], { timeout: FOREVER, queriesPerServer: 8 });
@@ -234,22 +234,22 @@ describe('the limit of queries at once', () => {
 
   test('a server has no more in flight, over all domains, and gets them in the order in which they came', async () => {
     const server = await serverForTest();
-    const inHand: (() => void)[] = [];
+    const underWay: (() => void)[] = [];
     const arrived: string[] = [];
     server.generate(() => []);
     server.behave('*', ({ name, answer }) => {
       arrived.push(name);
-      return new Promise((resolve) => inHand.push(() => resolve({ messages: [answer()] })));
+      return new Promise((resolve) => underWay.push(() => resolve({ messages: [answer()] })));
     });
     const client = clientForTest([server], { queriesPerServer: 3 });
     const names = Array.from({ length: 10 }, (_, at) => `d${at}.test`);
     const asked = names.map((name) => client.query(name, ['A']));
     for (const [at, name] of names.entries()) {
       await vi.waitFor(() => expect(arrived).toContain(name), { timeout: 60_000 });
-      expect(inHand.length).toBeLessThanOrEqual(at + 3);
-      if (at >= 2) inHand[at - 2]?.();
+      expect(underWay.length).toBeLessThanOrEqual(at + 3);
+      if (at >= 2) underWay[at - 2]?.();
     }
-    for (const finish of inHand) finish();
+    for (const finish of underWay) finish();
     await Promise.all(asked);
     expect(arrived).toHaveLength(10);
     // Three at a time may overtake each other on the way, but no later one passes the limit before them.
@@ -328,14 +328,14 @@ describe('stopping', () => {
     await vi.waitFor(() => expect(server.connections).toBe(0), { timeout: 60_000 });
   });
 
-  test('what is aborted before it begins is not asked', async () => {
+  test('what is aborted before it begins is not queried', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.1') });
     const answers = await clientForTest([server]).query(NAME, TYPES, AbortSignal.abort());
     expect([...answers.values()].map(outcomeOf)).toEqual(TYPES.map(() => ({ failed: 'stopped' })));
     expect(server.questions).toBe(0);
   });
 
-  test('an abort stops every query in flight, and what is asked with the signal afterwards', async () => {
+  test('an abort stops every query in flight, and later queries with the signal', async () => {
     const server = await serverForTest();
     const stop = new AbortController();
     const client = clientForTest([server], { tries: 3, queriesPerServer: 1 });

@@ -24,11 +24,11 @@ const SEED = Number(process.env['EVIDENCE_SEED'] ?? Date.now() % 1_000_000);
 const TYPES = [...ASKED.keys()];
 const AT_ONCE = 24;
 
-/** In milliseconds. What is no reply is waited on for so long; a good one that comes later is asked for again. */
+/** In milliseconds. The wait after an invalid reply; a good one that comes later is queried again. */
 const SHORT = 250;
 const PATIENT = 10_000;
 
-/** No site is requested: the addresses in the replies may be anybody's. */
+/** No site is requested: the addresses in the replies may be in use. */
 const NO_SITE: HttpClient = {
   observe: async () => ({ kind: 'failed', failure: { code: 'unreachable', message: 'no site' } }),
 };
@@ -93,7 +93,7 @@ class Desk {
     const verdicts = new Map<string, Verdict>();
     for (const [type, answer] of this.#answers) {
       const verdict = this.#verdict(name, type);
-      // On a busy machine a reply may come too late; then it is asked for again.
+      // On a busy machine a reply may come too late; then it is queried again.
       const isLate =
         answer.kind === 'failed' && (verdict.kind === 'evidence' || answer.failure.code === 'timeout');
       const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';

@@ -14,7 +14,7 @@ import { recordOf } from './evidence-rdata.js';
  * 2308 (2), 6604 and 6672. What a reply does not prove must not change a history.
  */
 
-/** What was asked, in class IN. */
+/** What was queried, in class IN. */
 export interface AskedQuestion {
   readonly name: string;
   readonly type: number;
@@ -25,7 +25,7 @@ interface Chain {
   readonly aliases: readonly DnsRecord[];
 }
 
-/** What is proved: the records of the type asked, all of them, or that there are none. */
+/** What is proved: the records of the queried type, all of them, or that there are none. */
 export interface Evidence extends Chain {
   readonly kind: 'evidence';
   /** False for NXDOMAIN. */
@@ -39,7 +39,7 @@ interface Bare extends Chain {
   readonly nameExists: boolean;
 }
 
-/** It proves nothing of the type asked. An incomplete chain still shows its CNAMEs and DNAMEs. */
+/** It proves nothing of the queried type. An incomplete chain still shows its CNAMEs and DNAMEs. */
 interface NoEvidence extends Chain {
   readonly kind: 'none' | 'incomplete';
   readonly why: string;
@@ -156,7 +156,7 @@ interface FollowedChain extends Chain {
   readonly why?: string;
 }
 
-/** Follows CNAMEs, and DNAMEs of proper ancestors, from the name asked: the answer section in any order. */
+/** Follows CNAMEs, and DNAMEs of proper ancestors, from the queried name: the answer section in any order. */
 function followChain(asked: Keyed, message: WireMessage): FollowedChain {
   const records = new Set<WireRecord>();
   const seen = new Set<string>();

@@ -59,7 +59,7 @@ export function rdataReader({ octets }: WireMessage, { start, end }: WireRecord)
   return new Reader(octets, start, end);
 }
 
-/** Reads octets one after the other; nothing of what it is asked for may pass the end. */
+/** Reads octets one after the other; nothing may be read beyond the end. */
 export class Reader {
   readonly #octets: Buffer;
   readonly #end: number;

@@ -12,7 +12,7 @@ import { nameOctets, uint16 } from '../../support/dns-octets.js';
  * the twelfth octet, where the name of the question is.
  */
 
-/** The octets after the id; the question is the one that was asked. */
+/** The octets after the id; the question is that of the query. */
 export type Shape = (question: TestQuestion) => Buffer;
 
 /** Shapes under titles that say what they are. */
@@ -61,7 +61,7 @@ export function address(owner: string): Buffer {
   return hex`${name(owner)} 0001 0001 0000003c 0004 cb007107`;
 }
 
-/** Rdata of each type that is asked for; none of it stands in the zone of the tests. */
+/** Rdata of each queried type; none of it is in the zone of the tests. */
 const RDATA: ReadonlyMap<string, Buffer> = new Map([
   ['A', hex`cb007107`],
   ['AAAA', hex`20010db8 00000000 00000000 00007107`],
@@ -75,12 +75,12 @@ const RDATA: ReadonlyMap<string, Buffer> = new Map([
   ['CAA', hex`00 05 6973737565 3b`],
 ]);
 
-/** A record of the type that is asked for; its owner is the name asked unless another is given. */
+/** A record of the queried type; its owner is the queried name unless another is given. */
 export function asked({ query, type }: TestQuestion, owner = hex`c00c`, dnsClass = hex`0001`): Buffer {
   return hex`${owner} ${uint16(query.type)} ${dnsClass} 0000003c ${sized(RDATA.get(type) ?? Buffer.of())}`;
 }
 
-/** A record of some other type than the one that is asked for. */
+/** A record of another type than the queried one. */
 export function otherType({ type }: TestQuestion): Buffer {
   return type === 'A'
     ? hex`c00c 0010 0001 0000003c 0003 02 6869`
@@ -88,7 +88,7 @@ export function otherType({ type }: TestQuestion): Buffer {
 }
 
 /**
- * An RRSIG of the name asked (RFC 4034, section 3.1): type covered, algorithm, labels, original TTL, expiration,
+ * An RRSIG of the queried name (RFC 4034, section 3.1): type covered, algorithm, labels, original TTL, expiration,
  * inception, key tag, signer's name, signature.
  */
 export function rrsig({ query }: TestQuestion): Buffer {

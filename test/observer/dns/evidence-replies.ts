@@ -1,7 +1,7 @@
 import { nameOctets, uint16, uint32 } from '../../support/dns-octets.js';
 import { hex, SOA_RDATA } from './evidence-octets.js';
 
-/** The types that are asked for, by number. */
+/** The queried types, by number. */
 export const ASKED: ReadonlyMap<string, number> = new Map([
   ['A', 1],
   ['NS', 2],

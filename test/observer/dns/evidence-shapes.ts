@@ -17,9 +17,9 @@ import {
 /** The SOA of the zone above, which proves what it comes with to be absent. */
 const PROOF = soa('test');
 
-/** Replies that prove nothing, whatever is asked. */
+/** Replies that prove nothing, whatever the query. */
 export const PROVES_NOTHING: Shapes = [
-  // Whoever neither has the zone (AA) nor asks others (RA) does not know.
+  // A server that neither has the zone (AA) nor queries others (RA) does not know.
   ['NOERROR, empty, with neither AA nor RA', reply(hex`8100 0001 0000 0000 0000`)],
   ['NXDOMAIN, empty, with neither AA nor RA', reply(hex`8103 0001 0000 0000 0000`)],
   ['NOERROR with an SOA, but with neither AA nor RA', reply(hex`8100 0001 0000 0001 0000`, PROOF)],
@@ -158,14 +158,14 @@ export const PROVES_NOTHING: Shapes = [
   ['records of another type', reply(hex`8180 0001 0001 0000 0000`, otherType)],
   ['records of another type, and an SOA', reply(hex`8180 0001 0001 0001 0000`, otherType, PROOF)],
   ['an RRSIG alone', reply(hex`8180 0001 0001 0000 0000`, rrsig)],
-  ['the records asked for, in the authority section', reply(hex`8180 0001 0000 0001 0000`, asked)],
-  ['the records asked for, in the additional section', reply(hex`8180 0001 0000 0000 0001`, asked)],
+  ['the queried records, in the authority section', reply(hex`8180 0001 0000 0001 0000`, asked)],
+  ['the queried records, in the additional section', reply(hex`8180 0001 0000 0000 0001`, asked)],
   [
-    'the records asked for, in the authority section beside an SOA',
+    'the queried records, in the authority section beside an SOA',
     reply(hex`8180 0001 0000 0002 0000`, asked, PROOF),
   ],
   [
-    'the records asked for, in the additional section beside an SOA',
+    'the queried records, in the additional section beside an SOA',
     reply(hex`8180 0001 0000 0001 0001`, PROOF, asked),
   ],
   // NSEC (type 47): the next name, and a window that says A and nothing else.
@@ -208,7 +208,7 @@ export const PROVES_NOTHING: Shapes = [
     ({ query: { question } }) =>
       hex`8180 0001 0000 0001 0000 ${question} 41 78 00 0006 0001 0000012c ${sized(SOA_RDATA)}`,
   ],
-  // Whether such a record is one that was asked for nobody can say.
+  // It is undecidable whether such a record was queried.
   [
     'an additional record whose owner points into the header',
     reply(hex`8180 0001 0000 0001 0001`, PROOF, hex`c004 0001 0001 0000003c 0004 cb007107`),

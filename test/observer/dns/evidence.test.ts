@@ -185,7 +185,7 @@ describe('a reply that proves nothing removes nothing, and no record comes back 
     expect(await misled(forged)).toEqual(NOTHING_LOST);
   });
 
-  test('an SOA in authority that is the record asked for', async () => {
+  test('an SOA in authority that is the queried record', async () => {
     const apex = shaped(reply(hex`8580 0001 0000 0001 0000`, ({ name: owner }) => soa(owner)));
     expect(await misled(apex, ['SOA'])).toEqual(NOTHING_LOST);
   });
@@ -329,7 +329,7 @@ describe('a reply that proves an absence removes what is absent', () => {
   });
 });
 
-describe('records of the name asked, or of the end of its chain, are taken', () => {
+describe('records of the queried name, or of the end of its chain, are accepted', () => {
   const before = [
     of('example.test', 'example.test', 'A {"ip":"192.0.2.1"}'),
     of('example.test', 'example.test', 'A {"ip":"192.0.2.2"}'),

@@ -5,7 +5,7 @@ import {
   octets,
   otherName,
   rcode,
-  refusesEdns,
+  rejectsEdns,
   silence,
   truncated,
   wrongId,
@@ -54,7 +54,7 @@ describe('what a server says that is no answer', () => {
     expect(await tried(behaviour)).toMatchObject({ outcome: { failed: code }, message });
   });
 
-  test('a server outside whose zones the name is refuses', async () => {
+  test('a server without the zone of the name answers REFUSED', async () => {
     const server = await serverForTest({ zone: ZONE });
     expect(await outcome(clientForTest([server]), 'example.org', 'A')).toEqual({ failed: 'refused' });
   });
@@ -138,7 +138,7 @@ describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
     });
   const zone: Behaviour = ({ answer }) => ({ messages: [answer()] });
 
-  /** What comes of one question to servers that behave so, one for each question; and how often each was asked. */
+  /** What comes of one question to servers that behave so, one for each question; and how often each was queried. */
   async function askedOf(...behaviours: readonly Behaviour[]) {
     const servers = await Promise.all(behaviours.map(() => serverForTest({ zone: ZONE })));
     for (const [at, server] of servers.entries()) server.behave('*', behaviours[at]);
@@ -187,7 +187,7 @@ describe('servers that do not answer', () => {
     expect(message).toBe('no answer from 127.0.0.1 in time');
   });
 
-  test('a port that nobody listens on is unreachable', async () => {
+  test('a closed port is unreachable', async () => {
     const server = await serverForTest();
     const client = clientForTest([server]);
     await server.close();
@@ -262,7 +262,7 @@ describe('messages that answer something else', () => {
     expect(await outcome(client, 'example.test', 'A')).toEqual(FOUND);
   });
 
-  test('over TCP, where nobody else can write, it is not waited on', async () => {
+  test('over TCP, where only the server can write, it is final', async () => {
     expect(await tried(truncated(wrongId))).toMatchObject({ outcome: { failed: 'mismatched' } });
   });
 
@@ -351,8 +351,8 @@ describe('servers that do not know EDNS', () => {
   test.each([
     ['FORMERR', 1],
     ['NOTIMP', 4],
-  ])('%s to it: they are asked again without, in the same try', async (_name, number) => {
-    expect(await tried(refusesEdns(number))).toMatchObject({ outcome: FOUND, questions: 2 });
+  ])('%s to it: they are queried again without, in the same try', async (_name, number) => {
+    expect(await tried(rejectsEdns(number))).toMatchObject({ outcome: FOUND, questions: 2 });
   });
 
   test('FORMERR without it too is a failure', async () => {
@@ -366,7 +366,7 @@ describe('servers that do not know EDNS', () => {
   test('what does not fit into 512 octets comes over TCP', async () => {
     const server = await serverForTest();
     server.generate(() => Array.from({ length: 70 }, (_, at) => `10.1.1.${at}`));
-    server.behave('*', refusesEdns(1));
+    server.behave('*', rejectsEdns(1));
     expect(await outcome(clientForTest([server]), 'many.test', 'A')).toHaveLength(70);
     expect(server.questions).toBe(3);
   });

@@ -54,7 +54,7 @@ test('a server that has answered others meanwhile is not silent: one name had no
   expect(next([a, b], 2400)).toBe('127.0.0.1');
 });
 
-test('where all are silent the first is asked', () => {
+test('where all are silent the first is queried', () => {
   const [a, b] = [server(1), server(2)];
   a.breaker.recordTimeout(0, 10);
   b.breaker.recordTimeout(0, 5);

@@ -392,7 +392,7 @@ describe('names in rdata', () => {
     expect(readMessage(question, message)).toMatchObject({ failure: { code: 'malformed' } });
   });
 
-  test('a CNAME beside the records asked for must be whole', () => {
+  test('a CNAME beside the queried records must be whole', () => {
     const alias = (rdata: Buffer) =>
       Buffer.concat([nameOctets('x'), uint16(5, 1), uint32(0), uint16(rdata.length), rdata]);
     const address = Buffer.of(192, 0, 2, 1);
@@ -416,7 +416,7 @@ describe('names in rdata', () => {
   });
 
   test('a chain of pointers that never ends in a name is malformed, not slow', () => {
-    // 6,000 pointers, each to the one before it, stand in the data of a record that is not asked for.
+    // 6,000 pointers, each to the one before it, are in the data of a record that was not queried.
     const start = 12 + nameOctets(OWNER).length + 4;
     const pointers = Array.from({ length: 6000 }, (_, at) => uint16(0xc000 | (start + 11 + at * 2)));
     const chain = Buffer.concat([Buffer.of(0, 0), ...pointers]);

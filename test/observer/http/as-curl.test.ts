@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../../src/observer/http/client.js';
 import { answersWith } from '../../support/web-hostile.js';
-import { type LoopbackServer, REFUSING_PORT, startRawServer } from '../../support/web-server.js';
+import { type LoopbackServer, REJECTING_PORT, startRawServer } from '../../support/web-server.js';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
@@ -67,7 +67,7 @@ const READ_AS_CURL_DOES: readonly Case[] = [
   ['an empty name', `${OK}: z\r\nServer: x\r\n\r\n`, X],
 ];
 
-const REFUSED_AS_BY_CURL: readonly Case[] = [
+const REJECTED_AS_BY_CURL: readonly Case[] = [
   ['RTSP', 'RTSP/1.0 200 OK\r\nCSeq: 1\r\nServer: x\r\n\r\n', 'malformed'],
   ['Icecast', 'ICY 200 OK\r\nicy-name: x\r\n\r\n', 'malformed'],
   ['SIP', 'SIP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
@@ -101,15 +101,15 @@ const REFUSED_AS_BY_CURL: readonly Case[] = [
   ['interim responses only', 'HTTP/1.1 103 E\r\nLink: a\r\n\r\n', 'closed'],
 ];
 
-/** Curl shows these to whoever looks; a history must not hold what may be half of a head, or a guess. */
+/** curl shows these to its user; a history must not hold what may be half of a head, or a guess. */
 const READ_BY_CURL_ONLY: readonly Case[] = [
   ['a head without its end', `${OK}Server: x\r\n`, 'closed'],
   ['HTTP/2 in a status line', 'HTTP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
   ['CR in a value, after which curl drops the rest', `${OK}A: a\rb\r\n\r\n`, 'malformed'],
 ];
 
-/** What curl does not read, and is no reason to refuse the headers. */
-const REFUSED_BY_CURL_ONLY: readonly Case[] = [
+/** What curl does not read, and is no reason to reject the headers. */
+const REJECTED_BY_CURL_ONLY: readonly Case[] = [
   ['a minor version to come (RFC 9110, section 2.5)', 'HTTP/1.2 200 OK\r\nServer: x\r\n\r\n', X],
   ['empty lines before the status line', `\r\n\r\n${OK}Server: x\r\n\r\n`, X],
   ['a Content-Length that is no number', `${OK}Content-Length: abc\r\n\r\nok`, { 'content-length': 'abc' }],
@@ -126,7 +126,7 @@ async function serving(octets: string): Promise<LoopbackServer> {
 async function observed(octets: string): Promise<Case[2]> {
   const { port: httpPort } = await serving(octets);
   const client = createHttpClient({
-    httpsPort: REFUSING_PORT,
+    httpsPort: REJECTING_PORT,
     httpPort,
     timeout: 60_000,
     userAgent: 'domain-metadata-service',
@@ -157,9 +157,9 @@ const HAS_CURL = (() => {
 
 describe.each([
   ['is observed, and read by curl', READ_AS_CURL_DOES, true],
-  ['is a failure, and refused by curl', REFUSED_AS_BY_CURL, false],
+  ['is a failure, and rejected by curl', REJECTED_AS_BY_CURL, false],
   ['is a failure, though curl reads it', READ_BY_CURL_ONLY, true],
-  ['is observed, though curl refuses it', REFUSED_BY_CURL_ONLY, false],
+  ['is observed, though curl rejects it', REJECTED_BY_CURL_ONLY, false],
 ])('a response that %s:', (_what, cases, byCurl) => {
   test.each(cases)('%s', async (_case, octets, expected) => {
     expect(await observed(octets)).toEqual(expected);

@@ -22,7 +22,7 @@ import {
 } from '../../support/web-hostile.js';
 import {
   type LoopbackServer,
-  REFUSING_PORT,
+  REJECTING_PORT,
   startHttpServer,
   startHttpsServer,
   startRawServer,
@@ -34,8 +34,8 @@ const AMPLE = 60_000;
 
 function clientOf(options: Partial<HttpClientOptions>): HttpClient {
   const client = createHttpClient({
-    httpsPort: REFUSING_PORT,
-    httpPort: REFUSING_PORT,
+    httpsPort: REJECTING_PORT,
+    httpPort: REJECTING_PORT,
     timeout: AMPLE,
     userAgent: 'domain-metadata-service',
     ignoredHeaders: new Set(['date']),
@@ -67,8 +67,8 @@ async function observe(
 ): Promise<unknown> {
   const ports = { httpsPort: servers.https?.port, httpPort: servers.http?.port };
   const client = clientOf({
-    httpsPort: ports.httpsPort ?? REFUSING_PORT,
-    httpPort: ports.httpPort ?? REFUSING_PORT,
+    httpsPort: ports.httpsPort ?? REJECTING_PORT,
+    httpPort: ports.httpPort ?? REJECTING_PORT,
     ...options,
   });
   return short(await client.observe('a.example', ['127.0.0.1']));
@@ -97,14 +97,14 @@ describe('the front page of a domain', () => {
     expect(server.requests).toEqual([{ method: 'GET', path: '/', fields, serverName: 'a.example' }]);
   });
 
-  test('is observed by HTTP where the HTTPS port refuses the connection', async () => {
+  test('is observed by HTTP where the HTTPS port rejects the connection', async () => {
     const http = await kept(startHttpServer());
     http.serve({ fields: [['Server', 'plain']] });
     expect(await observe({ http })).toEqual({ http: { server: 'plain' } });
     expect(http.requests).toMatchObject([{ method: 'GET', path: '/', serverName: undefined }]);
   });
 
-  test('is not observed where both ports refuse it', async () => {
+  test('is not observed where both ports reject it', async () => {
     expect(await observe({})).toBe('refused');
   });
 
@@ -113,8 +113,8 @@ describe('the front page of a domain', () => {
     ['HTML without a head', answersWith('<html></html>')],
     ['what observations like a request', answersWith('GET / HTTP/1.1\r\n\r\n')],
     ['what observations like a request to a proxy', answersWith('CONNECT a.example:443 HTTP/1.1\r\n\r\n')],
-    ['the greeting of SSH, before it is asked', greetsWith('SSH-2.0-OpenSSH_9.2p1\r\n')],
-    ['the greeting of SMTP, before it is asked', greetsWith('220 mail.example ESMTP\r\n')],
+    ['the greeting of SSH, before the request', greetsWith('SSH-2.0-OpenSSH_9.2p1\r\n')],
+    ['the greeting of SMTP, before the request', greetsWith('220 mail.example ESMTP\r\n')],
     ['zeros', answersWith(Buffer.alloc(64))],
     ['octets at random', answersWith(Buffer.from('8f1c5de0aa0731b9f2c66d90', 'hex'))],
     ['octets at random that begin as TLS', answersWith(Buffer.from('e70301c1aa0731b9f2c66d90', 'hex'))],
@@ -144,7 +144,7 @@ describe('the front page of a domain', () => {
     expect(http.connections).toBe(0);
   });
 
-  test('is observed at the next address where one does not answer', async () => {
+  test('is observed at the next address where one does not respond', async () => {
     const stalled = await kept(openStalledPort('127.0.0.2'));
     const server = await kept(startHttpsServer({ address: '127.0.0.3', port: stalled.port }));
     server.serve({ fields: [['Server', 'three']] });
@@ -153,7 +153,7 @@ describe('the front page of a domain', () => {
     expect(answer).toMatchObject({ kind: 'answered', scheme: 'https', address: '127.0.0.3' });
   });
 
-  test('is not observed where its only address does not answer, nor by HTTP', async () => {
+  test('is not observed where its only address does not respond, nor by HTTP', async () => {
     const stalled = await kept(openStalledPort('127.0.0.2'));
     const http = await kept(startHttpServer({ address: '127.0.0.2' }));
     const client = clientOf({ httpsPort: stalled.port, httpPort: http.port, timeout: 300 });
@@ -183,7 +183,7 @@ describe('the front page of a domain', () => {
     expect(answer).toMatchObject({ kind: 'answered', scheme: 'http', address: '127.0.0.3' });
   });
 
-  test('is not observed by HTTP where one address refuses HTTPS and another resets it', async () => {
+  test('is not observed by HTTP where one address rejects HTTPS and another resets it', async () => {
     const https = await kept(startRawServer(resets, { address: '127.0.0.2' }));
     const http = await kept(startHttpServer({ address: '127.0.0.3' }));
     const client = clientOf({ httpsPort: https.port, httpPort: http.port });
@@ -202,7 +202,7 @@ describe('the front page of a domain', () => {
     expect(reset).not.toHaveProperty('httpsDeclined');
   });
 
-  test('is observed at the next address where one refuses, by the scheme that it has there', async () => {
+  test('is observed at the next address where one rejects, by the scheme that it has there', async () => {
     const http = await kept(startHttpServer({ address: '127.0.0.3' }));
     const https = await kept(startHttpsServer({ address: '127.0.0.3' }));
     const ports = { httpsPort: https.port, httpPort: http.port };
@@ -212,7 +212,7 @@ describe('the front page of a domain', () => {
   });
 });
 
-describe('a site that speaks TLS badly is observed all the same', () => {
+describe('a site with bad TLS is observed nevertheless', () => {
   test.each([
     ['its certificate has expired and is for another name', { cert: EXPIRED_CERTIFICATE }],
     ['it speaks TLS 1.0 only', tlsOf('TLSv1')],
@@ -517,17 +517,17 @@ describe('an observation that is stopped', () => {
 describe('the connections to one address', () => {
   test('are limited, and what waits gets one in the end', async () => {
     const limit = 3;
-    const inHand = new Set<Socket>();
+    const underWay = new Set<Socket>();
     let most = 0;
     const http = await kept(
       startRawServer((socket) => {
         socket.once('data', () => {
-          inHand.add(socket);
-          most = Math.max(most, inHand.size);
-          if (inHand.size < limit) return;
+          underWay.add(socket);
+          most = Math.max(most, underWay.size);
+          if (underWay.size < limit) return;
           // Answered from here on are only as many as come: the next ones have to come first.
-          for (const held of inHand) held.end(`${HEAD}\r\n`);
-          inHand.clear();
+          for (const held of underWay) held.end(`${HEAD}\r\n`);
+          underWay.clear();
         });
       }),
     );

@@ -16,12 +16,12 @@ function meaning(step: Step, code: string, reason?: string): unknown {
 
 describe('an error while connecting', () => {
   test.each([
-    ['ECONNREFUSED', 'refused', 'refused', '192.0.2.7:443 refuses the connection'],
+    ['ECONNREFUSED', 'refused', 'refused', '192.0.2.7:443 rejects the connection'],
     ['ENETUNREACH', 'no-route', 'unreachable', 'no connection to 192.0.2.7:443 (ENETUNREACH)'],
     ['EHOSTUNREACH', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EHOSTUNREACH)'],
     ['EADDRNOTAVAIL', 'no-route', 'unreachable', 'no connection to 192.0.2.7:443 (EADDRNOTAVAIL)'],
     ['EMFILE', 'slow', 'unreachable', 'no connection to 192.0.2.7:443 (EMFILE)'],
-    ['ETIMEDOUT', 'slow', 'timeout', '192.0.2.7:443 does not answer'],
+    ['ETIMEDOUT', 'slow', 'timeout', '192.0.2.7:443 does not respond'],
     ['ECONNRESET', 'closed', 'closed', '192.0.2.7:443 closed the connection at once'],
   ])('%s: %s, %s', (code, ...expected) => {
     expect(meaning('connect', code)).toEqual(expected);

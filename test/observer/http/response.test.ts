@@ -30,7 +30,7 @@ const PARTS = [
   ...['\r\n', '\n', '\r', '\n\n', '\r\n\r\n', ' ', '\t', ':', '\0', 'a', 'A: b', 'é', 'x'.repeat(40_000)],
 ];
 const octets = fc.array(fc.constantFrom(...PARTS), { maxLength: 12 }).map((parts) => parts.join(''));
-/** Likely heads, mostly: what is random is refused at the first octet. */
+/** Likely heads, mostly: what is random is rejected at the first octet. */
 const responses = octets.map((text) => `HTTP/1.1 200 OK\r\n${text}\n\n`);
 const cuts = fc.array(fc.nat(200), { maxLength: 20 });
 
@@ -46,16 +46,16 @@ function cut(text: string, lengths: readonly number[]): string[] {
 }
 
 test('whatever comes is read the same in whatever pieces it comes', async () => {
-  const reads: { head: number; refused: number } = { head: 0, refused: 0 };
+  const reads: { head: number; rejected: number } = { head: 0, rejected: 0 };
   await fc.assert(
     fc.asyncProperty(fc.oneof(octets, responses), cuts, async (text, lengths) => {
       const whole = await headIn([text]);
       expect(await headIn(cut(text, lengths))).toEqual(whole);
-      reads[typeof whole === 'string' ? 'refused' : 'head'] += 1;
+      reads[typeof whole === 'string' ? 'rejected' : 'head'] += 1;
     }),
     { numRuns: 1000 },
   );
-  expect(Math.min(reads.head, reads.refused)).toBeGreaterThan(50);
+  expect(Math.min(reads.head, reads.rejected)).toBeGreaterThan(50);
 });
 
 test('the last octet of a head is enough: nothing after it is waited for', async () => {

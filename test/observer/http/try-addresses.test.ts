@@ -56,12 +56,9 @@ describe('addresses tried one after the other', () => {
     [['refused', 'refused']],
     [['no-route', 'refused']],
     [['refused', 'no-tls', 'no-route']],
-  ])(
-    '%j leave all to the other scheme: every way that there is refuses, or speaks no TLS',
-    async (outcomes) => {
-      expect(await trial(outcomes)).toEqual(['declined', outcomes.length]);
-    },
-  );
+  ])('%j leave all to the other scheme: every address rejects, or speaks no TLS', async (outcomes) => {
+    expect(await trial(outcomes)).toEqual(['declined', outcomes.length]);
+  });
 
   test.each<[readonly Name[], FailureCode]>([
     [['slow', 'refused'], 'timeout'],

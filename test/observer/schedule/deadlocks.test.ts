@@ -72,7 +72,7 @@ test.skipIf(process.env['DATABASE_URL'] === undefined)(
     await besideDeadlock(() => completeLeases(database.writingPrisma, completions));
     const watched = [];
     for await (const page of listWatched(database.writingPrisma)) watched.push(...page);
-    const expected = names.map((name) => ({ name, every: 2n * HOUR, next: NOW + 2n * HOUR, inHand: false }));
+    const expected = names.map((name) => ({ name, every: 2n * HOUR, next: NOW + 2n * HOUR, leased: false }));
     expect(watched).toMatchObject(expected);
   },
 );

@@ -59,7 +59,7 @@ describe('watching', () => {
     expect(namesOf(await lease())).toEqual(['a.example', 'b.example']);
   });
 
-  test('a domain that is added again goes on as it was, or at the new pace', async () => {
+  test('a domain that is added again continues as before, or at the new interval', async () => {
     await watch(['a.example', 'b.example']);
     expect(await watch(['a.example'])).toEqual({ added: 0, changed: 0 });
     expect(await watch(['a.example', 'c.example'], 2n * HOUR)).toEqual({ added: 1, changed: 1 });
@@ -94,7 +94,7 @@ describe('watching', () => {
   test('the list tells next time, last outcome and failures in a row', async () => {
     await watch(['a.example', 'b.example']);
     expect(await watched()).toMatchObject([
-      { name: 'a.example', next: NOW, inHand: false, observedAt: null, outcome: null, failures: 0 },
+      { name: 'a.example', next: NOW, leased: false, observedAt: null, outcome: null, failures: 0 },
       { name: 'b.example' },
     ]);
     const [domain] = (await lease()).filter(({ name }) => name === 'a.example');
@@ -103,21 +103,21 @@ describe('watching', () => {
       { domain, observedAt: NOW + 1n, outcome: OUTCOME, failures: 3, next: NOW + 8n * HOUR },
     ]);
     expect(await watched()).toMatchObject([
-      { next: NOW + 8n * HOUR, inHand: false, observedAt: NOW + 1n, outcome: OUTCOME, failures: 3 },
-      { name: 'b.example', next: NOW, inHand: true },
+      { next: NOW + 8n * HOUR, leased: false, observedAt: NOW + 1n, outcome: OUTCOME, failures: 3 },
+      { name: 'b.example', next: NOW, leased: true },
     ]);
   });
 });
 
 describe('leases', () => {
-  test('what is leased is nobody else’s until the lease ends, and then somebody’s again', async () => {
+  test('what is leased is not leased again until the lease ends', async () => {
     await watch(['a.example']);
     expect(await lease(NOW)).toMatchObject([{ name: 'a.example', first: true, failures: 0, scheduled: NOW }]);
     expect(await lease(NOW + 2n * MINUTE - 1n)).toEqual([]);
     expect(await lease(NOW + 2n * MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
   });
 
-  test('of many workers that ask at once, each domain goes to one', async () => {
+  test('of many workers that lease at once, each domain goes to one', async () => {
     const names = Array.from({ length: 500 }, (_, number) => `d${number}.example`);
     await watch(names);
     const taken: string[] = [];
@@ -135,12 +135,12 @@ describe('leases', () => {
     if (lost === undefined || held === undefined) throw new Error('nothing was due');
     const completion = { observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + 9n * HOUR };
     await completeLeases(database.writingPrisma, [{ ...completion, domain: lost }]);
-    expect(await watched()).toMatchObject([{ inHand: true, outcome: null }]);
+    expect(await watched()).toMatchObject([{ leased: true, outcome: null }]);
     await completeLeases(database.writingPrisma, [{ ...completion, domain: held }]);
-    expect(await watched()).toMatchObject([{ inHand: false, next: NOW + 9n * HOUR }]);
+    expect(await watched()).toMatchObject([{ leased: false, next: NOW + 9n * HOUR }]);
   });
 
-  test('a pace that is given while the domain is in hand counts from the observation under way', async () => {
+  test('an interval that is set while the domain is leased counts from the observation in progress', async () => {
     await watch(['a.example'], 24n * HOUR);
     const [domain] = await lease();
     if (domain === undefined) throw new Error('nothing was due');
@@ -161,7 +161,7 @@ describe('leases', () => {
     expect(await leaseDue(database.writingPrisma, NOW, until, room(2))).toEqual({ domains: [], left: none });
   });
 
-  test('where new and failing domains have all they may have, they are not asked for, and may be due', async () => {
+  test('where new and failing domains have their whole share, they are not queried, and may be due', async () => {
     await watch(['new.example']);
     const full = { places: 8, free: 2, low: 6 };
     expect(await leaseDue(database.writingPrisma, NOW, NOW + MINUTE, full)).toEqual({
@@ -173,7 +173,7 @@ describe('leases', () => {
   test('what is handed back is due as it was', async () => {
     await watch(['a.example']);
     await handBack(database.writingPrisma, await lease(NOW + MINUTE));
-    expect(await watched()).toMatchObject([{ next: NOW, inHand: false, observedAt: null }]);
+    expect(await watched()).toMatchObject([{ next: NOW, leased: false, observedAt: null }]);
     expect(await lease(NOW + MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
   });
 
@@ -196,7 +196,7 @@ describe('leases', () => {
     expect(await taken(20, 0)).toEqual([0, 15]);
   });
 
-  test('no more are taken than asked for, the longest due among the first', async () => {
+  test('at most the requested number is taken, the longest due among the first', async () => {
     await watch(['new.example'], HOUR, NOW);
     await watch(['old.example'], HOUR, NOW - HOUR);
     await watch(['later.example'], HOUR, NOW + 1n);

@@ -29,13 +29,13 @@ const finished = fc.record({
 });
 
 describe('the next observation of a domain', () => {
-  test('is due after the interval asked for, and up to a tenth later', () => {
+  test('is due after the interval, and up to a tenth later', () => {
     expect(wait({ chance: 0 })).toBe(6n * HOUR);
     expect(wait({ chance: 0.5 })).toBe((6n * HOUR * 105n) / 100n);
     expect(wait({ chance: 0.999999 })).toBeLessThan((6n * HOUR * 110n) / 100n);
   });
 
-  test('is never sooner than asked for, and a failing domain is asked at least once a day or interval', () => {
+  test('is never sooner than the interval, and a failing domain is observed at least once a day or interval', () => {
     fc.assert(
       fc.property(finished, (drawn) => {
         const next = nextTime(drawn);

@@ -141,17 +141,17 @@ describe('a protected operation', () => {
     const other = await service.createToken({
       scopes: PROTECTED.map(([, each]) => each).filter((each) => each !== scope),
     });
-    const refused = await get(`/domain/example.com${path}`, { headers: bearer(other) });
-    expect(refused.status).toBe(403);
-    expect(refused.headers.get('www-authenticate')).toBe(
+    const rejected = await get(`/domain/example.com${path}`, { headers: bearer(other) });
+    expect(rejected.status).toBe(403);
+    expect(rejected.headers.get('www-authenticate')).toBe(
       `${REALM}, error="insufficient_scope", scope="${scope}"`,
     );
-    expect(await refused.text()).toBe(
+    expect(await rejected.text()).toBe(
       problem(403, 'Forbidden', 'FORBIDDEN', `The token lacks the scope ${scope}.`),
     );
   });
 
-  test('is open to everybody where ANONYMOUS_SCOPES says so', async () => {
+  test('is open to all clients where ANONYMOUS_SCOPES says so', async () => {
     const { database } = service;
     const open = await startTestService({ database, anonymousScopes: new Set(['dns:read'] as const) });
     expect((await fetch(`${open.url}/api/v1/domain/example.com/dns`)).status).toBe(200);
@@ -206,12 +206,12 @@ describe('when the budget of requests is used up', () => {
     }
     expect(statuses).toEqual([200, 429, 200, 200, 429]);
     // A client cannot choose its address.
-    const refused = await ask({ 'x-forwarded-for': '192.0.2.77' });
-    expect(refused.status).toBe(429);
-    const seconds = Number(refused.headers.get('retry-after'));
+    const rejected = await ask({ 'x-forwarded-for': '192.0.2.77' });
+    expect(rejected.status).toBe(429);
+    const seconds = Number(rejected.headers.get('retry-after'));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
-    expect(await refused.text()).toBe(
+    expect(await rejected.text()).toBe(
       problem(429, 'Too Many Requests', 'RATE_LIMITED', `Too many requests. Try again in ${seconds} s.`),
     );
     await limited.stop();
@@ -270,7 +270,7 @@ describe('what fails inside', () => {
     );
   });
 
-  test('is 503 UNAVAILABLE with Retry-After while the database does not answer', async () => {
+  test('is 503 UNAVAILABLE with Retry-After while the database is unavailable', async () => {
     const database = await openTestDatabase();
     const cutOff = await startTestService({ database, role: 'api' });
     await database.close();

@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
       ['/domain/{domain}/headers', [{ accessToken: ['headers:read'] }], true],
     ]);
     expect(text).toContain(
-      "Needs no access token: the server's `ANONYMOUS_SCOPES` opens to everybody what has the scope `dns:read`.",
+      "Needs no access token: the server's `ANONYMOUS_SCOPES` opens operations with the scope `dns:read`.",
     );
     expect(page.match(/no token needed/g)).toHaveLength(2);
   });
@@ -101,7 +101,7 @@ async function lintedClean(documents: readonly object[]): Promise<void> {
   const program = fileURLToPath(
     import.meta.resolve('@redocly/cli/package.json').replace(/package\.json$/, 'bin/cli.js'),
   );
-  // It would tell its makers, and ask them for a newer one.
+  // It would report to its makers, and check for updates.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_NOTIFICATIONS: 'true' };
   const lint = [program, 'lint', ...files, '--extends=recommended', '--format=json'];
   const { stdout } = await run(process.execPath, lint, { cwd: folder, env });
@@ -152,7 +152,7 @@ const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
 /** A domain for each status that depends on it: none, and one that nothing is recorded of. */
 const DOMAIN_OF_STATUS: Readonly<Record<string, string>> = { 400: '192.0.2.7', 404: 'nothing.example' };
 
-/** Asks in the situation of each status; by the path after `/api/v1`. */
+/** Sends a request in the situation of each status; by the path after `/api/v1`. */
 const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
   200: askWithEveryScope,
   400: askWithEveryScope,

@@ -228,17 +228,17 @@ describe('HEAD (RFC 9110, section 9.3.2)', () => {
 });
 
 describe('Cache-Control (RFC 9111, section 5.2.2)', () => {
-  test('lets everybody keep the answer of an open operation, and revalidate it', async () => {
+  test('the response of an open operation may be stored by any cache, and revalidated', async () => {
     expect((await get()).headers.get('cache-control')).toBe('public, max-age=60, must-revalidate');
   });
 
-  test.each(OPERATIONS)('lets nobody else keep what was answered to a token: %s', async (operation) => {
+  test.each(OPERATIONS)('a response to a token may be stored by its client only: %s', async (operation) => {
     const { headers } = await get(authorization, operation);
     expect(headers.get('cache-control')).toBe('private, max-age=60, must-revalidate');
     expect(headers.get('vary')).toContain('Authorization');
   });
 
-  test('lets nobody keep an error, or an answer of GraphQL', async () => {
+  test('errors and responses of GraphQL must not be stored', async () => {
     const answers = await Promise.all([
       fetch(`${service.url}/api/v1/domain/unknown.example`),
       fetch(`${service.url}/nothing`),
@@ -268,7 +268,7 @@ test('a conditional request counts once against the rate limit, whatever its ans
   await limited.stop();
 });
 
-test('a domain that is forgotten and recorded anew has a tag that it never had', async () => {
+test('a domain that is forgotten and recorded again has a tag that it never had', async () => {
   const { pool } = service.database;
   const recorder = createRecorder(pool);
   const observation = parseDmsLine(LINE, LATEST_INSTANT);

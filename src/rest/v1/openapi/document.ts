@@ -75,11 +75,13 @@ function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
 function accessOf(route: Route, access: AnonymousAccess): string {
   const { scope } = route;
   if (isOpen(route, access)) {
-    const opened = ": the server's `ANONYMOUS_SCOPES` opens to everybody what has the scope";
+    const opened = ": the server's `ANONYMOUS_SCOPES` opens operations with the scope";
     return `Needs no access token${scope === null ? '' : `${opened} \`${scope}\``}.`;
   }
   if (scope === null) return 'Needs an access token.';
-  const opened = access.tokenRequired ? '' : ", unless the server's `ANONYMOUS_SCOPES` opens it to everybody";
+  const opened = access.tokenRequired
+    ? ''
+    : ", unless the server's `ANONYMOUS_SCOPES` opens it to all clients";
   return `Needs an access token with the scope \`${scope}\`${opened}.`;
 }
 

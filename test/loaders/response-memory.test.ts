@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AnswerMemory } from '../../src/loaders/answer-memory.js';
+import { ResponseMemory } from '../../src/loaders/response-memory.js';
 import { BusyError } from '../../src/model/errors.js';
 
 const OPTIONS = { octets: 100, mostWaiting: 10, milliseconds: 60_000, reading: 60_000 };
@@ -16,14 +16,14 @@ class Client extends EventEmitter {
   held = 0;
   waiting = 0;
 
-  /** Takes, if it is let in. */
-  async ask(memory: AnswerMemory, octets: number): Promise<void> {
+  /** Takes, if it is admitted. */
+  async ask(memory: ResponseMemory, octets: number): Promise<void> {
     this.waiting += 1;
     try {
       await memory.take(octets, this);
       this.held += Math.min(octets, OPTIONS.octets);
     } catch {
-      // It asks for more than all the memory, or has gone.
+      // It requires more than all the memory, or has disconnected.
     }
     this.waiting -= 1;
   }
@@ -41,8 +41,8 @@ async function replaced(client: Client): Promise<Client> {
   return new Client();
 }
 
-/** What becomes of each history that is asked for, by its name. */
-function watch(memory: AnswerMemory) {
+/** The outcome of each requested history, by its name. */
+function watch(memory: ResponseMemory) {
   const states = new Map<string, string>();
   const take = (name: string, octets: number, recipient: Client, client?: string) => {
     states.set(name, 'waits');
@@ -60,7 +60,7 @@ function watch(memory: AnswerMemory) {
 
 describe('large histories', () => {
   test('are in answers together as far as there is room, and the others follow in their order', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const [a, b, c, d] = [new Client(), new Client(), new Client(), new Client()];
     take('a', 60, a);
     take('b', 50, b);
@@ -73,7 +73,7 @@ describe('large histories', () => {
   });
 
   test('larger than all the memory pass, alone', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const [a, b] = [new Client(), new Client()];
     take('a', 1_000_000, a);
     take('b', 1, b);
@@ -82,8 +82,8 @@ describe('large histories', () => {
     expect(await settled()).toEqual({ a: 'in', b: 'in' });
   });
 
-  test('of a client that has gone wait no longer, and give back what they have', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+  test('of a disconnected client wait no longer, and release what they have', async () => {
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const [a, gone, late, b] = [new Client(), new Client(), new Client(), new Client()];
     take('a', 90, a);
     take('gone', 90, gone);
@@ -100,7 +100,7 @@ describe('large histories', () => {
   });
 
   test('wait for a bounded time, in a bounded number', async () => {
-    const { take, settled } = watch(new AnswerMemory({ ...OPTIONS, mostWaiting: 1, milliseconds: 50 }));
+    const { take, settled } = watch(new ResponseMemory({ ...OPTIONS, mostWaiting: 1, milliseconds: 50 }));
     const [a, b, c] = [new Client(), new Client(), new Client()];
     take('a', 90, a);
     take('b', 90, b);
@@ -113,8 +113,8 @@ describe('large histories', () => {
     expect(await settled()).toMatchObject({ d: 'in' });
   });
 
-  test('are read for as long as it takes while nobody waits, and for a bounded time while somebody does', async () => {
-    const { take, settled } = watch(new AnswerMemory({ ...OPTIONS, reading: 100 }));
+  test('are read for as long as it takes while no other waits, and for a bounded time while one does', async () => {
+    const { take, settled } = watch(new ResponseMemory({ ...OPTIONS, reading: 100 }));
     const [slow, unanswered, b] = [new Client(), new Client(), new Client()];
     take('slow', 60, slow);
     take('unanswered', 40, unanswered);
@@ -133,7 +133,7 @@ describe('large histories', () => {
   test('are read for a shorter time the more of them wait', async () => {
     const options = { ...OPTIONS, mostWaiting: 100, milliseconds: 60_000, reading: 2_000 };
     const slowBeside = (waiting: number) => {
-      const { take, settled } = watch(new AnswerMemory(options));
+      const { take, settled } = watch(new ResponseMemory(options));
       const slow = new Client();
       take('slow', 100, slow);
       slow.headersSent = true;
@@ -148,7 +148,7 @@ describe('large histories', () => {
   });
 
   test('of one client have half of the memory, and those of others pass meanwhile', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const [a, b, c, d] = [new Client(), new Client(), new Client(), new Client()];
     take('a', 40, a, 'greedy');
     take('b', 20, b, 'greedy');
@@ -160,7 +160,7 @@ describe('large histories', () => {
   });
 
   test('of one answer are no more than all the memory together', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const a = new Client();
     take('one', 60, a);
     take('two', 60, a);
@@ -173,7 +173,7 @@ describe('large histories', () => {
   });
 
   test('of answers that would wait for each other are finished one after the other', async () => {
-    const { take, settled } = watch(new AnswerMemory(OPTIONS));
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
     const [a, b] = [new Client(), new Client()];
     take('a1', 50, a);
     take('b1', 50, b);
@@ -185,7 +185,7 @@ describe('large histories', () => {
     expect(await settled()).toMatchObject({ a2: 'in' });
   });
 
-  test('are all let in or rejected, and never more than twice the memory, whoever comes and goes', async () => {
+  test('are all admitted or rejected, and never more than twice the memory, in any order of clients', async () => {
     const step = fc.record({
       place: fc.nat(4),
       octets: fc.integer({ min: 1, max: 120 }),
@@ -193,7 +193,7 @@ describe('large histories', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const memory = new AnswerMemory({ ...OPTIONS, mostWaiting: 1000 });
+        const memory = new ResponseMemory({ ...OPTIONS, mostWaiting: 1000 });
         const clients = Array.from({ length: 5 }, () => new Client());
         for (const { place, octets, leaves } of steps) {
           const client = clients[place] ?? new Client();
@@ -202,7 +202,7 @@ describe('large histories', () => {
           expect(clients.reduce((sum, { held }) => sum + held, 0)).toBeLessThanOrEqual(2 * OPTIONS.octets);
           if (leaves) clients[place] = await replaced(client);
         }
-        // Whoever waits for nothing more has its answer, and leaves: in the end nobody is left.
+        // A client that waits for nothing more has its response, and leaves: in the end none is left.
         while (clients.length > 0) {
           const finished = clients.findIndex(({ waiting }) => waiting === 0);
           expect(finished, 'all wait for each other').toBeGreaterThanOrEqual(0);

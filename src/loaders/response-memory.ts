@@ -1,7 +1,7 @@
 import { BusyError, PublicError } from '../model/errors.js';
 import { abandoned, type Recipient } from './recipient.js';
 
-interface AnswerMemoryOptions {
+interface ResponseMemoryOptions {
   /** How many octets of large histories may be in responses at once. A larger history passes alone. */
   readonly octets: number;
   /** How many histories may wait. */
@@ -12,7 +12,7 @@ interface AnswerMemoryOptions {
   readonly reading: number;
 }
 
-/** What a recipient has of the memory. */
+/** The memory that a recipient holds. */
 interface Account {
   readonly recipient: Recipient;
   /** The client that it responds to. */
@@ -32,18 +32,18 @@ interface Waiting {
 
 /**
  * Limits the large histories that are in responses at once. Each takes its octets from a common budget, first come
- * first served, until the response is written or the client has gone. A client that reads slowly while others wait
+ * first served, until the response is written or the client disconnects. A client that reads slowly while others wait
  * is disconnected, the earlier the more of them wait. One client has at most half of the budget. The memory that a
- * history really takes on its way (rows, objects, text) is several times its octets.
+ * history takes in fact (rows, objects, text) is several times its octets.
  */
-export class AnswerMemory {
-  readonly #options: AnswerMemoryOptions;
+export class ResponseMemory {
+  readonly #options: ResponseMemoryOptions;
   readonly #accounts = new Map<Recipient, Account>();
   #queue: Waiting[] = [];
   #free: number;
   #clock: NodeJS.Timeout | undefined;
 
-  constructor(options: AnswerMemoryOptions) {
+  constructor(options: ResponseMemoryOptions) {
     this.#options = options;
     this.#free = options.octets;
   }
@@ -54,7 +54,7 @@ export class AnswerMemory {
    * @param client Identifies the client that shares half of the budget; absent: the response has no such limit.
    * @param estimated Whether the octets are an estimate, which may be more than what is left of the whole budget.
    * @throws BusyError when it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX when one response needs
-   *   more than the whole budget; PublicError UNAVAILABLE, which no client sees, when the client has gone.
+   *   more than the whole budget; PublicError UNAVAILABLE, which no client sees, when the client has disconnected.
    */
   take(historyOctets: number, recipient: Recipient, client?: string, estimated = false): Promise<void> {
     if (recipient.destroyed) return Promise.reject(abandoned());

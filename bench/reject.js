@@ -1,5 +1,5 @@
 /**
- * How quickly the service refuses documents that are meant to do harm, and for how long its event loop
+ * How quickly the service rejects documents that are meant to do harm, and for how long its event loop
  * stands still meanwhile. See README.md.
  */
 
@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort, startServer } from './processes.js';
 import { processorTime } from './read/processor-time.js';
-import { HOSTILE, WITHIN_LIMITS } from './refuse/documents.js';
+import { HOSTILE, WITHIN_LIMITS } from './reject/documents.js';
 import { median, printTable, whole } from './report.js';
 
-/** @typedef {import('./refuse/documents.js').Asked} Asked */
+/** @typedef {import('./reject/documents.js').Asked} Asked */
 /** @typedef {{ status: number, code: string, milliseconds: number, standstill: number }} Answer */
 
 const { values: options } = parseArgs({ options: { times: { type: 'string', default: '20' } } });
@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dms-bench-'));
 const loopPort = await freePort();
 const server = await startServer(
   [
-    ...['--import', fileURLToPath(new URL('./refuse/loop-delay.js', import.meta.url))],
+    ...['--import', fileURLToPath(new URL('./reject/loop-delay.js', import.meta.url))],
     ...[fileURLToPath(new URL('../bin/dms.js', import.meta.url)), 'serve'],
   ],
   {

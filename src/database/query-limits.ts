@@ -3,17 +3,17 @@ import pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
 import { isLostConnection } from './database-failure.js';
 
-/** Statements that wait for a connection: with more, the database counts as unavailable for new ones. */
+/** With more statements waiting for a connection, the database counts as unavailable for new ones. */
 const MOST_WAITING = 500;
 
 /**
- * Limits a pool's `query()`, for the queries of responses: so many milliseconds from the call to the result, the
- * wait for a connection included, and no more than 500 that wait. Beyond either, it throws UnavailableError.
+ * Limits a pool's `query()`, for the queries of responses: a time limit from the call to the result, the
+ * wait for a connection included, and at most 500 that wait. Beyond either, it throws UnavailableError.
  *
- * A connection that is lost with a statement under way, because the database was restarted, is not a failure yet: a
+ * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet: a
  * SELECT is repeated once, on another connection, since reading twice changes nothing.
  */
-export function limitAnswers(pool: pg.Pool, milliseconds: number): void {
+export function limitQueries(pool: pg.Pool, milliseconds: number): void {
   const query = (statement: unknown[]): Promise<unknown> =>
     Promise.resolve(Reflect.apply(pg.Pool.prototype.query, pool, statement));
   const limited = (...statement: unknown[]): Promise<unknown> => {

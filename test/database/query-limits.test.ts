@@ -12,8 +12,8 @@ let unlock = async () => {};
 
 beforeEach(async () => {
   home = await openTestDatabase();
-  database = await openDatabase({ ...home.options, poolSize: 1, answerMilliseconds: 60_000 });
-  await database.answeringPool.query('SELECT 1');
+  database = await openDatabase({ ...home.options, poolSize: 1, queryMilliseconds: 60_000 });
+  await database.readPool.query('SELECT 1');
 });
 
 afterEach(async () => {
@@ -23,7 +23,7 @@ afterEach(async () => {
   await home.close();
 });
 
-/** Keeps everybody from the table, until unlock(). */
+/** Locks the table, until unlock(). */
 async function lockTable(): Promise<void> {
   const client = await home.pool.connect();
   unlock = async () => {
@@ -85,7 +85,7 @@ describe('a query of a response whose connection is lost', () => {
 
 test('beyond 500 queries that wait for a connection, further ones fail while those wait', async () => {
   await lockTable();
-  const outcomes = { answered: 0, refused: 0 };
+  const outcomes = { answered: 0, rejected: 0 };
   const asked = Array.from({ length: 600 }, () =>
     database.prisma.$queryRaw`SELECT count(*) FROM domain`.then(
       () => {
@@ -93,22 +93,22 @@ test('beyond 500 queries that wait for a connection, further ones fail while tho
       },
       (error: unknown) => {
         expect(error).toMatchObject({ code: 'UNAVAILABLE' });
-        outcomes.refused += 1;
+        outcomes.rejected += 1;
       },
     ),
   );
-  await expect.poll(() => outcomes.refused).toBeGreaterThan(90);
+  await expect.poll(() => outcomes.rejected).toBeGreaterThan(90);
   expect(outcomes.answered).toBe(0);
   await unlock();
   await Promise.all(asked);
   expect(outcomes.answered).toBeGreaterThanOrEqual(500);
-  await database.answeringPool.query('SELECT 1');
+  await database.readPool.query('SELECT 1');
 });
 
 test.skipIf(TEST_SERVER === undefined)(
   'a query that was given up on does not go on at the server',
   async () => {
-    const impatient = await openDatabase({ ...home.options, answerMilliseconds: 100 });
+    const impatient = await openDatabase({ ...home.options, queryMilliseconds: 100 });
     await lockTable();
     const asked = Array.from({ length: 8 }, () => impatient.prisma.domain.findMany().catch(() => 'given up'));
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['given up']));

@@ -76,7 +76,7 @@ describe('a request at a limit is answered', () => {
   });
 });
 
-describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database is not asked', () => {
+describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database is not queried', () => {
   const domain = (selection: string) => `{ domain(name: "d0.example") ${selection} }`;
   test.each([
     ['tokens', domain(`{ ${'name '.repeat(30_000)} }`)],
@@ -197,7 +197,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
     expect(answer.data).toMatchObject({ domain: { dnsRecords: { length: 10000 } } });
   });
 
-  test('and not in REST, which asks for each value once', async () => {
+  test('and not in REST, which selects each value once', async () => {
     const response = await fetch(`${service.url}/api/v1/domain/many.example`);
     expect(await response.json()).toMatchObject({ dnsRecords: { length: 10000 } });
   });
@@ -257,7 +257,7 @@ describe('the cost follows the variables', () => {
     expect([...answers][0]).toContain('"extensions":{"estimatedCost":10011}');
   });
 
-  test('REST asks what it always asks, and is not limited', async () => {
+  test('REST selects what it always selects, and is not limited', async () => {
     const tiny = await startTestService({
       role: 'api',
       database: service.database,
