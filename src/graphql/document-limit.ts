@@ -39,16 +39,17 @@ export class DocumentLimit {
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
   checkLength(viewer: CountedViewer, octets: number | undefined): void {
-    if ((octets ?? LARGE_BODY + 1) > LARGE_BODY) this.#isUsedUp(viewer, 0);
+    if ((octets ?? LARGE_BODY + 1) > LARGE_BODY) this.#isUsedUp(viewer, () => 0);
   }
 
   /**
    * Rejects a request whose document has no credits where the viewer's limit is used up.
    *
+   * @returns whether the limit is used up.
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
-  check(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): void {
-    this.#isUsedUp(viewer, this.#credits.get(`${hash} ${viewer.rateLimitKey}`) ?? 0);
+  check(viewer: CountedViewer, document: Pick<KnownDocument, 'hash'>): boolean {
+    return this.#isUsedUp(viewer, () => this.#credits.get(keyOf(viewer, document)) ?? 0);
   }
 
   /**
@@ -57,11 +58,10 @@ export class DocumentLimit {
    * @returns the credits that it spends, for leave().
    * @throws RateLimitedError, and the viewer's `rates` have the state.
    */
-  enter(viewer: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): number {
-    const key = `${hash} ${viewer.rateLimitKey}`;
-    const credits = this.#credits.get(key) ?? 0;
-    if (!this.#isUsedUp(viewer, credits)) return 0;
-    this.#credits.set(key, credits - 1);
+  enter(viewer: CountedViewer, document: Pick<KnownDocument, 'hash'>): number {
+    if (!this.check(viewer, document)) return 0;
+    const key = keyOf(viewer, document);
+    this.#credits.set(key, (this.#credits.get(key) ?? 0) - 1);
     return 1;
   }
 
@@ -79,9 +79,11 @@ export class DocumentLimit {
     octets: number,
     estimatedCost: number | undefined,
   ): Promise<void> {
-    const key = `${document.hash} ${viewer.rateLimitKey}`;
     if (viewer.granted === true) {
-      this.#credits.set(key, Math.min((this.#credits.get(key) ?? 0) + spent + 1, MOST_CREDITS));
+      const key = keyOf(viewer, document);
+      const credits = this.#credits.get(key) ?? 0;
+      const earned = Math.min(credits + spent + 1, MOST_CREDITS);
+      if (earned !== credits) this.#credits.set(key, earned);
     } else {
       const state = await this.#penalties.add(viewer.rateLimitKey, sizeOf(document, octets, estimatedCost));
       viewer.rates ??= state;
@@ -96,14 +98,17 @@ export class DocumentLimit {
   }
 
   /** Whether the limit is used up, where there are credits. @throws RateLimitedError without credits. */
-  #isUsedUp(viewer: CountedViewer, credits: number): boolean {
+  #isUsedUp(viewer: CountedViewer, credits: () => number): boolean {
     const usedUp = this.#penalties.usedUp(viewer.rateLimitKey);
-    if (usedUp !== undefined && credits === 0) {
-      viewer.rates = usedUp;
-      throw this.#penalties.rejection(usedUp);
-    }
-    return usedUp !== undefined;
+    if (usedUp === undefined) return false;
+    if (credits() > 0) return true;
+    viewer.rates = usedUp;
+    throw this.#penalties.rejection(usedUp);
   }
+}
+
+function keyOf({ rateLimitKey }: CountedViewer, { hash }: Pick<KnownDocument, 'hash'>): string {
+  return `${hash} ${rateLimitKey}`;
 }
 
 function unitsOfBody(octets: number): number {

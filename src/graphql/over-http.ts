@@ -61,6 +61,8 @@ interface GraphqlResponse {
   readonly data?: unknown;
   readonly errors?: readonly GraphQLFormattedError[] | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
+  /** How many values are in lists; absent: it is not known. */
+  readonly values?: number;
 }
 
 /** @throws OperationError where a listed operation is not allowed. */
@@ -187,7 +189,7 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   // Which fields came first, and would have data, depends on the way of execution.
   if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
   if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
-  return { ...result, status, extensions: { cost: budget.units, estimatedCost } };
+  return { ...result, status, extensions: { cost: budget.units, estimatedCost }, values: budget.values };
 }
 
 async function executeCompiled(
@@ -237,6 +239,9 @@ async function executeOperation(
   return { status: http.status ?? 200, data, errors };
 }
 
+/** Fewer are written as JSON in one piece. */
+const VALUES_AT_ONCE = 2_000;
+
 function isReading({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -244,7 +249,7 @@ function isReading({ method }: Request): boolean {
 async function write(
   request: Request,
   response: Response,
-  { status, data, errors, extensions }: GraphqlResponse,
+  { status, data, errors, extensions, values }: GraphqlResponse,
   { rateLimitKey }: Viewer,
 ): Promise<void> {
   const mediaType = mediaTypeFor(request) ?? JSON_RESPONSE;
@@ -252,7 +257,10 @@ async function write(
   response.statusCode = data === undefined && mediaType === GRAPHQL_RESPONSE ? Math.max(status, 400) : status;
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
-  end(response, mediaType, `${await stringifyInSlices({ errors, data, extensions }, rateLimitKey)}\n`);
+  const body = { errors, data, extensions };
+  const isSmall = values !== undefined && values < VALUES_AT_ONCE;
+  const text = isSmall ? JSON.stringify(body) : await stringifyInSlices(body, rateLimitKey);
+  end(response, mediaType, `${text}\n`);
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */

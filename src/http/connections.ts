@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clientKey } from '../rates/client-key.js';
 import { fairTurns } from '../rates/fair-turns.js';
 
@@ -167,7 +166,7 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
       const { client, waiting, isBusy } = connection;
       waiting.push({ response, handle });
       client.waiting += 1;
-      if (!isBusy) void handleWaiting(connection);
+      if (!isBusy) handleNext(connection);
       if ((sharesAddress ? waiting.length : client.waiting) <= MAX_PIPELINED) return;
       block(socket);
       socket.destroy();
@@ -177,22 +176,24 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
   };
 }
 
-/** Handles the requests of a connection, each in its turn, until none waits. */
-async function handleWaiting(connection: TrackedConnection): Promise<void> {
+/** Handles the next request of a connection, in its turn, and those after it. Without promises: each request passes here. */
+function handleNext(connection: TrackedConnection): void {
   const { client, waiting, socket } = connection;
-  connection.isBusy = true;
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    client.waiting -= 1;
-    const turn = fairTurns.take(client.key, MILLISECONDS_OF_REQUEST);
-    if (turn !== undefined) await turn;
+  const next = waiting.shift();
+  connection.isBusy = next !== undefined;
+  if (next === undefined) return;
+  client.waiting -= 1;
+  // What came in the same packet, and is parsed after the response is closed, waits for the next turn.
+  const whenClosed = () => setImmediate(handleNext, connection);
+  const begin = () => {
     if (socket.destroyed) return;
-    const { response, handle } = next;
-    handle();
-    if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
-    // What came in the same packet, and is parsed after the response is closed, waits for the next turn.
-    await nextTurn();
-  }
-  connection.isBusy = false;
+    next.handle();
+    if (next.response.closed) whenClosed();
+    else next.response.once('close', whenClosed);
+  };
+  const turn = fairTurns.take(client.key, MILLISECONDS_OF_REQUEST);
+  if (turn === undefined) begin();
+  else void turn.then(begin);
 }
 
 async function closeGracefully(

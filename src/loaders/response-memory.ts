@@ -64,6 +64,11 @@ export class ResponseMemory {
     const octets = Math.min(historyOctets, estimated ? Math.max(left, 0) : all);
     if (octets > left) return Promise.reject(tooMuch());
     if (this.#queue.length >= mostWaiting) return Promise.reject(new BusyError(RETRY_AFTER));
+    const waiting = { account, octets };
+    if (this.#queue.length === 0 && octets <= this.#free && this.#isWithinShare(waiting)) {
+      this.#hold(waiting);
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       this.#wait(account, octets, (error) => (error === undefined ? resolve() : reject(error)));
       this.#admit();
@@ -138,8 +143,7 @@ export class ResponseMemory {
 
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      next.account.held += next.octets;
-      this.#free -= next.octets;
+      this.#hold(next);
       next.settle();
     }
   }
@@ -156,7 +160,12 @@ export class ResponseMemory {
     return stuck ? this.#queue.find(({ account }) => account.held > 0) : undefined;
   }
 
-  #isWithinShare({ account: { client }, octets }: Waiting): boolean {
+  #hold({ account, octets }: Pick<Waiting, 'account' | 'octets'>): void {
+    account.held += octets;
+    this.#free -= octets;
+  }
+
+  #isWithinShare({ account: { client }, octets }: Pick<Waiting, 'account' | 'octets'>): boolean {
     if (client === '') return true;
     let held = 0;
     for (const account of this.#accounts.values()) if (account.client === client) held += account.held;

@@ -51,7 +51,9 @@ export class Penalties {
 
   /** The state of a client whose limit is reached; undefined for any other. */
   usedUp(key: string): RateState | undefined {
-    const resetAfter = (this.#usedUp.get(key) ?? 0) - performance.now();
+    const until = this.#usedUp.get(key);
+    if (until === undefined) return undefined;
+    const resetAfter = until - performance.now();
     return resetAfter > 0 ? { policy: this.#policy, remaining: 0, resetAfter } : undefined;
   }
 

@@ -13,7 +13,7 @@ const MOST_VALUES = 250_000;
 const MOST_CHARACTERS = 10_000_000;
 /** What a value takes of the memory while it is executed, in characters. */
 const CHARACTERS_OF_VALUE = 256;
-/** In characters: what needs no room, as histories up to that size. */
+/** In characters: what needs no room, as histories up to that size, if it has no more values than one unit. */
 const SMALL_ANSWER = 65_536;
 /** Beyond it, compiling a document takes less time than executing it without. */
 const MOST_VALUES_UNCOMPILED = 3_000;
@@ -115,6 +115,11 @@ export class RequestBudget {
     return this.#options.limited;
   }
 
+  /** How many values of lists, and of the schema, the result has. */
+  get values(): number {
+    return this.#values;
+  }
+
   /** The units of the rate limit that the request has taken. */
   get units(): number {
     return this.#units;
@@ -208,6 +213,7 @@ export class RequestBudget {
   }
 
   #roomAfter(payment: Promise<void> | undefined): Promise<void> | undefined {
+    if (this.#characters <= SMALL_ANSWER && this.#values <= VALUES_OF_UNIT) return payment;
     const needed = Math.max(this.#characters, this.#values * CHARACTERS_OF_VALUE);
     const unreserved = needed - this.#reserved;
     if (unreserved <= SMALL_ANSWER) return payment;

@@ -19,6 +19,8 @@ export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 's
 
 /** How often a field is selected in an object, under whichever names. */
 interface FieldUse {
+  /** Of the objects that have the field. */
+  readonly property: string;
   readonly count: number;
   /** The characters of all its response names, with their punctuation. */
   readonly names: number;
@@ -26,7 +28,7 @@ interface FieldUse {
   readonly inside: Uses | undefined;
 }
 
-type Uses = ReadonlyMap<string, FieldUse>;
+type Uses = readonly FieldUse[];
 
 /** Quotation marks, colon, comma. */
 const PUNCTUATION = 4;
@@ -39,7 +41,7 @@ const TIMESTAMP = 30;
  * A node belongs to one document, which may be executed many times: what it selects never changes. Only for fields of
  * one node: one that a fragment brings to several places may be joined with others in some of them.
  */
-const usesOfNode = new WeakMap<FieldNode, Map<GraphQLObjectType, Uses>>();
+const usesOfNode = new WeakMap<FieldNode, Map<string, Uses>>();
 
 /**
  * The size of objects in the answer, under all names that the field's selection gives their fields. It takes
@@ -60,41 +62,44 @@ export function sizeOfObjects<Value extends object>(
   for (const object of objects) {
     if (size.values > most.values || size.characters > most.characters) break;
     size.values += 1;
-    const type = selecting.schema.getType(typeOf(object));
-    if (!isObjectType(type)) continue;
-    const uses = known.get(type) ?? usesFor(type, selecting);
-    known.set(type, uses);
+    const type = typeOf(object);
+    let uses = known.get(type);
+    if (uses === undefined) {
+      uses = usesFor(type, selecting);
+      known.set(type, uses);
+    }
     addObject(size, object, uses);
   }
   return size;
 }
 
-function usesKnownOf([node, ...others]: readonly FieldNode[]): Map<GraphQLObjectType, Uses> {
+function usesKnownOf([node, ...others]: readonly FieldNode[]): Map<string, Uses> {
   if (node === undefined || others.length > 0) return new Map();
-  const known = usesOfNode.get(node) ?? new Map<GraphQLObjectType, Uses>();
+  const known = usesOfNode.get(node) ?? new Map<string, Uses>();
   usesOfNode.set(node, known);
   return known;
 }
 
-function usesFor(type: GraphQLObjectType, { fieldNodes, ...document }: Selecting): Uses {
+function usesFor(typeName: string, { fieldNodes, ...document }: Selecting): Uses {
+  const type = document.schema.getType(typeName);
   const sets = fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  return usesIn(sets, type, document);
+  return isObjectType(type) ? usesIn(sets, type, document) : [];
 }
 
 type Document = Pick<Selecting, 'fragments' | 'schema'>;
 
 function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, document: Document): Uses {
-  const uses = new Map<string, FieldUse>();
+  const uses: FieldUse[] = [];
   const setOf = (fragment: Fragment) => setFor(type, fragment, document);
   for (const [name, nodes] of fieldsByName(sets, setOf)) {
     const field = nodes[0]?.name.value ?? name;
     const inner = getNamedType(type.getFields()[field]?.type);
     const innerSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
     const inside = isObjectType(inner) ? usesIn(innerSets, inner, document) : undefined;
-    const use = { count: 1, names: name.length + PUNCTUATION, inside };
-    uses.set(field, together(uses.get(field), use));
+    const property = RENAMED_FIELDS.get(field) ?? field;
+    uses.push({ property, count: 1, names: name.length + PUNCTUATION, inside });
   }
-  return uses;
+  return together(uses);
 }
 
 /** A fragment in a selection. */
@@ -144,18 +149,30 @@ function setFor(
   return isAbstractType(general) && schema.isSubType(general, type) ? fragment?.selectionSet : undefined;
 }
 
-function together(one: FieldUse | undefined, other: FieldUse): FieldUse {
-  if (one === undefined) return other;
-  const inside = new Map(one.inside ?? []);
-  for (const [field, use] of other.inside ?? []) inside.set(field, together(inside.get(field), use));
-  return { count: one.count + other.count, names: one.names + other.names, inside };
+/** Those of one property as one. */
+function together(uses: readonly FieldUse[]): Uses {
+  const joined = new Map<string, FieldUse>();
+  for (const use of uses) {
+    const before = joined.get(use.property);
+    joined.set(use.property, before === undefined ? use : sumOf(before, use));
+  }
+  return [...joined.values()];
+}
+
+function sumOf(one: FieldUse, other: FieldUse): FieldUse {
+  return {
+    property: one.property,
+    count: one.count + other.count,
+    names: one.names + other.names,
+    inside: together([...(one.inside ?? []), ...(other.inside ?? [])]),
+  };
 }
 
 type Sum = { -readonly [Key in keyof Size]: Size[Key] };
 
 function addObject(sum: Sum, object: object, uses: Uses): void {
-  for (const [field, use] of uses) {
-    const value: unknown = Reflect.get(object, RENAMED_FIELDS.get(field) ?? field);
+  for (const use of uses) {
+    const value: unknown = Reflect.get(object, use.property);
     sum.characters += use.names;
     if (Array.isArray(value)) addList(sum, value, use);
     else addLeaf(sum, value, use.count);
@@ -174,7 +191,7 @@ function addList(sum: Sum, entries: readonly unknown[], { count, inside = NOTHIN
   }
 }
 
-const NOTHING: Uses = new Map();
+const NOTHING: Uses = [];
 
 function addLeaf(sum: Sum, value: unknown, count: number): void {
   sum.values += count;
