@@ -232,8 +232,8 @@ export class Documents {
   }
 
   /** Forgets a document that is too long to be kept, once its request is executed. */
-  release({ hash }: KnownDocument): void {
-    this.#unkept.delete(hash);
+  release(document: KnownDocument): void {
+    if (this.#unkept.get(document.hash) === document) this.#unkept.delete(document.hash);
   }
 
   /** The valid document of a SHA-256. */

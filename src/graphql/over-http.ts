@@ -162,6 +162,7 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
       documents.millisecondsOf(document, parameters.operationName),
     );
     if (turn !== undefined) await turn;
+    if (exchange.response.destroyed) throw abandoned();
     return await execute(parts, { ...exchange, document, estimatedCost });
   } finally {
     documents.release(document);
@@ -176,9 +177,10 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const context = executor.contextFor(viewer, response);
   const { budget } = context;
   const introspection = documents.introspection(document, parameters.operationName);
-  // Queries for the schema alone are limited as documents.
-  const paidHere = introspection?.isAll === true ? undefined : introspection;
-  const units = unitsOfRequest(octets, documents.newWork(document), paidHere);
+  const own = unitsOfRequest(octets, documents.newWork(document), undefined);
+  // A query for the schema alone is limited as a document, unless it pays for itself: then it does not count as one.
+  const isFree = introspection === undefined || (introspection.isAll && own === 0);
+  const units = isFree ? own : unitsOfRequest(octets, documents.newWork(document), introspection);
   if (units > 0) await budget.spend(units);
   if (introspection !== undefined) await budget.reserve(introspection);
   // Apollo Server reports that there is no operation of the name.

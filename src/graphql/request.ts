@@ -246,6 +246,7 @@ export class BodyReader {
       await this.#receive(request, response);
       const text = String(request.body ?? '');
       await fairTurns.take(client, text.length / CHARACTERS_OF_MILLISECOND);
+      if (response.destroyed) throw abandoned();
       check(text.length);
       request.body = parseBody(text);
     } finally {

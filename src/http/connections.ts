@@ -19,6 +19,8 @@ export type Connections = ReadonlyMap<Duplex, Connection>;
 interface TrackedConnection extends Connection {
   readonly socket: Socket;
   readonly client: Client;
+  /** Whose turns of the event loop handle its requests: the client's, or its own where clients may share an address. */
+  readonly turnsOf: string;
   readonly pending: Set<ServerResponse>;
   latest: ServerResponse | undefined;
   /** What waits for the request before it. */
@@ -107,7 +109,13 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
     client.sockets.add(socket);
     const waiting: Waiting[] = [];
     connections.set(socket, {
-      ...{ socket, client, waiting, isBusy: false },
+      ...{
+        socket,
+        client,
+        waiting,
+        isBusy: false,
+        turnsOf: sharesAddress ? `${key} ${socket.remotePort}` : key,
+      },
       ...{ pending: new Set(), latest: undefined, fields: 0, received: 0 },
     });
     socket.once('close', () => {
@@ -191,7 +199,7 @@ function handleNext(connection: TrackedConnection): void {
     if (next.response.closed) whenClosed();
     else next.response.once('close', whenClosed);
   };
-  const turn = fairTurns.take(client.key, MILLISECONDS_OF_REQUEST);
+  const turn = fairTurns.take(connection.turnsOf, MILLISECONDS_OF_REQUEST);
   if (turn === undefined) begin();
   else void turn.then(begin);
 }

@@ -97,6 +97,7 @@ export class RequestBudget {
   #characters = 0;
   #octetsRead = 0;
   #reserved = 0;
+  #restarts = 0;
   #units = 0;
   /** Fields whose unit is among these. */
   readonly #paidFields = new Set<string | number>();
@@ -151,6 +152,7 @@ export class RequestBudget {
     this.#characters = 0;
     this.#octetsRead = 0;
     this.#reserved = 0;
+    this.#restarts += 1;
     this.#options.release();
   }
 
@@ -218,7 +220,11 @@ export class RequestBudget {
     const unreserved = needed - this.#reserved;
     if (unreserved <= SMALL_ANSWER) return payment;
     this.#reserved = needed;
-    return Promise.resolve(payment).then(() => this.#options.room(unreserved));
+    const restarts = this.#restarts;
+    // What is left of an execution that was given up takes no room.
+    return Promise.resolve(payment).then(() =>
+      restarts === this.#restarts ? this.#options.room(unreserved) : undefined,
+    );
   }
 
   /**

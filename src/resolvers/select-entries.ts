@@ -9,7 +9,7 @@ export function selectDnsEntries(
 ): readonly DnsEntry[] {
   if (types == null && present == null) return entries;
   const states = present == null ? [PRESENT, REMOVED] : [present ? PRESENT : REMOVED];
-  const wanted = types == null ? [''] : canonical(types, LONGEST_TYPE, (type) => type.toUpperCase());
+  const wanted = types == null ? [EVERY] : canonicalTypes(types);
   const keys = [...wanted].flatMap((type) => states.map((state) => state + type));
   return selected(entries, keys, ({ type, removed }) => {
     const state = removed === null ? PRESENT : REMOVED;
@@ -17,8 +17,8 @@ export function selectDnsEntries(
   });
 }
 
-/** No type begins with one of them. */
-const [PRESENT, REMOVED] = ['+', '-'];
+/** Of keys: a type follows, or nothing for every type. No type is empty. */
+const [PRESENT, REMOVED, EVERY] = ['+', '-', ''];
 
 /** The headers of the given names, in any case. */
 export function selectHeaders(
@@ -26,8 +26,7 @@ export function selectHeaders(
   { names }: Partial<DomainHttpHeadersArgs>,
 ): readonly HeaderEntry[] {
   if (names == null) return headers;
-  const wanted = canonical(names, LONGEST_FIELD_NAME, (name) => name.toLowerCase());
-  return selected(headers, [...wanted], ({ name }) => [name]);
+  return selected(headers, [...canonicalNames(names)], ({ name }) => [name]);
 }
 
 type Index = ReadonlyMap<string, readonly number[]>;
@@ -65,17 +64,20 @@ function indexBy<Entry>(entries: readonly Entry[], keysOf: (entry: Entry) => rea
 const LONGEST_TYPE = 32;
 const LONGEST_FIELD_NAME = 1024;
 
-/** A list in a variable is one object, under however many aliases it is used. */
-const known = new WeakMap<readonly string[], ReadonlySet<string>>();
+const canonicalTypes = canonicalizer(LONGEST_TYPE, (type) => type.toUpperCase());
+const canonicalNames = canonicalizer(LONGEST_FIELD_NAME, (name) => name.toLowerCase());
 
-function canonical(
-  list: readonly string[],
+/** A list in a variable is one object, under however many aliases it is used, as types or as names. */
+function canonicalizer(
   longest: number,
   write: (text: string) => string,
-): ReadonlySet<string> {
-  const found = known.get(list);
-  if (found !== undefined) return found;
-  const set = new Set(list.filter(({ length }) => length <= longest).map(write));
-  known.set(list, set);
-  return set;
+): (list: readonly string[]) => ReadonlySet<string> {
+  const known = new WeakMap<readonly string[], ReadonlySet<string>>();
+  return (list) => {
+    const found = known.get(list);
+    if (found !== undefined) return found;
+    const set = new Set(list.filter(({ length }) => length > 0 && length <= longest).map(write));
+    known.set(list, set);
+    return set;
+  };
 }

@@ -26,6 +26,16 @@ async function data(source: string, variables = {}): Promise<unknown> {
   return JSON.parse(JSON.stringify(result.data));
 }
 
+test('one variable may be the types of one list and the names of another', async () => {
+  await insertDomain(database.pool, { name: 'both.example' });
+  await insertDnsRecords(database.pool, 'both.example', [{ type: 'A', rdata: { ip: '192.0.2.7' } }]);
+  await insertHeaderChanges(database.pool, 'both.example', [{ name: 'a', observedAt: 0n, value: 'x' }]);
+  const source = `query ($list: [String!]) { domain(name: "both.example") {
+    dnsRecords(types: $list) { __typename } httpHeaders(names: $list) { name } } }`;
+  const found = { domain: { dnsRecords: [{ __typename: 'ARecord' }], httpHeaders: [{ name: 'a' }] } };
+  expect(await data(source, { list: ['a'] })).toEqual(found);
+});
+
 describe('a long list under many aliases', () => {
   /** Entries of three types, and how many of their fields were read. */
   function counted(count: number) {
@@ -56,6 +66,8 @@ describe('a long list under many aliases', () => {
       { types: ['A', 'nothing'], present: true },
       { types: ['A', 'MX', 'NS'], present: false },
       { types: [] },
+      { types: [''] },
+      { types: ['', 'A'], present: true },
       { present: true },
       { present: null, types: null },
     ];

@@ -44,8 +44,9 @@ const [OF_MEMBER, OF_OBJECT] = [4, 4];
 const EVERYTHING = { includeDeprecated: true };
 
 /**
- * The size of what an operation selects of the schema: exact, since the schema does not change, but for directives,
- * which count as if they left nothing out, and for a type that a variable names, which counts as all types.
+ * The size of what an operation selects of the schema: exact, since the schema does not change, but that directives
+ * count as if they left nothing out, fields that are repeated under one name count each time, and a type that a variable
+ * names counts as all types.
  *
  * Lists in lists multiply: 490 times the fields of all possible types are 7.7 MB, of a query of 47 kB. So it is known before
  * any of it is made, by counting each part of the schema once for each path to it.

@@ -104,7 +104,11 @@ test('a request gets the same response each time, also where it is executed agai
   await insertDnsRecords(pool, 'over.example', [{ type: 'TXT', rdata: { txt: half, entries: [half] } }]);
   await pool.query("UPDATE domain SET history_octets = 70000 WHERE name = 'over.example'");
   // Room for the ordinary ones once, and for the large one, but not for the ordinary ones twice.
-  const small = await startTestService({ role: 'api', database: service.database, responseMemory: 1_500_000 });
+  const small = await startTestService({
+    role: 'api',
+    database: service.database,
+    responseMemory: 1_500_000,
+  });
   try {
     const fields = [...names, 'over.example'].map(
       (name, at) => `a${at}: domain(name: "${name}") { dnsRecords { __typename } }`,
@@ -164,6 +168,21 @@ describe('what a question costs in the rate limit follows from what it reads', (
     expect(answer.extensions?.cost).toBe(cost);
     const usual = await ask('{ domain(name: "ordinary.example") { name } __type(name: "Domain") { name } }');
     expect(usual.answer.extensions?.cost).toBe(1);
+  });
+
+  test('and alone, where the request pays for its body: so it does not count as a document', async () => {
+    const query = `{ ${Array.from({ length: 20 }, (_, at) => `a${at}: __schema { types { fields { name } } }`).join(' ')} }`;
+    const unpaid = await ask(query);
+    expect(unpaid.answer.extensions?.cost).toBe(0);
+    const body = JSON.stringify({ query, extensions: { padding: '' } });
+    const padded = body.replace('""', JSON.stringify('x'.repeat(16_384 - body.length)));
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: padded,
+    });
+    const { extensions }: Answer = JSON.parse(await response.text());
+    expect(extensions?.cost).toBeGreaterThan(4);
   });
 
   test('counting a large history costs 1 for each 256 kB of it', async () => {
