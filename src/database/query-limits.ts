@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
 import { isLostConnection } from './database-failure.js';
@@ -11,28 +11,35 @@ const MOST_WAITING = 500;
  * wait for a connection included, and at most 500 that wait. Beyond either, it throws UnavailableError.
  *
  * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet: a
- * SELECT is repeated once, on another connection, since reading twice changes nothing.
+ * SELECT is repeated on another connection, twice at most, since reading again changes nothing.
  */
 export function limitQueries(pool: pg.Pool, milliseconds: number): void {
   const query = (statement: unknown[]): Promise<unknown> =>
     Promise.resolve(Reflect.apply(pg.Pool.prototype.query, pool, statement));
   const limited = (...statement: unknown[]): Promise<unknown> => {
     if (pool.waitingCount >= MOST_WAITING) return Promise.reject(new UnavailableError());
-    const result = isSelect(statement[0]) ? retryOnce(() => query(statement)) : query(statement);
+    const result = isSelect(statement[0]) ? retried(() => query(statement)) : query(statement);
     return withinTime(milliseconds, result);
   };
   Reflect.set(pool, 'query', limited);
 }
 
-async function retryOnce(query: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await query();
-  } catch (error) {
-    if (!isLostConnection(error)) throw error;
-    // Connections that are lost together fail in the same turn: the pool is to know of the others first.
-    await nextTurn();
-    return query();
+/**
+ * In milliseconds, before each repetition: connections that are lost together fail in the same turn, and the pool is to
+ * know of the others first; a process that is killed may still accept a connection after it has lost this one.
+ */
+const PAUSES = [0, 100];
+
+async function retried<Result>(query: () => Promise<Result>): Promise<Result> {
+  for (const milliseconds of PAUSES) {
+    try {
+      return await query();
+    } catch (error) {
+      if (!isLostConnection(error)) throw error;
+      await pause(milliseconds);
+    }
   }
+  return query();
 }
 
 function isSelect(statement: unknown): boolean {

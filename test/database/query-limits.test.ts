@@ -62,7 +62,7 @@ async function loseConnection(): Promise<void> {
 }
 
 describe('a query of a response whose connection is lost', () => {
-  test('is retried once, on another connection: a restart of the database is not a failure yet', async () => {
+  test('is repeated on another connection: a restart of the database is not a failure yet', async () => {
     await lockTable();
     const questions = countQuestions();
     const answer = database.prisma.domain.findMany().then((rows) => rows);
@@ -72,7 +72,7 @@ describe('a query of a response whose connection is lost', () => {
     expect(await answer).toEqual([]);
   });
 
-  test('is not retried if it writes', async () => {
+  test('is not repeated if it writes', async () => {
     await lockTable();
     const questions = countQuestions();
     const settled = database.prisma.domain.deleteMany().catch((error: unknown) => error);
