@@ -70,8 +70,14 @@ export class KnownDocument {
   }
 }
 
-function selectionsOf({ examined }: KnownDocument): number {
-  return examined === undefined || examined instanceof RejectedRequest ? 0 : examined.selections;
+/** What is known of a valid document; undefined for any other. */
+function examinationOf(document: KnownDocument | undefined): Examination | undefined {
+  const examined = document?.examined;
+  return examined instanceof RejectedRequest ? undefined : examined;
+}
+
+function selectionsOf(document: KnownDocument): number {
+  return examinationOf(document)?.selections ?? 0;
 }
 
 /** How many selections are executed in a millisecond, each of a domain that is rejected, and of a compiled document. */
@@ -193,10 +199,10 @@ export class Documents {
 
   /** The compiled operation of an examined document; undefined if it is not compilable. */
   compiled(document: KnownDocument): StoredOperation | undefined {
-    const { examined } = document;
-    if (examined === undefined || examined instanceof RejectedRequest) return undefined;
+    const examination = examinationOf(document);
+    if (examination === undefined) return undefined;
     if (document.compiled !== undefined || !this.isCompilable(document)) return document.compiled;
-    document.compiled = compileIfPossible(this.#schema, examined.document);
+    document.compiled = compileIfPossible(this.#schema, examination.document);
     document.compilable = document.compiled !== undefined;
     // It is larger now.
     if (this.#cache.delete(document.hash)) this.#cache.set(document.hash, document);
@@ -205,17 +211,15 @@ export class Documents {
 
   /** Whether the operation of an examined document may be compiled. */
   isCompilable(document: KnownDocument): boolean {
-    const { examined } = document;
-    document.compilable ??=
-      examined !== undefined && !(examined instanceof RejectedRequest) && isCompilable(document, examined);
+    const examination = examinationOf(document);
+    document.compilable ??= examination !== undefined && isCompilable(document, examination);
     return document.compilable;
   }
 
   /** What an operation of an examined document selects of the schema; undefined where that is nothing. */
-  introspection({ examined }: KnownDocument, operationName: string | null): Introspection | undefined {
-    return examined === undefined || examined instanceof RejectedRequest
-      ? undefined
-      : ofOperation(examined.introspections, operationName);
+  introspection(document: KnownDocument, operationName: string | null): Introspection | undefined {
+    const examination = examinationOf(document);
+    return examination && ofOperation(examination.introspections, operationName);
   }
 
   /** How long the execution of an examined document keeps the event loop, or its compilation, in milliseconds, approximately. */
@@ -239,7 +243,7 @@ export class Documents {
   /** The valid document of a SHA-256. */
   valid(hash: string): DocumentNode | undefined {
     const known = this.#listedByHash?.get(hash) ?? this.#cache.get(hash) ?? this.#unkept.get(hash);
-    return known?.examined instanceof RejectedRequest ? undefined : known?.examined?.document;
+    return examinationOf(known)?.document;
   }
 
   #examination(document: KnownDocument): Examination | RejectedRequest {

@@ -8,7 +8,7 @@ import { fairTurns } from '../rates/fair-turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { unitsOfRequest } from '../resolvers/request-budget.js';
+import { unitsOfIntrospection, unitsOfRequest } from '../resolvers/request-budget.js';
 import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
@@ -177,10 +177,11 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const context = executor.contextFor(viewer, response);
   const { budget } = context;
   const introspection = documents.introspection(document, parameters.operationName);
-  const own = unitsOfRequest(octets, documents.newWork(document), undefined);
+  let units = unitsOfRequest(octets, documents.newWork(document));
   // A query for the schema alone is limited as a document, unless it pays for itself: then it does not count as one.
-  const isFree = introspection === undefined || (introspection.isAll && own === 0);
-  const units = isFree ? own : unitsOfRequest(octets, documents.newWork(document), introspection);
+  if (introspection !== undefined && (!introspection.isAll || units > 0)) {
+    units += unitsOfIntrospection(introspection);
+  }
   if (units > 0) await budget.spend(units);
   if (introspection !== undefined) await budget.reserve(introspection);
   // Apollo Server reports that there is no operation of the name.
@@ -241,9 +242,6 @@ async function executeOperation(
   return { status: http.status ?? 200, data, errors };
 }
 
-/** Fewer are written as JSON in one piece. */
-const VALUES_AT_ONCE = 2_000;
-
 function isReading({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -260,8 +258,7 @@ async function write(
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   const body = { errors, data, extensions };
-  const isSmall = values !== undefined && values < VALUES_AT_ONCE;
-  const text = isSmall ? JSON.stringify(body) : await stringifyInSlices(body, rateLimitKey);
+  const text = await stringifyInSlices(body, rateLimitKey, values);
   end(response, mediaType, `${text}\n`);
 }
 

@@ -227,8 +227,8 @@ export class BodyReader {
    * Reads the body of a request, and replaces it by its value.
    *
    * @param client Who has sent it.
-   * @param check Throws where the client has no right to go on: each time, other requests may have been counted
-   *   meanwhile. It is given the length, as far as it is known.
+   * @param check Throws where the client's limit is used up. It is called after each wait, since other requests may have
+   *   been counted meanwhile, with the length as far as it is known.
    * @throws RejectedRequest where it cannot be read, is not JSON, or is nested too deep; BusyError; what `check` throws.
    */
   async read(

@@ -67,8 +67,11 @@ function inSlices(list: readonly unknown[], client: string): readonly unknown[] 
  *
  * @param value An object or a list of JSON values; members may be undefined.
  * @param client That it is written for.
+ * @param known How many values its lists have; absent: they are counted.
  */
-export async function stringifyInSlices(value: unknown, client: string): Promise<string> {
+export async function stringifyInSlices(value: unknown, client: string, known?: number): Promise<string> {
+  // The budget has counted them before. What is in no list is little.
+  if (known !== undefined && known <= WRITTEN_AT_ONCE / 2) return JSON.stringify(value);
   const parts: string[] = [];
   let written = 0;
   for (const part of partsOf(value)) {

@@ -43,16 +43,15 @@ export function unitsOfDocument({ tokens, comparisons }: DocumentWork): number {
  *
  * @param octets Of its body, decompressed.
  * @param newWork Of its document where it has to be examined.
- * @param introspection What it selects of the schema.
  */
-export function unitsOfRequest(
-  octets: number,
-  newWork: DocumentWork | undefined,
-  introspection: Size | undefined,
-): number {
+export function unitsOfRequest(octets: number, newWork: DocumentWork | undefined): number {
   const ofDocument = newWork === undefined ? 0 : unitsOfDocument(newWork);
-  const ofSchema = introspection === undefined ? 0 : Math.floor(unitsOfResult(introspection));
-  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + ofDocument + ofSchema;
+  return Math.floor(octets / OCTETS_OF_BODY_UNIT) + ofDocument;
+}
+
+/** The units of what a request selects of the schema; a little is included in those of a domain. */
+export function unitsOfIntrospection(size: Size): number {
+  return Math.floor(unitsOfResult(size));
 }
 
 function unitsOfResult({ values, characters }: Size): number {
