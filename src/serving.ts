@@ -9,8 +9,11 @@ import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import { createGraphqlExecutor, type GraphqlExecutor } from './graphql/execute.js';
-import type { OnInternalError } from './graphql/format-error.js';
-import { createGraphqlOverHttp, type GraphqlOverHttp } from './graphql/over-http.js';
+import {
+  createGraphqlOverHttp,
+  type GraphqlOverHttp,
+  type GraphqlOverHttpOptions,
+} from './graphql/over-http.js';
 import { createApp } from './http/app.js';
 import { NOWHERE } from './http/request-kind.js';
 import type { TimeLimits } from './http/server.js';
@@ -23,7 +26,6 @@ import type { Penalties } from './rates/penalties.js';
 import { openRedisStore } from './rates/redis-store.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import type { Logger } from './telemetry/logging.js';
-import { currentRequest, type LoggedRequest } from './telemetry/logging.js';
 import { createLoaderMetrics, type LoaderMetrics } from './telemetry/process-metrics.js';
 import { redactorOf } from './telemetry/redact.js';
 import {
@@ -145,18 +147,17 @@ function graphqlOf(
 }
 
 /** Logs and counts the errors that clients are not shown. */
-function logFailures(log: Logger, rejections: RejectionMetrics): OnInternalError {
-  const withoutDatabase = new WeakSet<LoggedRequest>();
-  return (error) => {
+function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttpOptions['onInternalError'] {
+  const withoutDatabase = new WeakSet<object>();
+  return (error, request) => {
     const unavailable = isDatabaseFailure(error);
     rejections.graphqlFailed(unavailable ? 'UNAVAILABLE' : 'INTERNAL');
-    const request = currentRequest();
-    if (unavailable && request !== undefined) {
+    if (unavailable) {
       // All domains of a request fail in the same way, and the log should not grow when the database is slow.
       if (withoutDatabase.has(request)) return;
       withoutDatabase.add(request);
     }
-    log.error({ ...request, err: error }, 'request failed');
+    log.error({ requestId: request.requestId, err: error }, 'request failed');
   };
 }
 

@@ -8,21 +8,17 @@ import {
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin/landingPage/default';
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { RequestContext } from '../resolvers/context.js';
 import type { Documents } from './documents.js';
-import { formatError, type OnInternalError } from './format-error.js';
 
 interface ApolloOptions {
-  /** Takes the errors that clients are not shown, for the log. */
-  readonly onInternalError: OnInternalError;
   /** Whether `GET /graphql` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
 }
 
 /**
- * Starts Apollo Server: it resolves a document's operation, coerces variables, executes, formats errors and makes the
- * page of Sandbox. It sends no reports, and handles no signals.
+ * Starts Apollo Server: it resolves a document's operation, coerces variables, executes, and makes the page of Sandbox. It sends no reports, and handles no signals.
  *
  * Its other steps are disabled, since over-http.ts does them before: reading the request, CSRF
  * prevention and persisted queries (request.ts and documents.ts: rejected requests must cost next to nothing), parsing
@@ -32,7 +28,7 @@ interface ApolloOptions {
 export async function startApollo(
   schema: GraphQLSchema,
   documents: Documents,
-  { onInternalError, sandbox }: ApolloOptions,
+  { sandbox }: ApolloOptions,
 ): Promise<ApolloServer<RequestContext>> {
   const apollo = new ApolloServer<RequestContext>({
     schema,
@@ -45,7 +41,10 @@ export async function startApollo(
     documentStore: documentStoreOf(documents),
     stopOnTerminationSignals: false,
     logger: SILENT,
-    formatError: (formatted, error) => formatError(formatted, error, onInternalError),
+    formatError(formatted, error) {
+      thrownErrors.set(formatted, error);
+      return formatted;
+    },
     plugins: [
       // Cache control would wrap every field's resolver for hints that the schema does not have.
       ApolloServerPluginCacheControlDisabled(),
@@ -53,11 +52,23 @@ export async function startApollo(
       ApolloServerPluginSchemaReportingDisabled(),
       ApolloServerPluginUsageReportingDisabled(),
       sandbox ? sandboxPlugin() : ApolloServerPluginLandingPageDisabled(),
-      { unexpectedErrorProcessingRequest: async ({ error }) => onInternalError(error) },
+      {
+        async unexpectedErrorProcessingRequest({ error, requestContext }) {
+          requestContext.contextValue.onInternalError?.(error);
+        },
+      },
     ],
   });
   await apollo.start();
   return apollo;
+}
+
+/** Of errors in results: Apollo Server formats them where the request is not known, whose id the log has. */
+const thrownErrors = new WeakMap<GraphQLFormattedError, unknown>();
+
+/** The error that was thrown, for one in a result of Apollo Server. */
+export function thrownErrorOf(formatted: GraphQLFormattedError): unknown {
+  return thrownErrors.get(formatted);
 }
 
 /** The length of a SHA-256 in hexadecimal, with which Apollo Server's keys end. */

@@ -104,6 +104,7 @@ export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #maxCost: number;
   readonly #introspection: boolean;
+  /** By text. */
   readonly #cache = new LRUCache<string, KnownDocument>({
     maxSize: MOST_CHARACTERS,
     maxEntrySize: LONGEST_KEPT,
@@ -111,12 +112,13 @@ export class Documents {
       const ofCompiled = known.compiled === undefined ? 0 : selectionsOf(known) * OF_COMPILED;
       return known.source.length + OVERHEAD + ofCompiled;
     },
+    dispose: (known) => this.#forget(known),
   });
-  /** Documents under way that the cache does not keep. */
-  readonly #unkept = new Map<string, KnownDocument>();
-  /** Listed documents by id, and by SHA-256. */
+  /** By SHA-256: those of the cache, listed ones, and those under way that are too long for the cache. */
+  readonly #byHash = new Map<string, KnownDocument>();
+  /** Listed documents by id, and by text. */
   readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
-  readonly #listedByHash: ReadonlyMap<string, KnownDocument> | undefined;
+  readonly #listedByText: ReadonlyMap<string, KnownDocument> | undefined;
 
   /** @throws OperationError, one line, for a listed document that the schema or a limit does not allow. */
   constructor(schema: GraphQLSchema, { maxCost, introspection, listed }: DocumentsOptions) {
@@ -126,7 +128,7 @@ export class Documents {
     if (listed === undefined) return;
     const known = [...listed].map(([id, source]) => [id, this.#listedDocument(id, source)] as const);
     this.#listed = new Map(known);
-    this.#listedByHash = new Map(known.map(([, document]) => [document.hash, document]));
+    this.#listedByText = new Map(known.map(([, document]) => [document.source, document]));
   }
 
   /**
@@ -135,19 +137,21 @@ export class Documents {
    * @throws RejectedRequest where the document that is named is not known, or not in the list.
    */
   identify({ query, id }: Pick<GraphqlParameters, 'query' | 'id'>): KnownDocument {
-    const sent = query === undefined ? undefined : new KnownDocument(query);
     if (this.#listed !== undefined) {
-      const found = sent ? this.#listedByHash?.get(sent.hash) : this.#listed.get(id ?? '');
+      const found = query === undefined ? this.#listed.get(id ?? '') : this.#listedByText?.get(query);
       if (found !== undefined) return found;
       const message = 'Only listed operations are allowed. Send the id or the exact text of one.';
       throw rejection(400, 'PERSISTED_QUERY_NOT_IN_LIST', message);
     }
-    if (sent !== undefined) {
-      if (id === undefined || id === sent.hash) return this.#cache.get(sent.hash) ?? sent;
+    if (query !== undefined) {
+      const sent = this.#cache.get(query) ?? new KnownDocument(query);
+      if (id === undefined || id === sent.hash) return sent;
       throw rejection(400, 'BAD_REQUEST', 'The SHA-256 in `extensions.persistedQuery` is not of this query.');
     }
-    const named = this.#cache.get(id ?? '');
-    if (named !== undefined && !(named.examined instanceof RejectedRequest)) return named;
+    const named = this.#byHash.get(id ?? '');
+    if (named !== undefined && !(named.examined instanceof RejectedRequest)) {
+      return this.#cache.get(named.source) ?? named;
+    }
     // Clients know this message, and then send the document once.
     throw rejection(200, 'PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
   }
@@ -161,7 +165,7 @@ export class Documents {
   async inTurn(document: KnownDocument, client: string): Promise<KnownDocument> {
     if (document.examined !== undefined) return document;
     await fairTurns.take(client, document.source.length / CHARACTERS_OF_MILLISECOND);
-    return this.#cache.get(document.hash) ?? document;
+    return this.#cache.get(document.source) ?? document;
   }
 
   /**
@@ -205,7 +209,7 @@ export class Documents {
     document.compiled = compileIfPossible(this.#schema, examination.document);
     document.compilable = document.compiled !== undefined;
     // It is larger now.
-    if (this.#cache.delete(document.hash)) this.#cache.set(document.hash, document);
+    if (this.#cache.delete(document.source)) this.#keep(document);
     return document.compiled;
   }
 
@@ -235,24 +239,29 @@ export class Documents {
     return occurrences > 0 ? undefined : work;
   }
 
-  /** Forgets a document that is too long to be kept, once its request is executed. */
+  /** Forgets a document that is too long for the cache, once its request is executed. */
   release(document: KnownDocument): void {
-    if (this.#unkept.get(document.hash) === document) this.#unkept.delete(document.hash);
+    if (this.#listed === undefined && !this.#cache.has(document.source)) this.#forget(document);
   }
 
   /** The valid document of a SHA-256. */
   valid(hash: string): DocumentNode | undefined {
-    const known = this.#listedByHash?.get(hash) ?? this.#cache.get(hash) ?? this.#unkept.get(hash);
-    return examinationOf(known)?.document;
+    return examinationOf(this.#byHash.get(hash))?.document;
+  }
+
+  #keep(document: KnownDocument): void {
+    if (this.#listed === undefined) this.#cache.set(document.source, document);
+    this.#byHash.set(document.hash, document);
+  }
+
+  #forget(document: KnownDocument): void {
+    if (this.#byHash.get(document.hash) === document) this.#byHash.delete(document.hash);
   }
 
   #examination(document: KnownDocument): Examination | RejectedRequest {
     if (document.examined !== undefined) return document.examined;
     document.examined = this.#examine(document);
-    if (this.#listed === undefined) this.#cache.set(document.hash, document);
-    // The cache does not keep long ones.
-    if (this.#listed === undefined && !this.#cache.has(document.hash))
-      this.#unkept.set(document.hash, document);
+    this.#keep(document);
     return document.examined;
   }
 

@@ -9,11 +9,11 @@ import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { unitsOfIntrospection, unitsOfRequest } from '../resolvers/request-budget.js';
-import { sandboxPage, sandboxPolicy, startApollo } from './apollo.js';
+import { sandboxPage, sandboxPolicy, startApollo, thrownErrorOf } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
 import type { GraphqlExecutor, StoredOperation } from './execute.js';
-import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
+import { formatError, retryAfterOf } from './format-error.js';
 import {
   BodyReader,
   checkHead,
@@ -32,8 +32,8 @@ import { stringifyInSlices } from './slices.js';
 export interface GraphqlOverHttpOptions extends DocumentsOptions {
   /** Who sent a request. */
   readonly viewerOf: (request: Request) => Viewer;
-  /** Takes the errors that clients are not shown, for the log. */
-  readonly onInternalError: OnInternalError;
+  /** Takes the errors that the client of a request is not shown, for the log. */
+  readonly onInternalError: (error: unknown, request: Request) => void;
   /** Whether `GET` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
   /** Counts the requests that take nothing that is limited by itself; absent: they are not limited. */
@@ -55,6 +55,8 @@ interface Parts extends GraphqlOverHttpOptions {
   readonly documentLimit: DocumentLimit | undefined;
   readonly apollo: ApolloServer<RequestContext>;
 }
+
+type ReportingContext = RequestContext & Required<Pick<RequestContext, 'onInternalError'>>;
 
 interface GraphqlResponse {
   readonly status: number;
@@ -174,7 +176,8 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
 async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse> {
   const { parameters, document, octets, viewer, response, estimatedCost } = request;
   const { documents, executor } = parts;
-  const context = executor.contextFor(viewer, response);
+  const onInternalError = (error: unknown) => parts.onInternalError(error, response.req);
+  const context = { ...executor.contextFor(viewer, response), onInternalError };
   const { budget } = context;
   const introspection = documents.introspection(document, parameters.operationName);
   let units = unitsOfRequest(octets, documents.newWork(document));
@@ -188,7 +191,7 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
   const { status, ...result } = await (frequent === undefined
     ? executeByApollo(parts, document, parameters, context)
-    : executeCompiled(parts, frequent, parameters, context));
+    : executeCompiled(executor, frequent, parameters, context));
   // Which fields came first, and would have data, depends on the way of execution.
   if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
   if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
@@ -196,13 +199,13 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
 }
 
 async function executeCompiled(
-  { executor, onInternalError }: Parts,
+  executor: GraphqlExecutor,
   operation: StoredOperation,
   { variables }: GraphqlParameters,
-  context: RequestContext,
+  context: ReportingContext,
 ): Promise<GraphqlResponse> {
   const { data, errors } = await executor.executeCompiled(operation, variables, context);
-  const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
+  const formatted = errors?.map((error) => formatError(error.toJSON(), error, context.onInternalError));
   return { status: 200, data, errors: formatted };
 }
 
@@ -211,9 +214,9 @@ async function executeByApollo(
   parts: Parts,
   document: KnownDocument,
   parameters: GraphqlParameters,
-  context: RequestContext,
+  context: ReportingContext,
 ): Promise<GraphqlResponse> {
-  const { documents } = parts;
+  const { documents, executor } = parts;
   const { budget, viewer } = context;
   if (documents.isCompilable(document)) budget.beginTentative();
   const result = await executeOperation(parts, document, parameters, context);
@@ -223,7 +226,7 @@ async function executeByApollo(
   const compiled = documents.compiled(document);
   return compiled === undefined
     ? executeOperation(parts, document, parameters, context)
-    : executeCompiled(parts, compiled, parameters, context);
+    : executeCompiled(executor, compiled, parameters, context);
 }
 
 /** Of the largest document that is compiled. */
@@ -233,13 +236,16 @@ async function executeOperation(
   { apollo }: Parts,
   { source }: KnownDocument,
   { operationName, variables }: GraphqlParameters,
-  contextValue: RequestContext,
+  contextValue: ReportingContext,
 ): Promise<GraphqlResponse> {
   const request = { query: source, variables, ...(operationName === null ? {} : { operationName }) };
   const { body, http } = await apollo.executeOperation(request, { contextValue });
   if (body.kind !== 'single') throw new Error('Apollo Server has executed a document incrementally.');
   const { data, errors } = body.singleResult;
-  return { status: http.status ?? 200, data, errors };
+  const formatted = errors?.map((error) =>
+    formatError(error, thrownErrorOf(error), contextValue.onInternalError),
+  );
+  return { status: http.status ?? 200, data, errors: formatted };
 }
 
 function isReading({ method }: Request): boolean {

@@ -3,7 +3,6 @@ import type { Authenticate } from '../auth/authenticate.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
-import { runForRequest } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { authenticateRequests, warnOfForwarding } from './authenticate-requests.js';
@@ -62,7 +61,7 @@ export function createApp(options: AppOptions): Express {
   app.use(authenticateRequests(authenticate, log));
   app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
-  app.all(graphqlPath, forRequest, graphql);
+  app.all(graphqlPath, graphql);
   app.use(notFound);
   app.use(handleErrors(log, (path) => path === graphqlPath));
   return app;
@@ -76,6 +75,3 @@ function restHandler(rest: RestHandler): Handler {
 function isJsonPost(request: Request): boolean {
   return request.method === 'POST' && request.is('application/json') !== false;
 }
-
-/** What GraphQL logs of a request has its id. */
-const forRequest: Handler = (request, _response, next) => runForRequest(request.requestId, next);

@@ -82,7 +82,7 @@ const MAX_PIPELINED = 100;
 /** How many header fields a client's requests may have together; 1,000 connections of 100 each. One takes some 100 octets. */
 const MAX_FIELDS_OF_CLIENT = 100_000;
 /** The part of a turn that handling a request takes, in milliseconds. */
-const MILLISECONDS_OF_REQUEST = 1;
+const MILLISECONDS_OF_REQUEST = 0.5;
 
 /**
  * Tracks the connections of a server and the responses on them, and closes every response with its connection.

@@ -1,6 +1,9 @@
 /** In milliseconds: how long all requests together keep the event loop in one turn, and the others wait. */
 const WORK_OF_TURN = 5;
 
+/** In milliseconds: shorter work begins at once. To wait would take as long, and would divide what is loaded in one batch. */
+const SHORT = 0.5;
+
 interface Work {
   readonly milliseconds: number;
   begin(): void;
@@ -33,7 +36,7 @@ export class FairTurns {
    * @returns undefined where it may begin at once, otherwise a promise of its turn.
    */
   take(client: string | undefined, milliseconds: number): Promise<void> | undefined {
-    if (this.#waiting.size === 0 && this.#hasRoom(milliseconds)) {
+    if (milliseconds < SHORT || (this.#waiting.size === 0 && this.#hasRoom(milliseconds))) {
       this.#begun += milliseconds;
       this.#schedule();
       return undefined;

@@ -17,4 +17,6 @@ export interface RequestContext {
   readonly part?: DomainHistory;
   /** The response: nothing more is read for a disconnected client. */
   readonly recipient?: Recipient | undefined;
+  /** Takes what Apollo Server fails with by itself, for the log. */
+  readonly onInternalError?: (error: unknown) => void;
 }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { redactorOf } from './redact.js';
 
@@ -26,21 +25,4 @@ export function createLogger({ level, stream, secrets = [] }: LoggingOptions): L
     hooks: { streamWrite: redactorOf(secrets) },
   };
   return pino(options, stream ?? destination({ fd: 2, sync: false }));
-}
-
-/** A request in the log: one object for each, even if a client uses an id twice. */
-export interface LoggedRequest {
-  readonly requestId: string;
-}
-
-const storage = new AsyncLocalStorage<LoggedRequest>();
-
-/** Runs work, with all its callbacks and promises, for a request with this id. */
-export function runForRequest<Result>(requestId: string, work: () => Result): Result {
-  return storage.run({ requestId }, work);
-}
-
-/** The current request; undefined outside runForRequest(). */
-export function currentRequest(): LoggedRequest | undefined {
-  return storage.getStore();
 }
