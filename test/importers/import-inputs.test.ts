@@ -1,0 +1,113 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { importInputs } from '../../src/importers/import-inputs.js';
+import { ImportSummary } from '../../src/importers/import-summary.js';
+import { openInput } from '../../src/importers/open-input.js';
+import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { instant, NOW, observationLine } from '../support/observations.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(() => emptyTestDatabase(database));
+afterAll(() => database.close());
+
+/** A batch that the importer has given to the recorder. */
+interface Given {
+  readonly observations: number;
+  /** How many lines were read by then. */
+  readonly linesRead: number;
+}
+
+/** Imports standard input, as long as it is open. */
+function importStandardInput() {
+  const stdin = new PassThrough();
+  const summary = new ImportSummary();
+  const real = createRecorder(database.pool);
+  const given: Given[] = [];
+  let recording = 0;
+  const recorder: Recorder = {
+    ...real,
+    async record(batch) {
+      given.push({ observations: batch.length, linesRead: summary.linesRead });
+      recording += 1;
+      return real.record(batch).finally(() => {
+        recording -= 1;
+      });
+    },
+  };
+  async function* inputs() {
+    yield await openInput('-', stdin, () => {});
+  }
+  const end = importInputs(inputs(), {
+    ...{ recorder, summary, createParser: () => (text: string) => parseDmsLine(text, NOW) },
+    ...{ strict: false, longestLine: 4_000_000, onRejected: () => {} },
+    ...{ sort: false, sorting: { onRead: () => {}, onSorted: () => {} } },
+    signal: new AbortController().signal,
+  });
+  return {
+    given,
+    end,
+    close: () => stdin.end(),
+    isRecording: () => recording > 0,
+    isGiven: (line: number) => given.reduce((sum, { observations }) => sum + observations, 0) >= line,
+    /** Returns once the lines are read. */
+    async write(lines: readonly string[]): Promise<void> {
+      const all = summary.linesRead + lines.length;
+      stdin.write(`${lines.join('\n')}\n`);
+      while (summary.linesRead < all) await nextTurn();
+    },
+  };
+}
+
+async function latestRecorded(): Promise<bigint | undefined> {
+  const { rows } = await database.pool.query<{ last: bigint }>('SELECT last_update AS last FROM domain');
+  return rows[0]?.last;
+}
+
+describe('while standard input goes on', () => {
+  test('a line begins to be recorded at most a second after it came, although others follow each tenth of a second', async () => {
+    const input = importStandardInput();
+    const late: number[] = [];
+    const checks: Promise<unknown>[] = [];
+    for (let line = 1; line <= 20; line += 1) {
+      await input.write([observationLine({ at: line, records: ['192.0.2.1'] })]);
+      // Of two timers of a process the shorter fires first, however busy the machine is. What a slow database still
+      // records when the second is over, the next batch waits for.
+      const check = () => input.isGiven(line) || input.isRecording() || late.push(line);
+      checks.push(pause(1_000).then(check));
+      await pause(100);
+    }
+    await Promise.all(checks);
+    expect(late).toEqual([]);
+    expect(input.given.length).toBeGreaterThan(1);
+    await expect.poll(latestRecorded).toBe(instant(20));
+    input.close();
+    expect(await input.end).toBe('complete');
+  });
+
+  test.each([
+    ['5,000 lines', 12_000, ''],
+    ['a megabyte', 12, 'x'.repeat(200_000)],
+  ])(
+    'lines that come at once are recorded with each batch of %s, before any time is over',
+    async (_, count, value) => {
+      const input = importStandardInput();
+      const lines = Array.from({ length: count }, (_line, at) =>
+        observationLine({ at, headers: { 'x-a': at + value } }),
+      );
+      await input.write(lines);
+      // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
+      expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
+      expect(input.given[0]?.linesRead).toBeLessThanOrEqual(count / 2);
+      await expect.poll(latestRecorded).toBe(instant(count - 1));
+      input.close();
+      expect(await input.end).toBe('complete');
+    },
+  );
+});
