@@ -159,7 +159,7 @@ function opening(): InputState {
 }
 
 /** How far the inputs are sorted and read. */
-export class InputProgress {
+class InputProgress {
   readonly #summary: ImportSummary;
   readonly #signal: AbortSignal;
   /** Of the input that is open. */
