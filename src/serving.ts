@@ -1,4 +1,5 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Express } from 'express';
 import type { JWTVerifyGetKey } from 'jose';
 import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
 import { createJwtVerifier } from './auth/jwt-verifier.js';
@@ -15,6 +16,7 @@ import {
   type GraphqlOverHttpOptions,
 } from './graphql/over-http.js';
 import { createApp } from './http/app.js';
+import { clientOf } from './http/authenticate-requests.js';
 import { NOWHERE } from './http/request-kind.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
@@ -84,7 +86,10 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     ...{ host, port, log, onRejected, timeLimits },
     lastRequests: shutdownTimeout,
     // Behind a proxy, all clients may have its address.
-    connectionsPerClient: settings.trustProxy === 0 ? undefined : Number.POSITIVE_INFINITY,
+    ...(settings.trustProxy !== 0 && {
+      connectionsPerClient: Number.POSITIVE_INFINITY,
+      clientOf: (request: IncomingMessage) => clientOf(app, request),
+    }),
   });
   const server = await listening.catch(async (error: unknown) => {
     await release();
@@ -106,7 +111,7 @@ function appOf(
   graphql: GraphqlOverHttp,
   metrics: RequestMetrics,
   failures: Penalties,
-): RequestListener {
+): Express {
   const { settings, knownOperations, log, monitoring } = parts;
   return createApp({
     basePath: settings.basePath,

@@ -1,4 +1,5 @@
-import type { Handler } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { Express, Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import { UnauthenticatedError } from '../model/errors.js';
 import { clientKey } from '../rates/client-key.js';
@@ -24,6 +25,12 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger): H
     }
     next();
   };
+}
+
+/** The key of a request's client, as authenticateRequests() has it, before the app handles the request. */
+export function clientOf(app: Express, { headers, socket }: IncomingMessage): string {
+  const ip: unknown = Reflect.get(app.request, 'ip', { app, headers, socket });
+  return clientKey(String(ip), socket.remoteAddress);
 }
 
 const UNTRUSTED_PROXY =

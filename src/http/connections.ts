@@ -19,8 +19,6 @@ export type Connections = ReadonlyMap<Duplex, Connection>;
 interface TrackedConnection extends Connection {
   readonly socket: Socket;
   readonly client: Client;
-  /** Whose turns of the event loop handle its requests: the client's, or its own where clients may share an address. */
-  readonly turnsOf: string;
   readonly pending: Set<ServerResponse>;
   latest: ServerResponse | undefined;
   /** What waits for the request before it. */
@@ -44,6 +42,8 @@ interface Client {
 
 interface Waiting {
   readonly response: ServerResponse;
+  /** Whose turn of the event loop it takes: its client's, by the address, since its token is not examined yet. */
+  readonly turnOf: string | (() => string);
   handle(): void;
 }
 
@@ -90,8 +90,13 @@ const MILLISECONDS_OF_REQUEST = 0.5;
  *
  * @param perClient How many connections a client may have: an idle one takes some 15 kB. Infinity: clients may share an
  *   address.
+ * @param clientOf The key of the client of a request; absent: that of the connection's address.
  */
-export function trackConnections(server: Server, perClient: number): ConnectionTracker {
+export function trackConnections(
+  server: Server,
+  perClient: number,
+  clientOf?: (request: IncomingMessage) => string,
+): ConnectionTracker {
   const connections = new Map<Duplex, TrackedConnection>();
   const clients = new Map<string, Client>();
   const blocked = new Set<string>();
@@ -109,13 +114,7 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
     client.sockets.add(socket);
     const waiting: Waiting[] = [];
     connections.set(socket, {
-      ...{
-        socket,
-        client,
-        waiting,
-        isBusy: false,
-        turnsOf: sharesAddress ? `${key} ${socket.remotePort}` : key,
-      },
+      ...{ socket, client, waiting, isBusy: false },
       ...{ pending: new Set(), latest: undefined, fields: 0, received: 0 },
     });
     socket.once('close', () => {
@@ -172,7 +171,8 @@ export function trackConnections(server: Server, perClient: number): ConnectionT
       const connection = connections.get(socket);
       if (connection === undefined) return;
       const { client, waiting, isBusy } = connection;
-      waiting.push({ response, handle });
+      const turnOf = clientOf === undefined ? client.key : () => clientOf(response.req);
+      waiting.push({ response, turnOf, handle });
       client.waiting += 1;
       if (!isBusy) handleNext(connection);
       if ((sharesAddress ? waiting.length : client.waiting) <= MAX_PIPELINED) return;
@@ -199,7 +199,7 @@ function handleNext(connection: TrackedConnection): void {
     if (next.response.closed) whenClosed();
     else next.response.once('close', whenClosed);
   };
-  const turn = fairTurns.take(connection.turnsOf, MILLISECONDS_OF_REQUEST);
+  const turn = fairTurns.take(next.turnOf, MILLISECONDS_OF_REQUEST);
   if (turn === undefined) begin();
   else void turn.then(begin);
 }

@@ -56,6 +56,8 @@ export interface ListenOptions extends RejectionObserver {
   readonly lastRequests?: number | undefined;
   /** How many connections one address may have; 1,000 if absent. */
   readonly connectionsPerClient?: number | undefined;
+  /** The key of the client of a request; that of the connection's address if absent. */
+  readonly clientOf?: ((request: IncomingMessage) => string) | undefined;
   /** The settings that host and port come from, for errors; HOST and PORT if absent. */
   readonly settings?: ListenSettings | undefined;
 }
@@ -92,8 +94,8 @@ export async function startHttpServer(
   // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
-  const { connections, inOrder, block, close } = trackConnections(server, connectionsPerClient);
+  const { connectionsPerClient = CONNECTIONS_PER_CLIENT, clientOf } = options;
+  const { connections, inOrder, block, close } = trackConnections(server, connectionsPerClient, clientOf);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
     readTarget(request);

@@ -31,18 +31,18 @@ export class FairTurns {
   /**
    * Takes a part of a turn.
    *
-   * @param client Undefined: none; such work is that of one more client.
+   * @param client Undefined: none; such work is that of one more client. A function is called only if the work waits.
    * @param milliseconds How long the work keeps the event loop, approximately.
    * @returns undefined where it may begin at once, otherwise a promise of its turn.
    */
-  take(client: string | undefined, milliseconds: number): Promise<void> | undefined {
+  take(client: string | (() => string) | undefined, milliseconds: number): Promise<void> | undefined {
     if (milliseconds < SHORT || (this.#waiting.size === 0 && this.#hasRoom(milliseconds))) {
       this.#begun += milliseconds;
       this.#schedule();
       return undefined;
     }
     return new Promise((begin) => {
-      const key = client ?? '';
+      const key = typeof client === 'function' ? client() : (client ?? '');
       const queue = this.#waiting.get(key) ?? { works: [], credit: WORK_OF_TURN };
       queue.works.push({ milliseconds, begin });
       this.#waiting.set(key, queue);

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type HttpServer, type ListenOptions, startHttpServer } from '../../src/http/server.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { followRequests } from '../support/kept-requests.js';
+import { startTestService } from '../support/service.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
 
@@ -149,6 +150,29 @@ test('requests that come at once on many connections are handled few in a turn, 
   const place = handled.findIndex(({ client }) => client === '127.0.0.2');
   expect(place).toBeLessThanOrEqual(10);
   for (const socket of [first, ...all]) socket.destroy();
+});
+
+test('behind a proxy, requests that come at once are handled in turns between the clients that it names, whatever its connections', async () => {
+  const service = await startTestService({ trustProxy: 1 });
+  onTestFinished(() => service.stop());
+  const requestOf = (client: string) =>
+    `GET /of/${client} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 198.51.100.1, ${client}\r\n\r\n`;
+  const requests = [...Array(40).fill(requestOf('192.0.2.1')), requestOf('192.0.2.2')];
+  const sockets = requests.map(() => connect(service.port, '127.0.0.1'));
+  const exchange = async () => {
+    for (const [at, socket] of sockets.entries()) socket.write(requests[at]);
+    // They lie in the sockets, and are all read in one turn.
+    for (const end = performance.now() + 50; performance.now() < end; );
+    await Promise.all(sockets.map((socket) => once(socket, 'data')));
+  };
+  const handled = () => service.logged.flatMap(({ path }) => (typeof path === 'string' ? path : []));
+  // Each is accepted once it has a response.
+  await exchange();
+  await expect.poll(handled).toHaveLength(41);
+  await exchange();
+  await expect.poll(handled).toHaveLength(82);
+  expect(handled().slice(41).indexOf('/of/192.0.2.2')).toBeLessThanOrEqual(10);
+  for (const socket of sockets) socket.destroy();
 });
 
 describe('the requests of an address have 100,000 header fields together', () => {
