@@ -77,18 +77,18 @@ const HEADERS_OF_DOMAIN = `
   SELECT ${digest(`'[' || string_agg('["' || name || '","' || value || '"]', ',' ORDER BY name) || ']'`)}
     FROM header_change WHERE domain = d.name AND observed_at = ${FIRST} + 3 * ${WEEK}`;
 
-const OCTETS_OF_DOMAIN = `
-  SELECT sum(octets)
-    FROM (SELECT 128 + octet_length(host) + octet_length(rdata::text) AS octets FROM dns_record WHERE domain = d.name
-          UNION ALL
-          SELECT 80 + octet_length(name) + 2 * octet_length(value) FROM header_change WHERE domain = d.name) AS entry`;
+const OCTETS_OF_RECORDS =
+  'SELECT sum(128 + octet_length(host) + octet_length(rdata::text)) FROM dns_record WHERE domain = d.name';
+
+const OCTETS_OF_HEADERS =
+  'SELECT sum(80 + octet_length(name) + 2 * octet_length(value)) FROM header_change WHERE domain = d.name';
 
 const INSERT_DOMAINS = `
   INSERT INTO domain (name, version, recorded_at, created, last_update, last_change, dns_first, dns_latest,
-                      dns_types, http_first, http_latest, http_digest, history_octets)
+                      dns_types, http_first, http_latest, http_digest, record_octets, header_octets)
   SELECT d.name, ${FIRST} + 3 * ${WEEK}, ${FIRST} + 3 * ${WEEK}, ${FIRST}, ${FIRST} + 3 * ${WEEK},
          ${FIRST} + 3 * ${WEEK}, ${FIRST}, ${FIRST} + 3 * ${WEEK}, (${TYPES_OF_DOMAIN}),
-         ${FIRST}, ${FIRST} + 3 * ${WEEK}, (${HEADERS_OF_DOMAIN}), (${OCTETS_OF_DOMAIN})
+         ${FIRST}, ${FIRST} + 3 * ${WEEK}, (${HEADERS_OF_DOMAIN}), (${OCTETS_OF_RECORDS}), (${OCTETS_OF_HEADERS})
     FROM (${DOMAINS}) AS d
    ORDER BY d.name`;
 

@@ -78,9 +78,9 @@ type Columns = readonly [
   rdata: readonly object[],
 ];
 
-/** A domain's DNS records, in their order, from what DNS_ENTRIES_SQL gives. */
-export function parseDnsEntries(text: string | null): readonly DnsEntry[] {
-  if (text === null) return [];
+/** A domain's DNS records, in their order, from what DNS_ENTRIES_SQL gives; from an empty text none. */
+export function parseDnsEntries(text: string): readonly DnsEntry[] {
+  if (text === '') return [];
   const columns: Columns = JSON.parse(text);
   const types = splitColumn(columns[0]);
   const classes = splitColumn(columns[1]);

@@ -32,7 +32,7 @@ export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly recipient?: Recipient | undefined;
   /** Identifies the client that the recipient responds to. */
   readonly client?: string | undefined;
-  /** Called before a large history is read, with the approximate octets of a response with all of it; may reject. */
+  /** Called before large parts are read, with the approximate octets of a response with all of them; may reject. */
   readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
 }
 
@@ -55,11 +55,11 @@ interface HistoryCounts {
   readonly octets: number;
 }
 
-/** In place of a history with records or headers that is too large to be read at once. */
+/** In place of a history whose needed parts are too large to be read at once. */
 export class LargeHistory {
   readonly octets: number;
 
-  /** @param octets Approximately those of a response with all of it. */
+  /** @param octets Approximately those of a response with these parts. */
   constructor(octets: number) {
     this.octets = octets;
   }
@@ -87,56 +87,55 @@ const HISTORY_COUNTS_SQL = Prisma.sql`
 interface HistoryRow {
   readonly name: string;
   readonly numbers: string;
-  readonly largeOctets: bigint | null;
+  /** Of records and of headers; null where both together are small. */
+  readonly octets: string | null;
+  /** Null where records are not read. */
   readonly dnsRecords: string | null;
+  /** Null where headers are not read. */
   readonly httpHeaders: string | null;
   readonly counts: string | null;
 }
 
-/** A history with more octets is large: one request may ask for many just below it. Ordinary ones have a tenth. */
+/** Parts with more octets together are large: one request may ask for many just below it. Ordinary ones have a tenth. */
 const LARGE = 64 * 1024;
-const IS_SMALL = Prisma.raw(`history_octets <= ${LARGE}`);
+const ALL_OCTETS = 'record_octets + header_octets';
+const LARGE_OCTETS_SQL = Prisma.raw(
+  `CASE WHEN ${ALL_OCTETS} > ${LARGE} THEN record_octets || ',' || header_octets END`,
+);
 
 /** A history as it was read: parsing it and what is done with it afterwards keep the event loop for a while. */
 interface ReadHistory {
-  /** Of records and headers. */
+  /** Of the parts that the key needs. */
   readonly characters: number;
   parse(): DomainHistory;
 }
 
 /**
- * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for records and headers of
- * large ones.
+ * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for large parts of them.
  *
- * @returns For each key in its place the history, or null where nothing is recorded of the domain. Keys
- * of one name share one history, with the parts that any of them needs.
+ * @returns For each key in its place the history, or null where nothing is recorded of the domain. Whether it is
+ * large depends on the parts that the key needs, and not on the other keys; small ones of one name share one
+ * history, with the parts that any of them needs.
  */
 export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
 ): Promise<(ReadHistory | LargeHistory | null)[]> {
-  const wanted: WantedParts = {
-    dnsRecords: namesWanting('dnsRecords', keys),
-    httpHeaders: namesWanting('httpHeaders', keys),
-    counts: namesWanting('counts', keys),
-  };
+  const isWhole = isSmall(ALL_OCTETS, keys, (key) => key.dnsRecords && key.httpHeaders);
+  const isOnlyRecords = isSmall('record_octets', keys, (key) => key.dnsRecords && !key.httpHeaders);
+  const isOnlyHeaders = isSmall('header_octets', keys, (key) => key.httpHeaders && !key.dnsRecords);
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     SELECT name,
            ${DOMAIN_ROW_SQL} AS numbers,
-           CASE WHEN NOT (${IS_SMALL}) THEN history_octets END AS "largeOctets",
-           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.dnsRecords)} THEN (${DNS_ENTRIES_SQL}) END AS "dnsRecords",
-           CASE WHEN ${IS_SMALL} AND ${isAmong(wanted.httpHeaders)} THEN (${HEADER_ENTRIES_SQL}) END AS "httpHeaders",
-           CASE WHEN ${isAmong(wanted.counts)} THEN (${HISTORY_COUNTS_SQL}) END AS counts
+           ${LARGE_OCTETS_SQL} AS octets,
+           CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${DNS_ENTRIES_SQL}), '') END AS "dnsRecords",
+           CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${HEADER_ENTRIES_SQL}), '') END AS "httpHeaders",
+           CASE WHEN ${isOfKey(keys, ({ counts }) => counts)} THEN (${HISTORY_COUNTS_SQL}) END AS counts
       FROM domain
      WHERE name IN (${namesOfBatch(keys)})`;
-  const large = new Map(rows.map(({ name, largeOctets }) => [name, largeOctets]));
-  const histories = new Map(rows.map((row) => [row.name, readHistory(row, wanted)]));
-  return keys.map(({ name, dnsRecords, httpHeaders }) => {
-    const octets = large.get(name) ?? null;
-    if (octets !== null && (dnsRecords || httpHeaders)) return new LargeHistory(Number(octets));
-    return histories.get(name) ?? null;
-  });
+  const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
+  return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
 
 /** How often a history is read that changes meanwhile. */
@@ -219,30 +218,36 @@ export async function wholeHistory(pages: HistoryPages, client?: string): Promis
   };
 }
 
-function isAmong(names: ReadonlySet<string>): Prisma.Sql {
-  return Prisma.sql`name = ANY (string_to_array(${[...names].join(',')}, ','))`;
+/** Whether a row of table `domain` is of a key that meets the condition. */
+function isOfKey(keys: readonly DomainHistoryKey[], meets: (key: DomainHistoryKey) => boolean): Prisma.Sql {
+  const names = keys.filter(meets).map(({ name }) => name);
+  return Prisma.sql`name = ANY (string_to_array(${names.join(',')}, ','))`;
 }
 
-type WantedParts = Readonly<Record<keyof HistoryParts, ReadonlySet<string>>>;
-
-function namesWanting(part: keyof HistoryParts, keys: readonly DomainHistoryKey[]): ReadonlySet<string> {
-  return new Set(keys.filter((key) => key[part]).map(({ name }) => name));
+/** Whether it is of such a key, and so many octets, an expression of SQL, are small. */
+function isSmall(octets: string, ...ofKey: Parameters<typeof isOfKey>): Prisma.Sql {
+  return Prisma.sql`${Prisma.raw(`${octets} <= ${LARGE}`)} AND ${isOfKey(...ofKey)}`;
 }
 
-function readHistory(row: HistoryRow, wanted: WantedParts): ReadHistory {
-  const isRead = row.largeOctets === null;
+/** What a row has for a key of its name, by the parts that the key needs. */
+function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | LargeHistory {
+  const [recordOctets = 0, headerOctets = 0] = row.octets?.split(',').map(Number) ?? [];
   let parsed: DomainHistory | undefined;
-  return {
-    characters: (row.dnsRecords?.length ?? 0) + (row.httpHeaders?.length ?? 0),
-    parse: () => {
-      parsed ??= {
-        ...parseDomainRow(row.name, row.numbers),
-        dnsRecords: isRead && wanted.dnsRecords.has(row.name) ? parseDnsEntries(row.dnsRecords) : null,
-        httpHeaders: isRead && wanted.httpHeaders.has(row.name) ? parseHeaderEntries(row.httpHeaders) : null,
-        counts: row.counts === null ? null : parseHistoryCounts(row.counts, Number(row.largeOctets ?? 0)),
-      };
-      return parsed;
-    },
+  const parse = () => {
+    parsed ??= {
+      ...parseDomainRow(row.name, row.numbers),
+      dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
+      httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
+      counts: row.counts === null ? null : parseHistoryCounts(row.counts, recordOctets + headerOctets),
+    };
+    return parsed;
+  };
+  return (needed) => {
+    const sum = (records: number, headers: number) =>
+      (needed.dnsRecords ? records : 0) + (needed.httpHeaders ? headers : 0);
+    const octets = sum(recordOctets, headerOctets);
+    if (octets > LARGE) return new LargeHistory(octets);
+    return { characters: sum(row.dnsRecords?.length ?? 0, row.httpHeaders?.length ?? 0), parse };
   };
 }
 

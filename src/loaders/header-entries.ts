@@ -42,9 +42,12 @@ export const HEADER_ENTRIES_SQL = Prisma.sql`
 
 type Columns = readonly [names: string, dates: string, values: readonly (string | null)[]];
 
-/** A domain's headers by name, from what HEADER_ENTRIES_SQL gives: what is not stored is derived here. */
-export function parseHeaderEntries(text: string | null): readonly HeaderEntry[] {
-  return text === null ? [] : headersOf(parseColumns(text));
+/**
+ * A domain's headers by name, from what HEADER_ENTRIES_SQL gives; from an empty text none. What is not stored is
+ * derived here.
+ */
+export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
+  return text === '' ? [] : headersOf(parseColumns(text));
 }
 
 /** Reads a domain's header changes in pages, for parseHeaderPages. */

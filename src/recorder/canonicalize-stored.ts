@@ -91,21 +91,27 @@ function namesOf(domains: readonly { readonly name: string }[]): string[] {
  */
 async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
   await untilNoneLeft(names, async (left) => {
-    const { rows } = await pool.query<{ name: string; version: bigint; octets: bigint }>(
-      `SELECT name, version, octets
-         FROM (SELECT name, version, history_octets, ${OCTETS_OF_ROWS} AS octets
+    const { rows } = await pool.query<{ name: string; version: bigint; records: bigint; headers: bigint }>(
+      `SELECT name, version, records, headers
+         FROM (SELECT name, version, record_octets, header_octets, ${OCTETS_OF_ROWS}
                  FROM domain AS d WHERE name = ANY($1)) AS counted
-        WHERE history_octets <> octets`,
+        WHERE record_octets <> records OR header_octets <> headers`,
       [left],
     );
     if (rows.length === 0) return [];
     const written = await noneOnContention(async () => {
       const updated = await pool.query<{ name: string }>(
-        `UPDATE domain AS d SET history_octets = counted.octets
-           FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS counted (name, version, octets)
+        `UPDATE domain AS d SET record_octets = counted.records, header_octets = counted.headers
+           FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+                AS counted (name, version, records, headers)
           WHERE d.name = counted.name AND d.version = counted.version
           RETURNING d.name`,
-        [namesOf(rows), rows.map(({ version }) => version), rows.map(({ octets }) => octets)],
+        [
+          namesOf(rows),
+          rows.map(({ version }) => version),
+          rows.map(({ records }) => records),
+          rows.map(({ headers }) => headers),
+        ],
       );
       return new Set(namesOf(updated.rows));
     });
@@ -142,9 +148,10 @@ function rewritingOf(rows: StoredRows, unreadable: Map<string, number>): Rewriti
   unreadable.set(name, records);
   if (types.size === 0) return null;
   const changes = { added: stays, removed: [], headers: [], responses: [] };
-  // The size is written afterwards, with those of the other domains.
+  // The sizes are written afterwards, with those of the other domains.
+  const octets = { records: 0, headers: 0 };
   const version = leastNextVersion(rows.domain, 1);
-  return { name, before: rows.domain, stateBefore, state, version, changes, octets: 0, types };
+  return { name, before: rows.domain, stateBefore, state, version, changes, octets, types };
 }
 
 /** Deletes the rows of the types that are written again. */

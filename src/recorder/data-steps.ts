@@ -1,11 +1,16 @@
 import type { MigrationSteps } from '../database/migrate.js';
 import type { ShowStep } from './canonicalize-stored.js';
 
-/** What the migrations do to the rows besides their SQL. Imported lazily: few starts run such a migration. */
+/**
+ * What the migrations do to the rows besides their SQL. Imported lazily: few starts run such a migration.
+ *
+ * The step was that of 0006 in earlier versions. It writes columns of 0009, so what a database of any version needs of
+ * it is done there, once.
+ */
 export function dataSteps(show?: ShowStep): MigrationSteps {
   return new Map([
     [
-      '0006_canonical_rdata',
+      '0010_drop_history_octets',
       async (pool) => (await import('./canonicalize-stored.js')).canonicalizeStored(pool, show),
     ],
   ]);

@@ -10,7 +10,11 @@ const PAGE_DOMAINS = 100;
 
 /** The rows of one domain, as they are stored. */
 export interface StoredRows {
-  readonly domain: DomainRow & { readonly recorded_at: Instant; readonly history_octets: bigint };
+  readonly domain: DomainRow & {
+    readonly recorded_at: Instant;
+    readonly record_octets: bigint;
+    readonly header_octets: bigint;
+  };
   /** By first sight, type and position. */
   readonly stays: readonly StayRow[];
   /** By field name and time. */

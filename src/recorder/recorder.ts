@@ -10,7 +10,7 @@ import {
 import type { DomainState, Holdings } from '../history/state.js';
 import type { Observation } from '../model/observation.js';
 import { untilNoneLeft } from './contention.js';
-import { octetsAdded } from './history-octets.js';
+import { historyOctets } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
 import { type DomainChanges, writeDomains } from './write-changes.js';
@@ -144,7 +144,11 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
       idle.add(name);
     } else {
       const version = leastNextVersion(before, acted);
-      const octets = octetsAdded(merged);
+      // An end of a stay adds no row.
+      const octets = historyOctets(
+        merged.added.map(({ record }) => record),
+        merged.headers,
+      );
       domains.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
     }
   }

@@ -2,7 +2,7 @@ import type { PrismaClient, WatchedDomain } from '../database/generated/client.j
 import { canonicalOrNull, isWritable, stayText, timeText } from '../history/violation-text.js';
 import { findViolations } from '../history/violations.js';
 import { parseDomainName } from '../model/domain-name.js';
-import { octetsOfHeaderChange, octetsOfRecord } from './history-octets.js';
+import { historyOctets } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, type StayRow, stayOfRow } from './rows.js';
 
@@ -23,9 +23,7 @@ function messagesOf(conditions: readonly (readonly [holds: boolean, message: str
 
 /** Contradictions between the columns of a domain's rows, which the rules of history do not see. */
 function contradictionsOfDomain({ domain: row, stays, headers }: StoredRows): string[] {
-  const octets =
-    stays.reduce((sum, stay) => sum + octetsOfRecord(stay), 0) +
-    headers.reduce((sum, change) => sum + octetsOfHeaderChange(change), 0);
+  const octets = historyOctets(stays, headers);
   return messagesOf([
     [isPartial(row.dns_first, row.dns_latest), 'only one of dns_first and dns_latest is set'],
     [
@@ -41,8 +39,12 @@ function contradictionsOfDomain({ domain: row, stays, headers }: StoredRows): st
       'HTTPS was declined, and there is no https_latest',
     ],
     [
-      row.history_octets !== BigInt(octets),
-      `history_octets is ${row.history_octets}; the records and headers have ${octets}`,
+      row.record_octets !== BigInt(octets.records),
+      `record_octets is ${row.record_octets}; the records have ${octets.records}`,
+    ],
+    [
+      row.header_octets !== BigInt(octets.headers),
+      `header_octets is ${row.header_octets}; the headers have ${octets.headers}`,
     ],
   ]);
 }

@@ -3,6 +3,7 @@ import { inTransaction } from '../database/transaction.js';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
 import { noneOnContention } from './contention.js';
+import type { HistoryOctets } from './history-octets.js';
 import { type DomainRow, storedTypes } from './rows.js';
 
 /** What is to be written of one domain. */
@@ -16,8 +17,8 @@ export interface DomainChanges {
   /** The least that its version may be now (`leastNextVersion`). */
   readonly version: bigint;
   readonly changes: MergedChanges;
-  /** By how much column `history_octets` grows. */
-  readonly octets: number;
+  /** By how much the parts of its history grow. */
+  readonly octets: HistoryOctets;
 }
 
 /** Columns of a table: each with its type, and its value in a row. */
@@ -43,7 +44,8 @@ const DOMAIN_COLUMNS: Columns<DomainChanges> = [
   ['name', 'text', ({ name }) => name],
   ['version', 'bigint', ({ version }) => version],
   ['version_before', 'bigint', ({ before }) => before?.version],
-  ['octets', 'bigint', ({ octets }) => octets],
+  ['record_octets', 'bigint', ({ octets }) => octets.records],
+  ['header_octets', 'bigint', ({ octets }) => octets.headers],
   // Null leaves the column as it is: most observations change nothing in it.
   [
     'dns_types',
@@ -107,8 +109,8 @@ const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::big
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
 const INSERT_DOMAINS = `
-  INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, history_octets)
-  SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, octets
+  INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets)
+  SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, record_octets, header_octets
     FROM ${rowsOf(DOMAIN_COLUMNS)}
   ON CONFLICT (name) DO NOTHING
   RETURNING name`;
@@ -119,7 +121,8 @@ const UPDATE_DOMAINS = `
          version = GREATEST(new.version, ${DATABASE_NOW}),
          recorded_at = GREATEST(d.recorded_at, ${DATABASE_NOW}),
          dns_types = COALESCE(new.dns_types, d.dns_types),
-         history_octets = d.history_octets + new.octets
+         record_octets = d.record_octets + new.record_octets,
+         header_octets = d.header_octets + new.header_octets
     FROM ${rowsOf(DOMAIN_COLUMNS)}
    WHERE d.name = new.name AND d.version = new.version_before
   RETURNING d.name`;

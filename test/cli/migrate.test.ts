@@ -24,7 +24,8 @@ beforeEach(async () => {
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
     "DELETE FROM schema_migration WHERE name >= '0006'",
     `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
-    'UPDATE domain SET history_octets = 0',
+    'ALTER TABLE domain DROP COLUMN record_octets, DROP COLUMN header_octets',
+    'ALTER TABLE domain ADD COLUMN history_octets bigint NOT NULL DEFAULT 0',
     'DELETE FROM import_count',
     "INSERT INTO import_count VALUES ('changed', 1), ('refused', 2)",
     'DELETE FROM watched_domain',
@@ -52,7 +53,13 @@ describe('a database whose rows have to be rewritten', () => {
     const { code, stdout, stderr } = await runDms(['migrate'], database.environment);
     expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
     expect(stdout).toBe(
-      'applied 0006_canonical_rdata\napplied 0007_due_by_priority\napplied 0008_renamed_values\n',
+      [
+        'applied 0006_canonical_rdata',
+        'applied 0007_due_by_priority',
+        'applied 0008_renamed_values',
+        'applied 0009_octets_of_parts',
+        'applied 0010_drop_history_octets\n',
+      ].join('\n'),
     );
     expect(code).toBe(0);
     expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);

@@ -128,6 +128,43 @@ describe('migrate', () => {
   });
 });
 
+describe('an upgrade computes the sizes of stored histories, and rewrites records,', async () => {
+  const names = (await readdir('prisma/migrations')).sort();
+
+  test.each(names.slice(0, -1).map((name, at) => [name, names.slice(0, at + 1)] as const))(
+    'of a database that has the migrations up to %s',
+    async (_last, known) => {
+      const read = async (name: string) =>
+        [name, await readFile(`prisma/migrations/${name}/migration.sql`, 'utf8')] as const;
+      const earlier = await program(Object.fromEntries(await Promise.all(known.map(read))));
+      await migrate(pool, NO_STEPS, earlier);
+      await pool.query(
+        `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_first, dns_latest, dns_types)
+         VALUES ('example.com', 1, 1, 1, 1, 1, 1, '{"A":{"digest":""},"DNSKEY":{"digest":""}}')`,
+      );
+      await pool.query(
+        `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+         VALUES ('example.com', 1, 'A', 0, 'example.com', 'IN', '{"ip":"192.0.2.1"}'),
+                ('example.com', 1, 'DNSKEY', 0, 'example.com', 'IN', '{"data":"257 3 8 AwEA aagA"}')`,
+      );
+      await pool.query("INSERT INTO header_change VALUES ('example.com', 'via', 1, true, 'ä', null)");
+
+      expect(await migrate(pool, DATA_STEPS)).toEqual({
+        applied: names.slice(known.length),
+        reports: ['The records of 1 domains were rewritten in their canonical text.'],
+      });
+      const { rows } = await pool.query('SELECT record_octets, header_octets FROM domain');
+      const rdata = '{"ip":"192.0.2.1"}{"data":"257 3 8 AwEAaagA"}';
+      expect(rows).toEqual([
+        {
+          record_octets: BigInt(2 * (128 + 'example.com'.length) + rdata.length),
+          header_octets: BigInt(80 + 'via'.length + 2 * 'ä'.length + 2),
+        },
+      ]);
+    },
+  );
+});
+
 describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {
   async function rejection(directory: URL): Promise<string> {
     const before = await tables();

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TIME_LIMITS } from '../../src/http/server.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { repeats } from '../support/long-form.js';
@@ -11,6 +11,9 @@ const TEXTS = Array.from({ length: 6_000 }, (_, at) => ({
   ...{ host: 'large.example', class: 'IN', type: 'TXT' },
   entries: [String(at), ...Array(5).fill('x'.repeat(250))],
 }));
+
+/** About 160 kB of an answer. */
+const VALUES = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`x-${at}`, 'x'.repeat(8_000)]));
 
 const ADDRESSES = Array.from({ length: 5_000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
 
@@ -30,6 +33,8 @@ beforeAll(async () => {
     observation({ domain: 'other.example', at: 1, records: ADDRESSES }),
     observation({ domain: 'medium.example', at: 1, records: ADDRESSES.slice(0, 1_500) }),
     observation({ domain: 'small.example', at: 1, records: ADDRESSES.slice(0, 5) }),
+    observation({ domain: 'records.example', at: 1, records: ADDRESSES, headers: { via: 'a' } }),
+    observation({ domain: 'headers.example', at: 1, records: ADDRESSES.slice(0, 5), headers: VALUES }),
   ]);
 }, 60_000);
 afterAll(async () => {
@@ -57,6 +62,10 @@ async function askWithoutReading({ port } = service): Promise<Socket> {
   socket.write('GET /api/v1/domain/large.example HTTP/1.1\r\nhost: a\r\n\r\n');
   await new Promise((resolve) => socket.once('readable', resolve));
   return socket;
+}
+
+function unitsLeft(response: Response): number {
+  return Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1]);
 }
 
 async function countRecords(response: Response): Promise<number> {
@@ -135,6 +144,38 @@ test('one request for more large histories than there is room for is told so, an
   expect(await (await askByGraphql('other', 'large', 'small')).json()).toMatchObject({
     data: { small: { dnsRecords: Array(5).fill({ type: 'A' }) } },
     errors: [{ message, extensions: { code: 'QUERY_TOO_COMPLEX' } }],
+  });
+});
+
+describe('a request for one part of a history neither waits for the room that the other would take, nor pays for it', () => {
+  test.each([
+    ['records', 'headers', 'dns', 'httpHeaders { name }', 'dnsRecords { __typename }'],
+    ['headers', 'dns', 'headers', 'dnsRecords { __typename }', 'httpHeaders { name }'],
+  ])('a domain with many %s', async (name, small, large, smallField, largeField) => {
+    const headers = { authorization: `Bearer ${await service.createToken()}` };
+    const get = (part: string) => fetch(`${service.url}/api/v1/domain/${name}.example/${part}`, { headers });
+    const costOf = async (part: string) => {
+      const before = unitsLeft(await get(small));
+      return before - unitsLeft(await get(part));
+    };
+    const costByGraphql = async (field: string) => {
+      const query = `{ domain(name: "${name}.example") { ${field} } }`;
+      const response = await fetch(`${service.url}/graphql?${new URLSearchParams({ query })}`, {
+        headers: { ...headers, 'apollo-require-preflight': 'true' },
+      });
+      const answer: { extensions: { cost: number } } = JSON.parse(await response.text());
+      expect(answer).toMatchObject({ data: { domain: expect.any(Object) } });
+      return answer.extensions.cost;
+    };
+    expect(await costOf(large)).toBeGreaterThan(4);
+    expect(await costByGraphql(largeField)).toBeGreaterThan(4);
+    const first = await askWithoutReading();
+    const waiting = get(large);
+    expect(await isWaiting(waiting)).toBe(true);
+    expect(await costOf(small)).toBe(1);
+    expect(await costByGraphql(smallField)).toBe(1);
+    first.destroy();
+    expect((await waiting).status).toBe(200);
   });
 });
 

@@ -73,6 +73,39 @@ describe('what is requested at once', () => {
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
 
+  test('is large or not by the parts that each of the askers of a domain needs', async () => {
+    await insertDomain(database.pool, { name: 'a.example' });
+    await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
+    await insertHeaderChanges(database.pool, 'a.example', [{ name: 'via', observedAt: 1n, value: '' }]);
+    const [records, headers] = [{ dnsRecords: true }, { httpHeaders: true }];
+    const found = { dnsRecords: [{ ip: '192.0.2.1' }], httpHeaders: [{ name: 'via' }] };
+    for (const [recordOctets, headerOctets, large] of [
+      [40_000, 25_536, []],
+      [40_000, 25_537, [65_537]],
+      [65_537, 65_536, [65_537, 131_073]],
+      [65_536, 65_537, [65_537, 131_073]],
+      [70_000, 80_000, [70_000, 80_000, 150_000]],
+    ] as const) {
+      await database.pool.query('UPDATE domain SET record_octets = $1, header_octets = $2', [
+        recordOctets,
+        headerOctets,
+      ]);
+      const told: number[] = [];
+      const histories = await Promise.all(
+        [records, headers, { ...records, ...headers }].map((parts) =>
+          loaders.domainHistory.load({
+            ...{ ...NOTHING, ...parts, name: 'a.example' },
+            onLarge: async (octets) => void told.push(octets),
+          }),
+        ),
+      );
+      expect(told).toEqual(large);
+      expect(histories[0]).toMatchObject({ dnsRecords: found.dnsRecords });
+      expect(histories[1]).toMatchObject({ httpHeaders: found.httpHeaders });
+      expect(histories[2]).toMatchObject(found);
+    }
+  });
+
   test('does not load what is not needed: without a part, only the table of domains is read', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     const query = vi.spyOn(pg.Pool.prototype, 'query');

@@ -242,7 +242,7 @@ describe('sizes that are not those of the rows', () => {
 
   test('are computed beside writers, twice at once', async () => {
     await recorder.record(addresses(1));
-    await database.pool.query('UPDATE domain SET history_octets = 0');
+    await database.pool.query('UPDATE domain SET record_octets = 0, header_octets = 0');
     await Promise.all([
       (async () => {
         for (const at of [2, 3, 4, 5]) await recorder.record(addresses(at));
@@ -255,7 +255,7 @@ describe('sizes that are not those of the rows', () => {
 
   test('are not written over what a writer has added after they were computed', async () => {
     await recorder.record(addresses(1));
-    await database.pool.query('UPDATE domain SET history_octets = 0');
+    await database.pool.query('UPDATE domain SET record_octets = 0, header_octets = 0');
     let recording: Promise<unknown> | undefined;
     const pool = new Proxy(database.pool, {
       get: (target, key) =>
@@ -276,7 +276,7 @@ describe('sizes that are not those of the rows', () => {
 
   test('cost no answer its validity', async () => {
     await recorder.record(addresses(1));
-    await database.pool.query('UPDATE domain SET history_octets = history_octets + 1');
+    await database.pool.query('UPDATE domain SET header_octets = header_octets + 1');
     const versions = () => database.pool.query('SELECT name, version, recorded_at FROM domain ORDER BY name');
     const before = (await versions()).rows;
     await canonicalizeStored(database.pool);

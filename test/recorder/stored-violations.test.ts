@@ -42,11 +42,11 @@ describe('checking the rows of a domain', () => {
     expect(await violations()).toEqual([]);
   });
 
-  test('finds nothing in what was recorded before the size of histories was, once it is migrated', async () => {
-    const sql = readFileSync('prisma/migrations/0005_history_octets/migration.sql', 'utf8');
-    await database.pool.query('ALTER TABLE domain DROP COLUMN history_octets');
+  test('finds nothing in what was recorded before the sizes of histories were, once it is migrated', async () => {
+    const sql = readFileSync('prisma/migrations/0009_octets_of_parts/migration.sql', 'utf8');
+    await database.pool.query('ALTER TABLE domain DROP COLUMN record_octets, DROP COLUMN header_octets');
     await database.pool.query(sql);
-    expect((await violations()).join('\n')).toContain('history_octets is 0');
+    expect((await violations()).join('\n')).toMatch(/record_octets is 0;.*\n.*header_octets is 0;/);
     expect(await canonicalizeStored(database.pool)).toBeNull();
     expect(await violations()).toEqual([]);
   });
@@ -79,9 +79,14 @@ describe('checking the rows of a domain', () => {
       'of http_first, http_latest and http_digest',
     ],
     [
-      'a size that is not that of the rows',
-      'UPDATE domain SET history_octets = history_octets + 1',
-      'history_octets is',
+      'a size that is not that of the records',
+      'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
+      'record_octets is',
+    ],
+    [
+      'a size that is not that of the headers',
+      'UPDATE domain SET record_octets = record_octets + 1, header_octets = header_octets - 1',
+      'header_octets is',
     ],
     ['types that are a list', `UPDATE domain SET dns_types = '[]'`, 'dns_types cannot be read'],
     ['types that are null', `UPDATE domain SET dns_types = 'null'`, 'dns_types cannot be read'],
