@@ -15,6 +15,7 @@ import { PublicError } from '../model/errors.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { RequestBudget } from '../resolvers/request-budget.js';
+import type { OnInternalError } from './format-error.js';
 import type { Variables } from './limits/cost.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
@@ -38,8 +39,9 @@ export interface GraphqlExecutor {
    * The context of a request for the schema's resolvers.
    *
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
+   * @param onInternalError Takes what Apollo Server fails with by itself, for the log.
    */
-  contextFor(viewer: Viewer, recipient?: Recipient): RequestContext;
+  contextFor(viewer: Viewer, recipient?: Recipient, onInternalError?: OnInternalError): RequestContext;
 
   /**
    * Compiles an operation of this program's own.
@@ -101,12 +103,18 @@ interface GraphqlExecutorOptions {
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
+interface ContextOptions extends Partial<Pick<RequestContext, 'counted' | 'onLarge' | 'onInternalError'>> {
+  /** Whether the size of the result is limited; if absent, it is. */
+  readonly limited?: boolean;
+}
+
 /** One for each process, since it counts the requests of each client. */
 export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlExecutor {
   const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
   const { schema, charge } = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
   const slicedSchema = executeInSlices(schema);
-  const contextFor = (viewer: Viewer, recipient?: Recipient, limited = true): RequestContext => {
+  const contextOf = (viewer: Viewer, recipient?: Recipient, options: ContextOptions = {}): RequestContext => {
+    const { limited = true, counted = false, onLarge, onInternalError } = options;
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
@@ -119,7 +127,9 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       loaders,
       recipient,
       budget,
-      onLarge: (key, octets) => readInOnePiece(budget, key, octets),
+      counted,
+      onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets)),
+      onInternalError,
     };
   };
   const execute = ({ compiled }: StoredOperation, variables: Variables, context: RequestContext) =>
@@ -127,7 +137,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
   return {
     schema,
     slicedSchema,
-    contextFor,
+    contextFor: (viewer, recipient, onInternalError) => contextOf(viewer, recipient, { onInternalError }),
     prepare(source) {
       const document = parse(source);
       const errors = validate(schema, document);
@@ -136,13 +146,13 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     },
     executeCompiled: execute,
     executeStored: (operation, variables, viewer, recipient, counted = false) => {
-      const context = contextFor(viewer, recipient, false);
+      const context = contextOf(viewer, recipient, { limited: false, counted, onLarge: rejectLarge });
       // The unit of the earlier operation.
       if (counted) context.budget.granted('');
-      return execute(operation, variables, { ...context, counted, onLarge: rejectLarge });
+      return execute(operation, variables, context);
     },
     async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }) {
-      const context = { ...contextFor(viewer, recipient, false), counted: true };
+      const context = contextOf(viewer, recipient, { limited: false, counted: true });
       context.budget.granted(key.name);
       await context.budget.read(octets);
       const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);

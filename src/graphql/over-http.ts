@@ -13,7 +13,7 @@ import { sandboxPage, sandboxPolicy, startApollo, thrownErrorOf } from './apollo
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
 import type { GraphqlExecutor, StoredOperation } from './execute.js';
-import { formatError, retryAfterOf } from './format-error.js';
+import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
 import {
   BodyReader,
   checkHead,
@@ -55,8 +55,6 @@ interface Parts extends GraphqlOverHttpOptions {
   readonly documentLimit: DocumentLimit | undefined;
   readonly apollo: ApolloServer<RequestContext>;
 }
-
-type ReportingContext = RequestContext & Required<Pick<RequestContext, 'onInternalError'>>;
 
 interface GraphqlResponse {
   readonly status: number;
@@ -177,7 +175,7 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const { parameters, document, octets, viewer, response, estimatedCost } = request;
   const { documents, executor } = parts;
   const onInternalError = (error: unknown) => parts.onInternalError(error, response.req);
-  const context = { ...executor.contextFor(viewer, response), onInternalError };
+  const context = executor.contextFor(viewer, response, onInternalError);
   const { budget } = context;
   const introspection = documents.introspection(document, parameters.operationName);
   let units = unitsOfRequest(octets, documents.newWork(document));
@@ -189,23 +187,25 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   if (introspection !== undefined) await budget.reserve(introspection);
   // Apollo Server reports that there is no operation of the name.
   const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
-  const { status, ...result } = await (frequent === undefined
-    ? executeByApollo(parts, document, parameters, context)
-    : executeCompiled(executor, frequent, parameters, context));
+  const { status, data, errors } = await (frequent === undefined
+    ? executeByApollo(parts, document, parameters, context, onInternalError)
+    : executeCompiled(executor, frequent, parameters, context, onInternalError));
   // Which fields came first, and would have data, depends on the way of execution.
   if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
-  if (result.data === undefined) return { ...result, status: Math.max(status, 400) };
-  return { ...result, status, extensions: { cost: budget.units, estimatedCost }, values: budget.values };
+  if (data === undefined) return { status: Math.max(status, 400), errors };
+  const extensions = { cost: budget.units, estimatedCost };
+  return { status, data, errors, extensions, values: budget.values };
 }
 
 async function executeCompiled(
   executor: GraphqlExecutor,
   operation: StoredOperation,
   { variables }: GraphqlParameters,
-  context: ReportingContext,
+  context: RequestContext,
+  onInternalError: OnInternalError,
 ): Promise<GraphqlResponse> {
   const { data, errors } = await executor.executeCompiled(operation, variables, context);
-  const formatted = errors?.map((error) => formatError(error.toJSON(), error, context.onInternalError));
+  const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
   return { status: 200, data, errors: formatted };
 }
 
@@ -214,19 +214,20 @@ async function executeByApollo(
   parts: Parts,
   document: KnownDocument,
   parameters: GraphqlParameters,
-  context: ReportingContext,
+  context: RequestContext,
+  onInternalError: OnInternalError,
 ): Promise<GraphqlResponse> {
   const { documents, executor } = parts;
   const { budget, viewer } = context;
   if (documents.isCompilable(document)) budget.beginTentative();
-  const result = await executeOperation(parts, document, parameters, context);
+  const result = await executeOperation(parts, document, parameters, context, onInternalError);
   if (!budget.isAbandoned) return result;
   budget.restart();
   await fairTurns.take(viewer.rateLimitKey, MILLISECONDS_OF_COMPILATION);
   const compiled = documents.compiled(document);
   return compiled === undefined
-    ? executeOperation(parts, document, parameters, context)
-    : executeCompiled(executor, compiled, parameters, context);
+    ? executeOperation(parts, document, parameters, context, onInternalError)
+    : executeCompiled(executor, compiled, parameters, context, onInternalError);
 }
 
 /** Of the largest document that is compiled. */
@@ -236,15 +237,14 @@ async function executeOperation(
   { apollo }: Parts,
   { source }: KnownDocument,
   { operationName, variables }: GraphqlParameters,
-  contextValue: ReportingContext,
+  contextValue: RequestContext,
+  onInternalError: OnInternalError,
 ): Promise<GraphqlResponse> {
   const request = { query: source, variables, ...(operationName === null ? {} : { operationName }) };
   const { body, http } = await apollo.executeOperation(request, { contextValue });
   if (body.kind !== 'single') throw new Error('Apollo Server has executed a document incrementally.');
   const { data, errors } = body.singleResult;
-  const formatted = errors?.map((error) =>
-    formatError(error, thrownErrorOf(error), contextValue.onInternalError),
-  );
+  const formatted = errors?.map((error) => formatError(error, thrownErrorOf(error), onInternalError));
   return { status: http.status ?? 200, data, errors: formatted };
 }
 

@@ -23,7 +23,8 @@ interface TrackedConnection extends Connection {
   latest: ServerResponse | undefined;
   /** What waits for the request before it. */
   readonly waiting: Waiting[];
-  isBusy: boolean;
+  /** The response of the request that is handled, or whose turn comes next. */
+  current: ServerResponse | undefined;
   /** Of the requests that are incomplete or not responded to: Node.js and the response keep their header fields. */
   fields: number;
   /** How many octets had been received when the latest response was closed. */
@@ -114,7 +115,7 @@ export function trackConnections(
     client.sockets.add(socket);
     const waiting: Waiting[] = [];
     connections.set(socket, {
-      ...{ socket, client, waiting, isBusy: false },
+      ...{ socket, client, waiting, current: undefined },
       ...{ pending: new Set(), latest: undefined, fields: 0, received: 0 },
     });
     socket.once('close', () => {
@@ -147,6 +148,8 @@ export function trackConnections(
     response.once('close', () => {
       pending.delete(response);
       connection.received = socket.bytesRead;
+      // What came in the same packet, and is parsed after the response is closed, waits for the next turn.
+      if (connection.current === response) setImmediate(handleNext, connection);
       if (request.complete) forget();
       else request.once('close', forget);
     });
@@ -170,11 +173,11 @@ export function trackConnections(
       const { socket } = response.req;
       const connection = connections.get(socket);
       if (connection === undefined) return;
-      const { client, waiting, isBusy } = connection;
+      const { client, waiting, current } = connection;
       const turnOf = clientOf === undefined ? client.key : () => clientOf(response.req);
       waiting.push({ response, turnOf, handle });
       client.waiting += 1;
-      if (!isBusy) handleNext(connection);
+      if (current === undefined) handleNext(connection);
       if ((sharesAddress ? waiting.length : client.waiting) <= MAX_PIPELINED) return;
       block(socket);
       socket.destroy();
@@ -188,16 +191,11 @@ export function trackConnections(
 function handleNext(connection: TrackedConnection): void {
   const { client, waiting, socket } = connection;
   const next = waiting.shift();
-  connection.isBusy = next !== undefined;
+  connection.current = next?.response;
   if (next === undefined) return;
   client.waiting -= 1;
-  // What came in the same packet, and is parsed after the response is closed, waits for the next turn.
-  const whenClosed = () => setImmediate(handleNext, connection);
   const begin = () => {
-    if (socket.destroyed) return;
-    next.handle();
-    if (next.response.closed) whenClosed();
-    else next.response.once('close', whenClosed);
+    if (!socket.destroyed) next.handle();
   };
   const turn = fairTurns.take(next.turnOf, MILLISECONDS_OF_REQUEST);
   if (turn === undefined) begin();

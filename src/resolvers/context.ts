@@ -18,5 +18,5 @@ export interface RequestContext {
   /** The response: nothing more is read for a disconnected client. */
   readonly recipient?: Recipient | undefined;
   /** Takes what Apollo Server fails with by itself, for the log. */
-  readonly onInternalError?: (error: unknown) => void;
+  readonly onInternalError?: ((error: unknown) => void) | undefined;
 }

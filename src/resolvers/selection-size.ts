@@ -11,6 +11,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
+import { isJsonObject } from '../model/json-values.js';
 import { RENAMED_FIELDS } from './DnsRecord.js';
 import type { Size } from './request-budget.js';
 
@@ -68,7 +69,7 @@ export function sizeOfObjects<Value extends object>(
       uses = usesFor(type, selecting);
       known.set(type, uses);
     }
-    addObject(size, object, uses);
+    if (isJsonObject(object)) addObject(size, object, uses);
   }
   return size;
 }
@@ -170,9 +171,9 @@ function sumOf(one: FieldUse, other: FieldUse): FieldUse {
 
 type Sum = { -readonly [Key in keyof Size]: Size[Key] };
 
-function addObject(sum: Sum, object: object, uses: Uses): void {
+function addObject(sum: Sum, object: Readonly<Record<string, unknown>>, uses: Uses): void {
   for (const use of uses) {
-    const value: unknown = Reflect.get(object, use.property);
+    const value = object[use.property];
     sum.characters += use.names;
     if (Array.isArray(value)) addList(sum, value, use);
     else addLeaf(sum, value, use.count);
@@ -182,12 +183,12 @@ function addObject(sum: Sum, object: object, uses: Uses): void {
 function addList(sum: Sum, entries: readonly unknown[], { count, inside = NOTHING }: FieldUse): void {
   sum.values += count;
   for (const entry of entries) {
-    if (typeof entry !== 'object' || entry === null) {
+    if (isJsonObject(entry)) {
+      sum.values += count;
+      addObject(sum, entry, inside);
+    } else {
       addLeaf(sum, entry, count);
-      continue;
     }
-    sum.values += count;
-    addObject(sum, entry, inside);
   }
 }
 

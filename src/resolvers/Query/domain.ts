@@ -1,3 +1,4 @@
+import type { DomainHistoryKey } from '../../loaders/domain-history.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { neededParts } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
@@ -9,9 +10,18 @@ export const domain: NonNullable<QueryResolvers['domain']> = (
   info,
 ) => {
   if (part !== undefined) return part;
-  const key = { ...neededParts(info), name: parseDomainName(name), recipient, client: viewer.rateLimitKey };
-  const history = loaders.domainHistory.load({ ...key, onLarge: (octets) => onLarge(key, octets) });
-  if (!key.counts) return history;
+  const { dnsRecords, httpHeaders, counts } = neededParts(info);
+  const key: DomainHistoryKey = {
+    name: parseDomainName(name),
+    dnsRecords,
+    httpHeaders,
+    counts,
+    recipient,
+    client: viewer.rateLimitKey,
+    onLarge: (octets) => onLarge(key, octets),
+  };
+  const history = loaders.domainHistory.load(key);
+  if (!counts) return history;
   return history.then(async (found) => {
     await budget.count(found?.counts?.octets ?? 0);
     return found;

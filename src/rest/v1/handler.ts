@@ -146,8 +146,8 @@ async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<vo
     'content-length': octets.reduce((sum, { length }) => sum + length, 0),
     ...(validation && validationFields(exchange, validatorsOf(found, validation.tag))),
   });
-  for (const part of octets) response.write(part);
-  response.end();
+  for (const part of octets.slice(0, -1)) response.write(part);
+  response.end(octets.at(-1));
 }
 
 /** What an operation has found, and the body that it makes. */
