@@ -97,7 +97,10 @@ class Desk {
       const isLate =
         answer.kind === 'failed' && (verdict.kind === 'evidence' || answer.failure.code === 'timeout');
       const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
-      verdicts.set(type, isLate ? LATE : isMalformed ? MALFORMED : verdict);
+      verdicts.set(
+        type,
+        isLate ? this.#verdictInTime(name, type, answer) : isMalformed ? MALFORMED : verdict,
+      );
       if (isLate && verdict.kind === 'evidence') await this.#askAgain(name, type, seed);
       else this.#compare(type, seed, answer, verdict);
     }
@@ -156,6 +159,14 @@ class Desk {
 
   #verdict(name: string, type: string): Verdict {
     return judge({ name, type: ASKED.get(type) ?? 0 }, this.#sent.get(type) ?? []);
+  }
+
+  /** What the replies before a late one prove: the client fails with what it has seen, and takes the links of a chain. */
+  #verdictInTime(name: string, type: string, answer: DnsAnswer): Verdict {
+    if (answer.kind === 'failed' && answer.failure.code === 'timeout') return LATE;
+    const inTime = (this.#sent.get(type) ?? []).slice(0, -1);
+    const verdict = judge({ name, type: ASKED.get(type) ?? 0 }, inTime);
+    return verdict.kind === 'evidence' ? LATE : verdict;
   }
 
   /** All that any of the replies to a question shows. */
