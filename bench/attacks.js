@@ -152,6 +152,15 @@ const ATTACKS = [
     ),
   },
   {
+    title: '1,500 types in a variable, under 60 aliases',
+    clients: 12,
+    addresses: 4,
+    play: again(
+      `query ($types: [String!]) { domain(name: "small.example") { ${repeated(60, () => 'dnsRecords(types: $types) { __typename }')} } }`,
+      { types: Array.from({ length: 1_500 }, (_, at) => `T${at}`) },
+    ),
+  },
+  {
     title: 'new documents with 28,000 comparisons of fields',
     clients: 4,
     play: again(
@@ -196,6 +205,12 @@ const ATTACKS = [
     play: held(
       `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 16000\r\n${Array.from({ length: 1_550 }, (_, at) => `f${at}: v\r\n`).join('')}\r\n `,
     ),
+  },
+  {
+    title: 'a path of 12 kB and 102 header fields on 3,800 connections at once',
+    clients: 3_800,
+    addresses: 4,
+    play: together(`GET /x?${'a'.repeat(12_000)} HTTP/1.1\r\nhost: a\r\n${'xx:\r\n'.repeat(102)}\r\n`),
   },
   {
     title: "a page's script by br, three times on 400 connections, not read",
@@ -401,6 +416,28 @@ function held(text) {
     socket.pause();
     while (!isOver() && !socket.destroyed) await pause(1000);
     socket.destroy();
+  };
+}
+
+/**
+ * Sends a request each second, at the same moment as all others, and connects again where it was disconnected.
+ *
+ * @param {string} text
+ * @returns {Attack['play']}
+ */
+function together(text) {
+  return async (port, client, isOver) => {
+    while (!isOver()) {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: client });
+      socket.on('error', () => undefined).resume();
+      while (!isOver() && !socket.destroyed) {
+        await pause(1000 - (Date.now() % 1000));
+        if (socket.readyState !== 'open') continue;
+        sent += 1;
+        socket.write(text);
+      }
+      socket.destroy();
+    }
   };
 }
 

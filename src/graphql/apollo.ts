@@ -18,7 +18,8 @@ interface ApolloOptions {
 }
 
 /**
- * Starts Apollo Server: it resolves a document's operation, coerces variables, executes, and makes the page of Sandbox. It sends no reports, and handles no signals.
+ * Starts Apollo Server: it resolves a document's operation, coerces variables, executes, and makes the page of Sandbox.
+ * It sends no reports, and handles no signals.
  *
  * Its other steps are disabled, since over-http.ts does them before: reading the request, CSRF
  * prevention and persisted queries (request.ts and documents.ts: rejected requests must cost next to nothing), parsing

@@ -126,9 +126,10 @@ export class Documents {
     this.#maxCost = maxCost;
     this.#introspection = introspection;
     if (listed === undefined) return;
-    const known = [...listed].map(([id, source]) => [id, this.#listedDocument(id, source)] as const);
-    this.#listed = new Map(known);
-    this.#listedByText = new Map(known.map(([, document]) => [document.source, document]));
+    const byId = new Map<string, KnownDocument>();
+    this.#listed = byId;
+    for (const [id, source] of listed) byId.set(id, this.#listedDocument(id, source));
+    this.#listedByText = new Map([...byId.values()].map((document) => [document.source, document]));
   }
 
   /**
@@ -148,10 +149,9 @@ export class Documents {
       if (id === undefined || id === sent.hash) return sent;
       throw rejection(400, 'BAD_REQUEST', 'The SHA-256 in `extensions.persistedQuery` is not of this query.');
     }
-    const named = this.#byHash.get(id ?? '');
-    if (named !== undefined && !(named.examined instanceof RejectedRequest)) {
-      return this.#cache.get(named.source) ?? named;
-    }
+    // Not one that is too long for the cache, and known only while it is executed.
+    const named = this.#cache.get(this.#byHash.get(id ?? '')?.source ?? '');
+    if (named !== undefined && !(named.examined instanceof RejectedRequest)) return named;
     // Clients know this message, and then send the document once.
     throw rejection(200, 'PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
   }

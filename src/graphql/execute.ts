@@ -173,7 +173,7 @@ async function readInOnePiece(
   octets: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} is larger than 128 MB: request it by REST, or query other fields of the domain.`;
+    const message = `The history of ${name} that is requested is larger than 128 MB: request it by REST, or query other fields of the domain.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
   await budget.read(octets);

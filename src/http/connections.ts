@@ -25,8 +25,8 @@ interface TrackedConnection extends Connection {
   readonly waiting: Waiting[];
   /** The response of the request that is handled, or whose turn comes next. */
   current: ServerResponse | undefined;
-  /** Of the requests that are incomplete or not responded to: Node.js and the response keep their header fields. */
-  fields: number;
+  /** Octets of the requests that are incomplete or not responded to: Node.js and the response keep their header sections. */
+  held: number;
   /** How many octets had been received when the latest response was closed. */
   received: number;
 }
@@ -37,8 +37,8 @@ interface Client {
   readonly sockets: Set<Socket>;
   /** Of requests on all its connections, how many wait for the one before them. */
   waiting: number;
-  /** The sum of its connections' fields. */
-  fields: number;
+  /** The sum of its connections' octets. */
+  held: number;
 }
 
 interface Waiting {
@@ -80,8 +80,10 @@ const LAST_HEADERS = 1_000;
 const BLOCKED_FOR = 10_000;
 /** How many requests of a client may wait for those before them. No client pipelines as many. */
 const MAX_PIPELINED = 100;
-/** How many header fields a client's requests may have together; 1,000 connections of 100 each. One takes some 100 octets. */
-const MAX_FIELDS_OF_CLIENT = 100_000;
+/** In octets, what the header sections of a client's requests may take together: 250 connections with 8 kB each. */
+const MAX_HELD_OF_CLIENT = 2 * 1024 ** 2;
+/** What the name or the value of a header field takes besides its characters, in octets. */
+const OCTETS_OF_STRING = 50;
 /** The part of a turn that handling a request takes, in milliseconds. */
 const MILLISECONDS_OF_REQUEST = 0.5;
 
@@ -104,7 +106,7 @@ export function trackConnections(
   const sharesAddress = !Number.isFinite(perClient);
   server.on('connection', (socket: Socket) => {
     const key = clientKey(undefined, socket.remoteAddress);
-    const client = clients.get(key) ?? { key, sockets: new Set(), waiting: 0, fields: 0 };
+    const client = clients.get(key) ?? { key, sockets: new Set(), waiting: 0, held: 0 };
     if (client.sockets.size >= perClient) {
       socket.destroy();
       return;
@@ -116,10 +118,10 @@ export function trackConnections(
     const waiting: Waiting[] = [];
     connections.set(socket, {
       ...{ socket, client, waiting, current: undefined },
-      ...{ pending: new Set(), latest: undefined, fields: 0, received: 0 },
+      ...{ pending: new Set(), latest: undefined, held: 0, received: 0 },
     });
     socket.once('close', () => {
-      client.fields -= connections.get(socket)?.fields ?? 0;
+      client.held -= connections.get(socket)?.held ?? 0;
       client.waiting -= waiting.splice(0).length;
       connections.delete(socket);
       client.sockets.delete(socket);
@@ -131,18 +133,17 @@ export function trackConnections(
     const connection = connections.get(socket);
     if (connection === undefined || socket.destroyed) return;
     const { client, pending } = connection;
-    // A name and a value each.
-    const fields = request.rawHeaders.length / 2;
+    const octets = octetsOfHeaderSection(request);
     const count = (more: number) => {
       if (!connections.has(socket)) return;
-      connection.fields += more;
-      client.fields += more;
+      connection.held += more;
+      client.held += more;
     };
     const forget = () => {
-      count(-fields);
+      count(-octets);
       if (connection.latest === response) connection.latest = undefined;
     };
-    count(fields);
+    count(octets);
     pending.add(response);
     connection.latest = response;
     response.once('close', () => {
@@ -153,7 +154,7 @@ export function trackConnections(
       if (request.complete) forget();
       else request.once('close', forget);
     });
-    if (client.fields <= MAX_FIELDS_OF_CLIENT) return;
+    if (client.held <= MAX_HELD_OF_CLIENT) return;
     block(socket);
     socket.destroy();
   });
@@ -185,6 +186,12 @@ export function trackConnections(
     block,
     close: (limit) => closeGracefully(server, connections, limit),
   };
+}
+
+function octetsOfHeaderSection({ url = '', rawHeaders }: IncomingMessage): number {
+  let octets = url.length;
+  for (const text of rawHeaders) octets += text.length + OCTETS_OF_STRING;
+  return octets;
 }
 
 /** Handles the next request of a connection, in its turn, and those after it. Without promises: each request passes here. */

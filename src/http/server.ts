@@ -54,7 +54,7 @@ export interface ListenOptions extends RejectionObserver {
   readonly timeLimits?: TimeLimits | undefined;
   /** How long, in milliseconds, requests in progress may take once the server is closing; 10,000 if absent. */
   readonly lastRequests?: number | undefined;
-  /** How many connections one address may have; 1,000 if absent. */
+  /** How many connections one address may have; 250 if absent. */
   readonly connectionsPerClient?: number | undefined;
   /** The key of the client of a request; that of the connection's address if absent. */
   readonly clientOf?: ((request: IncomingMessage) => string) | undefined;
@@ -78,7 +78,7 @@ export interface HttpServer {
 }
 
 const LAST_REQUESTS = 10_000;
-const CONNECTIONS_PER_CLIENT = 1_000;
+const CONNECTIONS_PER_CLIENT = 250;
 
 /**
  * Listens, and handles requests by `listener`.

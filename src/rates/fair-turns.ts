@@ -1,7 +1,10 @@
 /** In milliseconds: how long all requests together keep the event loop in one turn, and the others wait. */
 const WORK_OF_TURN = 5;
 
-/** In milliseconds: shorter work begins at once. To wait would take as long, and would divide what is loaded in one batch. */
+/**
+ * In milliseconds: shorter work begins at once, until a turn has twice as much as others get. To wait would take as
+ * long, and would divide what is loaded in one batch.
+ */
 const SHORT = 0.5;
 
 interface Work {
@@ -36,7 +39,8 @@ export class FairTurns {
    * @returns undefined where it may begin at once, otherwise a promise of its turn.
    */
   take(client: string | (() => string) | undefined, milliseconds: number): Promise<void> | undefined {
-    if (milliseconds < SHORT || (this.#waiting.size === 0 && this.#hasRoom(milliseconds))) {
+    const isShort = milliseconds < SHORT && this.#begun < 2 * WORK_OF_TURN;
+    if (isShort || (this.#waiting.size === 0 && this.#hasRoom(milliseconds))) {
       this.#begun += milliseconds;
       this.#schedule();
       return undefined;

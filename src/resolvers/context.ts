@@ -11,7 +11,7 @@ export interface RequestContext {
   /** Whether an earlier operation of the request was counted against the rate limit. */
   readonly counted?: boolean;
   readonly budget: RequestBudget;
-  /** Called before a large history is read, with the approximate octets of a response with all of it; may reject. */
+  /** Called before a large history is read, with the approximate octets of a response with the parts that are needed; may reject. */
   readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;
   /** The result of the field `domain`, in place of what is stored: a part of a large history. */
   readonly part?: DomainHistory;

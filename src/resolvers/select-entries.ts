@@ -8,17 +8,15 @@ export function selectDnsEntries(
   { types, present }: Partial<DomainDnsRecordsArgs>,
 ): readonly DnsEntry[] {
   if (types == null && present == null) return entries;
-  const states = present == null ? [PRESENT, REMOVED] : [present ? PRESENT : REMOVED];
-  const wanted = types == null ? [EVERY] : canonicalTypes(types);
-  const keys = [...wanted].flatMap((type) => states.map((state) => state + type));
-  return selected(entries, keys, ({ type, removed }) => {
-    const state = removed === null ? PRESENT : REMOVED;
-    return [state, state + type];
-  });
+  const state = present == null ? ANY : present ? PRESENT : REMOVED;
+  return selected(entries, state, types == null ? null : canonicalTypes(types), ({ type, removed }) => ({
+    state: removed === null ? PRESENT : REMOVED,
+    key: type,
+  }));
 }
 
-/** Of keys: a type follows, or nothing for every type. No type is empty. */
-const [PRESENT, REMOVED, EVERY] = ['+', '-', ''];
+/** States of entries; an index has each entry under its own, and under `ANY`. */
+const [PRESENT, REMOVED, ANY] = ['present', 'removed', 'any'];
 
 /** The headers of the given names, in any case. */
 export function selectHeaders(
@@ -26,35 +24,62 @@ export function selectHeaders(
   { names }: Partial<DomainHttpHeadersArgs>,
 ): readonly HeaderEntry[] {
   if (names == null) return headers;
-  return selected(headers, [...canonicalNames(names)], ({ name }) => [name]);
+  return selected(headers, ANY, canonicalNames(names), ({ name }) => ({ state: ANY, key: name }));
 }
 
-type Index = ReadonlyMap<string, readonly number[]>;
+/** The places of entries: all, and by key, each in order. */
+interface Places {
+  readonly all: number[];
+  readonly byKey: Map<string, number[]>;
+}
+
+/** By state. */
+type Index = ReadonlyMap<string, Places>;
 
 /** Many aliases may select from one long list, each little of it. */
 const indexes = new WeakMap<readonly object[], Index>();
 
-/** The entries that have one of the keys, in their order. It takes as long as the selected ones are many. */
+/**
+ * The entries that have one of the keys, in their order. It takes as long as the selected ones are many, and as
+ * the keys are, those that are wanted or those of the entries: the fewer.
+ *
+ * @param wanted Null: every key.
+ */
 function selected<Entry extends object>(
   entries: readonly Entry[],
-  keys: readonly string[],
-  keysOf: (entry: Entry) => readonly string[],
+  state: string,
+  wanted: ReadonlySet<string> | null,
+  describe: Describe<Entry>,
 ): readonly Entry[] {
-  const index = indexes.get(entries) ?? indexBy(entries, keysOf);
+  const index = indexes.get(entries) ?? indexOf(entries, describe);
   indexes.set(entries, index);
-  const places = keys.flatMap((key) => index.get(key) ?? []);
-  // Each key's places are in order.
-  if (keys.length > 1) places.sort((one, other) => one - other);
-  return places.flatMap((place) => entries[place] ?? []);
+  const places = index.get(state);
+  if (places === undefined) return [];
+  const found = wanted === null ? places.all : placesOf(wanted, places.byKey);
+  return found.flatMap((place) => entries[place] ?? []);
 }
 
-function indexBy<Entry>(entries: readonly Entry[], keysOf: (entry: Entry) => readonly string[]): Index {
-  const index = new Map<string, number[]>();
+function placesOf(wanted: ReadonlySet<string>, byKey: Places['byKey']): readonly number[] {
+  const lists =
+    wanted.size <= byKey.size
+      ? [...wanted].flatMap((key) => [byKey.get(key) ?? []])
+      : [...byKey].flatMap(([key, places]) => (wanted.has(key) ? [places] : []));
+  return lists.length > 1 ? lists.flat().sort((one, other) => one - other) : (lists[0] ?? []);
+}
+
+type Describe<Entry> = (entry: Entry) => { readonly state: string; readonly key: string };
+
+function indexOf<Entry>(entries: readonly Entry[], describe: Describe<Entry>): Index {
+  const index = new Map<string, Places>();
   for (const [place, entry] of entries.entries()) {
-    for (const key of keysOf(entry)) {
-      const places = index.get(key);
-      if (places === undefined) index.set(key, [place]);
-      else places.push(place);
+    const { state, key } = describe(entry);
+    for (const each of state === ANY ? [ANY] : [state, ANY]) {
+      const places: Places = index.get(each) ?? { all: [], byKey: new Map() };
+      index.set(each, places);
+      places.all.push(place);
+      const same = places.byKey.get(key);
+      if (same === undefined) places.byKey.set(key, [place]);
+      else same.push(place);
     }
   }
   return index;

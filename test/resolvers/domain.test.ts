@@ -68,6 +68,8 @@ describe('a long list under many aliases', () => {
       { types: [] },
       { types: [''] },
       { types: ['', 'A'], present: true },
+      { types: ['NS', 'a', ...Array.from({ length: 100 }, (_, at) => `TYPE${at}`)], present: true },
+      { types: Array.from({ length: 100 }, (_, at) => `TYPE${at}`) },
       { present: true },
       { present: null, types: null },
     ];

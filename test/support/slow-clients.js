@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const BYTE_EVERY = 1_000;
+/** One may have 250 connections. */
+const ADDRESSES = 4;
 
 const BODY_FOLLOWS = [
   'POST /graphql HTTP/1.1',
@@ -22,7 +24,9 @@ const HEAD_UNFINISHED = 'GET /api/v1/domain/example.com HTTP/1.1\r\nhost: a\r\nx
  * @param {number} count
  */
 export async function openSlowClients(port, count) {
-  const clients = Array.from({ length: count }, (_, index) => openSlowClient(port, index % 3));
+  const clients = Array.from({ length: count }, (_, index) =>
+    openSlowClient(port, index % 3, index % ADDRESSES),
+  );
   await Promise.all(clients.map(({ connected }) => connected));
   return {
     /** How many the server has not closed yet. */
@@ -41,9 +45,10 @@ export async function openSlowClients(port, count) {
 /**
  * @param {number} port
  * @param {number} kind 0: says nothing; 1: never finishes its header section; 2: nor its body
+ * @param {number} address which of their addresses it has
  */
-function openSlowClient(port, kind) {
-  const socket = connect(port, '127.0.0.1');
+function openSlowClient(port, kind, address) {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.1.${1 + address}` });
   let answer = '';
   socket.setEncoding('latin1').on('data', (part) => {
     answer += part;
