@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Express, Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import { UnauthenticatedError } from '../model/errors.js';
@@ -13,6 +13,7 @@ import type { Logger } from '../telemetry/logging.js';
  */
 export function authenticateRequests(authenticate: Authenticate, log: Logger): Handler {
   return async (request, response, next) => {
+    shortenForwarding(request.headers);
     const client = clientKey(request.ip, request.socket.remoteAddress);
     try {
       request.viewer = await authenticate(request.headers.authorization, client);
@@ -29,8 +30,20 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger): H
 
 /** The key of a request's client, as authenticateRequests() has it, before the app handles the request. */
 export function clientOf(app: Express, { headers, socket }: IncomingMessage): string {
+  shortenForwarding(headers);
   const ip: unknown = Reflect.get(app.request, 'ip', { app, headers, socket });
   return clientKey(String(ip), socket.remoteAddress);
+}
+
+/** In characters: some 60 proxies. To compare 3,800 addresses with those that are trusted takes 57 ms. */
+const LONGEST_FORWARDING = 1_000;
+const FORWARDING = 'x-forwarded-for';
+
+/** Keeps the end of a long X-Forwarded-For, which the nearest proxies have written. */
+function shortenForwarding(headers: IncomingHttpHeaders): void {
+  const { [FORWARDING]: addresses } = headers;
+  if (typeof addresses !== 'string' || addresses.length <= LONGEST_FORWARDING) return;
+  headers[FORWARDING] = addresses.slice(addresses.indexOf(',', addresses.length - LONGEST_FORWARDING) + 1);
 }
 
 const UNTRUSTED_PROXY =

@@ -117,7 +117,7 @@ export async function startHttpServer(
   // An expectation that is not known may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   handleClientErrors(server, connections, options);
-  server.listen(port, host);
+  server.listen({ port, host, backlog: BACKLOG });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
@@ -141,17 +141,21 @@ function readTarget(request: IncomingMessage): void {
   request.url = pathname + search;
 }
 
-/** How many chunks a body may have whatever their size, and how many octets the average one must have beyond. */
+/** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
+const BACKLOG = 4_096;
+
+/** How many chunks, or packets, a body may have whatever their size, and how many octets the average one must have beyond. */
 const SMALL_CHUNKS = 200;
 const OCTETS_OF_CHUNK = 16;
 
 /**
- * Rejects a body in many small chunks: each takes a callback, a buffer and an event, so that 3 MB of chunks with one
- * octet each would take more than a second. They are counted where the parser hands them over, before anything reads:
+ * Rejects a body in many small chunks or packets: each takes a callback, a buffer and an event, so that 3 MB of chunks
+ * with one octet each would take more than a second. They are counted where the parser hands them over, before anything reads:
  * by a `push` of our own, since there is no event of a chunk but `data`, whose first listener begins to read.
  */
 function limitSmallChunks(request: IncomingMessage, reject: (error: Error) => void): void {
-  if (request.headers['transfer-encoding'] === undefined) return;
+  const { 'transfer-encoding': coding, 'content-length': length = 0 } = request.headers;
+  if (coding === undefined && Number(length) <= SMALL_CHUNKS) return;
   const push = request.push.bind(request);
   let [chunks, octets, isRejected] = [0, 0, false];
   request.push = (chunk: Buffer | null) => {

@@ -256,6 +256,21 @@ test('an address has so many connections at most, and gets others when it has cl
   second.destroy();
 });
 
+test('a body in hundreds of packets of one octet is rejected', async () => {
+  const socket = await open((request) => request.resume());
+  socket.setNoDelay();
+  const received = text(socket).catch(() => 'reset');
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n');
+  let sent = 0;
+  for (; sent < 1_000 && !socket.closed; sent += 1) {
+    socket.write('x');
+    // Each arrives by itself.
+    await pause(1);
+  }
+  expect(await received).toMatch(/^HTTP\/1\.1 413 (?:.|\s)*too many small chunks|^reset$/);
+  expect(sent).toBeLessThan(1_000);
+});
+
 test('a body in thousands of chunks of one octet is rejected, with all connections of its address, and one in larger chunks is read', async () => {
   const socket = await open((request, response) => {
     let length = 0;

@@ -38,3 +38,10 @@ test('an IPv4 address has one budget, however it is written, and its neighbour i
     200, 200, 429, 200,
   ]);
 });
+
+test('the nearest proxies name the client, however long X-Forwarded-For is', async () => {
+  const others = Array.from({ length: 300 }, (_, at) => `198.51.100.${at % 250}`).join(', ');
+  expect(await statusesOf([`${others}, 192.0.2.3`, '192.0.2.3', `${others},192.0.2.3`])).toEqual([
+    200, 200, 429,
+  ]);
+});
