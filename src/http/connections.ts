@@ -35,6 +35,8 @@ interface TrackedConnection extends Connection {
 interface Client {
   readonly key: string;
   readonly sockets: Set<Socket>;
+  /** How many more it has, from which nothing is read. */
+  unread: number;
   /** Of requests on all its connections, how many wait for the one before them. */
   waiting: number;
   /** The sum of its connections' octets. */
@@ -76,8 +78,10 @@ export interface ConnectionTracker {
 const SWEEP_EVERY = 50;
 /** How long, in milliseconds, the rest of a header section may take to arrive at a closing server. */
 const LAST_HEADERS = 1_000;
-/** How long, in milliseconds, a blocked client stays so. */
+/** How long, in milliseconds, a blocked client stays so, and one connection too many is open. */
 const BLOCKED_FOR = 10_000;
+/** How many connections too many of a client are open; others are closed at once. Each takes some 10 kB. */
+const MAX_UNREAD = 1_000;
 /** How many requests of a client may wait for those before them. No client pipelines as many. */
 const MAX_PIPELINED = 100;
 /** In octets, what the header sections of a client's requests may take together: 250 connections with 8 kB each. */
@@ -103,16 +107,17 @@ export function trackConnections(
   const connections = new Map<Duplex, TrackedConnection>();
   const clients = new Map<string, Client>();
   const blocked = new Set<string>();
+  const unread = new Set<Socket>();
   const sharesAddress = !Number.isFinite(perClient);
   server.on('connection', (socket: Socket) => {
+    fairTurns.accepted();
     const key = clientKey(undefined, socket.remoteAddress);
-    const client = clients.get(key) ?? { key, sockets: new Set(), waiting: 0, held: 0 };
+    const client = clients.get(key) ?? { key, sockets: new Set(), unread: 0, waiting: 0, held: 0 };
     if (client.sockets.size >= perClient) {
-      socket.destroy();
+      closeLater(socket, client, unread);
       return;
     }
-    // Closed at once, it would be opened again. The server resumes it in the next tick.
-    if (blocked.has(key)) process.nextTick(() => socket.pause());
+    if (blocked.has(key)) leaveUnread(socket);
     clients.set(key, client);
     client.sockets.add(socket);
     const waiting: Waiting[] = [];
@@ -164,7 +169,7 @@ export function trackConnections(
     blocked.add(client.key);
     setTimeout(() => {
       blocked.delete(client.key);
-      for (const unread of clients.get(client.key)?.sockets ?? []) unread.destroy();
+      for (const other of clients.get(client.key)?.sockets ?? []) other.destroy();
     }, BLOCKED_FOR).unref();
     for (const other of client.sockets) if (other !== socket) other.destroy();
   };
@@ -184,8 +189,33 @@ export function trackConnections(
       socket.destroy();
     },
     block,
-    close: (limit) => closeGracefully(server, connections, limit),
+    close: (limit) => {
+      for (const socket of unread) socket.destroy();
+      return closeGracefully(server, connections, limit);
+    },
   };
+}
+
+/** Closes a connection after a while: closed at once, it would be opened again. */
+function closeLater(socket: Socket, client: Client, unread: Set<Socket>): void {
+  if (client.unread >= MAX_UNREAD) {
+    socket.destroy();
+    return;
+  }
+  client.unread += 1;
+  unread.add(socket);
+  leaveUnread(socket);
+  const timer = setTimeout(() => socket.destroy(), BLOCKED_FOR).unref();
+  socket.once('close', () => {
+    clearTimeout(timer);
+    client.unread -= 1;
+    unread.delete(socket);
+  });
+}
+
+/** Reads nothing from a new connection. The server resumes it in the next tick. */
+function leaveUnread(socket: Socket): void {
+  process.nextTick(() => socket.pause());
 }
 
 function octetsOfHeaderSection({ url = '', rawHeaders }: IncomingMessage): number {

@@ -7,6 +7,12 @@ const WORK_OF_TURN = 5;
  */
 const SHORT = 0.5;
 
+/**
+ * How many turns in a row begin no work while there are connections to accept: Node.js accepts one in a turn (libuv
+ * 1.45), so that others would wait behind those of a client that opens thousands.
+ */
+const TURNS_FOR_CONNECTIONS = 8;
+
 interface Work {
   readonly milliseconds: number;
   begin(): void;
@@ -30,6 +36,8 @@ export class FairTurns {
   /** The work that has begun in this turn, in milliseconds. */
   #begun = 0;
   #isScheduled = false;
+  #hasAccepted = false;
+  #turnsForConnections = 0;
 
   /**
    * Takes a part of a turn.
@@ -54,6 +62,11 @@ export class FairTurns {
     });
   }
 
+  /** A connection was accepted in this turn: there may be more. */
+  accepted(): void {
+    this.#hasAccepted = true;
+  }
+
   /** Work that is longer than a turn has one of its own. */
   #hasRoom(milliseconds: number): boolean {
     return this.#begun === 0 || this.#begun + milliseconds <= WORK_OF_TURN;
@@ -67,6 +80,13 @@ export class FairTurns {
 
   #nextTurn(): void {
     this.#isScheduled = false;
+    if (this.#hasAccepted && this.#turnsForConnections < TURNS_FOR_CONNECTIONS) {
+      this.#hasAccepted = false;
+      this.#turnsForConnections += 1;
+      this.#schedule();
+      return;
+    }
+    this.#turnsForConnections = 0;
     this.#begun = 0;
     for (const [client, queue] of this.#waiting) {
       const { works } = queue;

@@ -115,3 +115,29 @@ describe('what is known of documents has a bound', () => {
     expect(isKnown(source(99))).toBe(true);
   });
 });
+
+test('listed operations stay known, however long they are together', () => {
+  const listed = new Map(
+    Array.from(
+      { length: 120 },
+      (_, at) => [`operation${at}`, `${QUERY} # ${at} ${'x'.repeat(5_000)}`] as const,
+    ),
+  );
+  const documents = new Documents(schema, { maxCost: 1_000_000, introspection: true, listed });
+  for (const [id, query] of listed) {
+    const document = documents.identify({ query: undefined, id });
+    expect(documents.identify({ query, id: undefined })).toBe(document);
+    documents.release(document);
+    expect(documents.valid(document.hash)).toBeDefined();
+  }
+});
+
+test('a document that is too long to be kept is not known by its SHA-256, also while it is executed', () => {
+  const documents = createDocuments();
+  const document = documents.identify({ query: `${QUERY} # ${'x'.repeat(110_000)}`, id: undefined });
+  documents.examine(document, { operationName: null, variables: { name: 'a' }, posted: true });
+  expect(() => documents.identify({ query: undefined, id: document.hash })).toThrow('PersistedQueryNotFound');
+  expect(documents.valid(document.hash)).toBeDefined();
+  documents.release(document);
+  expect(documents.valid(document.hash)).toBeUndefined();
+});

@@ -234,13 +234,13 @@ test('what an answered request has sent is not kept while its connection is idle
   for (const socket of sockets) socket.destroy();
 });
 
-test('an address has so many connections at most, and gets others when it has closed some', async () => {
+test('an address has so many connections at most: nothing is read from others, and the server stops without them', async () => {
   const first = await open((_request, response) => response.end('done'), { connectionsPerClient: 2 });
   const port = server?.port ?? 0;
   const second = connect(port, '127.0.0.1');
   await Promise.all([once(first, 'connect'), once(second, 'connect')]);
-  const third = connect(port, '127.0.0.1').resume();
-  await once(third, 'close');
+  const third = connect(port, '127.0.0.1');
+  third.write(REQUEST);
   const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
   other.write(REQUEST);
   expect(String((await once(other, 'data'))[0])).toContain('done');
@@ -252,8 +252,12 @@ test('an address has so many connections at most, and gets others when it has cl
   const fourth = connect(port, '127.0.0.1');
   fourth.write(REQUEST);
   expect(String((await once(fourth, 'data'))[0])).toContain('done');
-  fourth.destroy();
-  second.destroy();
+  expect(third.bytesRead).toBe(0);
+  const closed = closing(third);
+  third.on('error', () => {}).resume();
+  await server?.close();
+  await closed;
+  for (const socket of [second, fourth]) socket.destroy();
 });
 
 test('a body in hundreds of packets of one octet is rejected', async () => {

@@ -26,6 +26,22 @@ describe('work that keeps the event loop', () => {
     expect(turns.take('b', 1)).toBeInstanceOf(Promise);
   });
 
+  test('waits while there are connections to accept, for eight turns at most', async () => {
+    const turns = new FairTurns();
+    turns.take('a', 5);
+    let begun = 0;
+    const waiting = [1, 2].map(async () => {
+      await turns.take('a', 5);
+      begun += 1;
+    });
+    for (let turn = 1; turn <= 10; turn += 1) {
+      turns.accepted();
+      await nextTurn();
+      expect(begun).toBe(turn <= 8 ? 0 : 1);
+    }
+    await Promise.all(waiting);
+  });
+
   test('of one client waits for one piece of each other client, however many these have', async () => {
     const turns = new FairTurns();
     const begun: string[] = [];
