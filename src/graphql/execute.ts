@@ -128,7 +128,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       recipient,
       budget,
       counted,
-      onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets)),
+      onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets, loaders.mostOctets)),
       onInternalError,
     };
   };
@@ -165,18 +165,19 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
 }
 
 /** In octets: a larger history would take more than 500 MB in one piece, whatever is selected of it. REST sends it in parts. */
-const LARGEST_IN_ONE_PIECE = 128 * 1024 ** 2;
+const LARGEST_IN_ONE_PIECE = 96 * 1024 ** 2;
 
 async function readInOnePiece(
   budget: RequestBudget,
   { name }: DomainHistoryKey,
   octets: number,
+  most: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 128 MB: request it by REST, or query other fields of the domain.`;
+    const message = `The history of ${name} that is requested is larger than 96 MB: request it by REST, or query other fields of the domain.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
-  await budget.read(octets);
+  await budget.read(octets, most);
 }
 
 /** For executions that a large history must not be part of. */

@@ -190,10 +190,13 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   const { status, data, errors } = await (frequent === undefined
     ? executeByApollo(parts, document, parameters, context, onInternalError)
     : executeCompiled(executor, frequent, parameters, context, onInternalError));
-  // Which fields came first, and would have data, depends on the way of execution.
-  if (budget.exceeded !== undefined) throw rejection(400, budget.exceeded.code, budget.exceeded.message);
-  if (data === undefined) return { status: Math.max(status, 400), errors };
   const extensions = { cost: budget.units, estimatedCost };
+  if (budget.exceeded !== undefined) {
+    // Which fields came first, and would have data, depends on the way of execution.
+    const { code, message } = budget.exceeded;
+    throw rejection(400, code, message, { extensions });
+  }
+  if (data === undefined) return { status: Math.max(status, 400), errors };
   return { status, data, errors, extensions, values: budget.values };
 }
 

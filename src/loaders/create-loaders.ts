@@ -20,6 +20,8 @@ import { ClientShares, Turns } from './turns.js';
 export interface Loaders {
   /** Limits the memory that large responses take. */
   readonly responseMemory: Pick<ResponseMemory, 'take' | 'release'>;
+  /** How many octets of several large histories one response may have. */
+  readonly mostOctets: number;
   readonly domainHistory: {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
@@ -96,8 +98,9 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     mostWaiting: MOST_WAITING,
     milliseconds: options.milliseconds ?? QUERY_LIMIT,
   });
+  const responseMemory = options.responseMemory ?? RESPONSE_MEMORY;
   const memory = new ResponseMemory({
-    octets: options.responseMemory ?? RESPONSE_MEMORY,
+    octets: responseMemory,
     mostWaiting: MOST_WAITING,
     milliseconds: ROOM_LIMIT,
     reading: options.reading ?? READING_LIMIT,
@@ -118,11 +121,12 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const rows = new DataLoader(loadRows, batching);
   return {
     responseMemory: memory,
+    mostOctets: responseMemory / MEMORY_OF_OBJECTS,
     domainHistory: {
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
           const row = await rows.load(key);
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null };
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0 };
         }
         const found = await shares.run(key.client, async () => {
           const history = await histories.load(key);

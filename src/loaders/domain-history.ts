@@ -34,13 +34,18 @@ export interface DomainHistoryKey extends HistoryParts, Requested {
   readonly client?: string | undefined;
   /** Called before large parts are read, with the approximate octets of a response with all of them; may reject. */
   readonly onLarge?: ((octets: number) => Promise<void>) | undefined;
+  /** Whether a history of any size is counted; if absent, one of up to 256 kB. */
+  readonly countsAny?: boolean;
 }
 
 /** What is recorded of a domain. A part that was not requested is null. */
 export interface DomainHistory extends DomainRow {
   readonly dnsRecords: readonly DnsEntry[] | null;
   readonly httpHeaders: readonly HeaderEntry[] | null;
+  /** Also null where the history is larger than what is counted without `countsAny`. */
   readonly counts: HistoryCounts | null;
+  /** About how many octets a response with all records and headers has; 0 where that is little. */
+  readonly octets: number;
 }
 
 /** How much there is of a domain's history. */
@@ -51,8 +56,6 @@ interface HistoryCounts {
   readonly httpHeaders: number;
   /** DNS records added and removed; headers created, updated, gone, and back with the same value. */
   readonly changes: number;
-  /** The size of a large history that was counted; 0 for any other. */
-  readonly octets: number;
 }
 
 /** In place of a history whose needed parts are too large to be read at once. */
@@ -99,6 +102,8 @@ interface HistoryRow {
 /** Parts with more octets together are large: one request may ask for many just below it. Ordinary ones have a tenth. */
 const LARGE = 64 * 1024;
 const ALL_OCTETS = 'record_octets + header_octets';
+/** What is counted at once: a unit of the rate limit pays for it. */
+const COUNTED_SQL = Prisma.raw(`${ALL_OCTETS} <= ${256 * 1024}`);
 const LARGE_OCTETS_SQL = Prisma.raw(
   `CASE WHEN ${ALL_OCTETS} > ${LARGE} THEN record_octets || ',' || header_octets END`,
 );
@@ -131,7 +136,9 @@ export async function loadDomainHistories(
            ${LARGE_OCTETS_SQL} AS octets,
            CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${DNS_ENTRIES_SQL}), '') END AS "dnsRecords",
            CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${HEADER_ENTRIES_SQL}), '') END AS "httpHeaders",
-           CASE WHEN ${isOfKey(keys, ({ counts }) => counts)} THEN (${HISTORY_COUNTS_SQL}) END AS counts
+           CASE WHEN ${isOfKey(keys, ({ counts }) => counts)}
+                 AND (${COUNTED_SQL} OR ${isOfKey(keys, ({ countsAny }) => countsAny === true)})
+                THEN (${HISTORY_COUNTS_SQL}) END AS counts
       FROM domain
      WHERE name IN (${namesOfBatch(keys)})`;
   const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
@@ -161,7 +168,7 @@ export async function readHistoryPages(
   key: DomainHistoryKey,
   pages: Pages,
 ): Promise<HistoryPages | null> {
-  const small = { ...key, dnsRecords: false, httpHeaders: false };
+  const small = { ...key, dnsRecords: false, httpHeaders: false, countsAny: true };
   const { name } = key;
   for (let reading = 0; reading < MAX_READINGS; reading += 1) {
     const [read] = await loadDomainHistories(prisma, [small]);
@@ -238,7 +245,8 @@ function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | L
       ...parseDomainRow(row.name, row.numbers),
       dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
       httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
-      counts: row.counts === null ? null : parseHistoryCounts(row.counts, recordOctets + headerOctets),
+      counts: row.counts === null ? null : parseHistoryCounts(row.counts),
+      octets: recordOctets + headerOctets,
     };
     return parsed;
   };
@@ -252,7 +260,7 @@ function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | L
 }
 
 /** The counts from what HISTORY_COUNTS_SQL gives. */
-function parseHistoryCounts(text: string, octets: number): HistoryCounts {
+function parseHistoryCounts(text: string): HistoryCounts {
   const [added = 0, removed = 0, httpHeaders = 0, headerChanges = 0] = text.split(',').map(Number);
-  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges, octets };
+  return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges };
 }

@@ -2,8 +2,8 @@
 const WORK_OF_TURN = 5;
 
 /**
- * In milliseconds: shorter work begins at once, until a turn has twice as much as others get. To wait would take as
- * long, and would divide what is loaded in one batch.
+ * In milliseconds: shorter work begins at once, until a turn has twice its work. To wait would take as long, and would
+ * divide what is loaded in one batch.
  */
 const SHORT = 0.5;
 

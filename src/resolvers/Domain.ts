@@ -15,19 +15,27 @@ export const Domain: DomainResolvers = {
   httpHeaderCount: ({ counts }) => loadedPart(counts).httpHeaders,
   changeCount: ({ counts }) => loadedPart(counts).changes,
   dnsRecords: ({ dnsRecords }, args, { budget }, info) =>
-    granted(selectDnsEntries(loadedPart(dnsRecords), args), memberOf, budget, info),
+    granted(() => selectDnsEntries(loadedPart(dnsRecords), args), memberOf, budget, info),
   httpHeaders: ({ httpHeaders }, args, { budget }, info) =>
-    granted(selectHeaders(loadedPart(httpHeaders), args), () => 'HeaderHistory', budget, info),
+    granted(
+      () => selectHeaders(loadedPart(httpHeaders), args),
+      () => 'HeaderHistory',
+      budget,
+      info,
+    ),
 };
 
 /** The entries of a list, once the request's budget has room for what is selected of them. */
 function granted<Entry extends object>(
-  entries: readonly Entry[],
+  select: () => readonly Entry[],
   typeOf: (entry: Entry) => string,
   budget: RequestBudget,
   selecting: Selecting,
 ): readonly Entry[] | Promise<readonly Entry[]> {
-  if (!budget.limited) return entries;
-  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting, budget.left()));
+  if (!budget.limited) return select();
+  // Nothing is selected for a response that has too much already.
+  const left = budget.left();
+  const entries = select();
+  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting, left));
   return payment === undefined ? entries : payment.then(() => entries);
 }

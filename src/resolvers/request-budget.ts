@@ -95,6 +95,7 @@ export class RequestBudget {
   #values = 0;
   #characters = 0;
   #octetsRead = 0;
+  #histories = 0;
   #reserved = 0;
   #restarts = 0;
   #units = 0;
@@ -150,6 +151,7 @@ export class RequestBudget {
     this.#values = 0;
     this.#characters = 0;
     this.#octetsRead = 0;
+    this.#histories = 0;
     this.#reserved = 0;
     this.#restarts += 1;
     this.#options.release();
@@ -240,12 +242,17 @@ export class RequestBudget {
   /**
    * Takes the size of a large history before it is read.
    *
-   * @throws RateLimitedError
+   * @param most How many octets several histories of the request may have together.
+   * @throws PublicError QUERY_TOO_COMPLEX where they have more; RateLimitedError
    */
-  async read(octets: number): Promise<void> {
+  async read(octets: number, most = Number.POSITIVE_INFINITY): Promise<void> {
     this.#abandonTentative();
     this.#requireWithin();
     this.#octetsRead += octets;
+    this.#histories += 1;
+    // Which of them are read first depends on the database: the request has all of them or none.
+    if (this.#histories > 1 && this.#octetsRead > most) this.#exceeded = tooLarge();
+    this.#requireWithin();
     // The loader has room for it before it is read.
     this.#reserved += octets;
     await this.#paid();
@@ -292,6 +299,13 @@ export class RequestBudget {
     const characters = Math.max(this.#characters, this.#octetsRead);
     return Math.ceil(unitsOfResult({ values: this.#values, characters })) - this.#units;
   }
+}
+
+function tooLarge(): PublicError {
+  return new PublicError(
+    'QUERY_TOO_COMPLEX',
+    'The histories of the domains in this request are too large together: request fewer at once.',
+  );
 }
 
 function tooMuch(most: number, what: string): PublicError {

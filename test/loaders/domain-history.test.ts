@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
-import type { DomainHistory, HistoryParts } from '../../src/loaders/domain-history.js';
+import type { DomainHistory, DomainHistoryKey, HistoryParts } from '../../src/loaders/domain-history.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
-function load(name: string, parts: Partial<HistoryParts> = {}): Promise<DomainHistory | null> {
+function load(name: string, parts: Partial<DomainHistoryKey> = {}): Promise<DomainHistory | null> {
   return loaders.domainHistory.load({ ...NOTHING, ...parts, name });
 }
 
@@ -68,7 +68,7 @@ describe('what is requested at once', () => {
     ]);
     expect(nobody).toBeNull();
     expect(a).toMatchObject({ name: 'a.example', dnsRecords: null, httpHeaders: null });
-    expect(a?.counts).toEqual({ dnsRecords: 1, httpHeaders: 0, changes: 1, octets: 0 });
+    expect(a?.counts).toEqual({ dnsRecords: 1, httpHeaders: 0, changes: 1 });
     expect(b?.dnsRecords).toHaveLength(1);
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
@@ -115,11 +115,25 @@ describe('what is requested at once', () => {
     expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
       ...{ recordedAt: 0n, version: 1n },
-      ...{ dnsRecords: null, httpHeaders: null, counts: null },
+      ...{ dnsRecords: null, httpHeaders: null, counts: null, octets: 0 },
     });
     expect(nobody).toBeNull();
     expect(statements).toHaveLength(1);
     expect(statements[0]).not.toMatch(/dns_record|header_change/);
+  });
+});
+
+test('a history of more than 256 kB is not counted before it is paid for: its size is known from its row', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  for (const [records, counts] of [
+    [200_000, { dnsRecords: 0, httpHeaders: 0, changes: 0 }],
+    [200_001, null],
+  ] as const) {
+    await database.pool.query('UPDATE domain SET header_octets = 62144, record_octets = $1', [records]);
+    expect(await load('a.example', { counts: true })).toMatchObject({ counts, octets: records + 62_144 });
+  }
+  expect(await load('a.example', { counts: true, countsAny: true })).toMatchObject({
+    counts: { changes: 0 },
   });
 });
 

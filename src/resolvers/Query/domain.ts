@@ -23,7 +23,15 @@ export const domain: NonNullable<QueryResolvers['domain']> = (
   const history = loaders.domainHistory.load(key);
   if (!counts) return history;
   return history.then(async (found) => {
-    await budget.count(found?.counts?.octets ?? 0);
-    return found;
+    if (found === null) return null;
+    await budget.count(found.octets);
+    if (found.counts !== null) return found;
+    const counted = await loaders.domainHistory.load({
+      ...key,
+      dnsRecords: false,
+      httpHeaders: false,
+      countsAny: true,
+    });
+    return counted && { ...found, counts: counted.counts };
   });
 };

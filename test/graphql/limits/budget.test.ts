@@ -73,7 +73,7 @@ function repeated(domain: string, count: number, field: string): string {
   return `{ domain(name: "${domain}") { ${fields.join(' ')} } }`;
 }
 
-test('a history of more than 128 MB is not read by GraphQL, whose error names REST, which has it', async () => {
+test('a history of more than 96 MB is not read by GraphQL, whose error names REST, which has it', async () => {
   const { pool } = service.database;
   await insertDomain(pool, { name: 'huge.example' });
   await insertDnsRecords(pool, 'huge.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
@@ -83,7 +83,7 @@ test('a history of more than 128 MB is not read by GraphQL, whose error names RE
   );
   expect(answer.errors?.[0]).toMatchObject({
     message: expect.stringMatching(
-      /^The history of huge\.example that is requested is larger than 128 MB: request it by REST/,
+      /^The history of huge\.example that is requested is larger than 96 MB: request it by REST/,
     ),
     extensions: { code: 'QUERY_TOO_COMPLEX' },
   });
@@ -318,6 +318,7 @@ test('entries of TXT records count by their number: 499 lists of 16 times 65,000
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ],
+      extensions: { cost: expect.any(Number), estimatedCost: expect.any(Number) },
     });
   }
 });

@@ -181,6 +181,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
               extensions: { code: 'QUERY_TOO_COMPLEX' },
             },
           ],
+          extensions: { cost: expect.any(Number), estimatedCost: expect.any(Number) },
         });
       }
       const modest = await ask(service, {

@@ -163,7 +163,7 @@ class Desk {
 
   /** What the replies before a late one prove: the client fails with what it has seen, and takes the links of a chain. */
   #verdictInTime(name: string, type: string, answer: DnsAnswer): Verdict {
-    if (answer.kind === 'failed' && answer.failure.code === 'timeout') return LATE;
+    if (answer.kind === 'failed' && answer.failure.code !== 'unproven') return LATE;
     const inTime = (this.#sent.get(type) ?? []).slice(0, -1);
     const verdict = judge({ name, type: ASKED.get(type) ?? 0 }, inTime);
     return verdict.kind === 'evidence' ? LATE : verdict;
