@@ -9,6 +9,8 @@ import { ROOT } from './run.js';
  * Makes the checkout ready to run: installs the dependencies and builds, each only if it is needed. Reports what it
  * does on standard error. Two processes may do it at once.
  *
+ * Own code, as one command must make a checkout ready to run before any dependency is there that could do it.
+ *
  * @param {{ development: boolean }} options whether the development dependencies are needed (tests do); an
  *   installation without them, once built, runs without them
  * @returns {Promise<boolean>} whether all is ready; if not, the reason has been printed

@@ -117,6 +117,10 @@ test('README.md and CONTRIBUTING.md name the versions of Node.js that package.js
   }
 });
 
+test('README.md fits on a few screens: 7,200 bytes at most', () => {
+  expect(Buffer.byteLength(page('README.md'))).toBeLessThanOrEqual(7_200);
+});
+
 test('README.md says how many sample domains there are', () => {
   const lines = readFileSync(join(ROOT, 'samples/observations.ndjson'), 'utf8').trim().split('\n');
   expect(new Set(lines.map((line) => JSON.parse(line).domain)).size).toBe(5);

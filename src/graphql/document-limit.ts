@@ -90,7 +90,7 @@ export class DocumentLimit {
     }
   }
 
-  /** Counts a body that was read in vain. Short ones cost next to nothing. */
+  /** Counts a body that was read and rejected. Short ones cost next to nothing. */
   async countBody(viewer: CountedViewer, octets: number): Promise<void> {
     const units = unitsOfBody(octets);
     if (units > 0 && this.#penalties.usedUp(viewer.rateLimitKey) === undefined)

@@ -44,7 +44,7 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
   if (!isDatabaseFailure(thrown)) {
-    return { code: 'INTERNAL', message: 'The server has failed at this request. The failure is recorded.' };
+    return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
   }
   return { ...shown(new UnavailableError()), retryAfter: UNAVAILABLE_RETRY_AFTER };
 }

@@ -407,7 +407,7 @@ function persistedId(persisted: unknown): string | undefined {
 
 function searchParameter(search: URLSearchParams, name: string): string | undefined {
   const [value, ...others] = search.getAll(name);
-  if (others.length > 0) throw badRequest(`The query parameter ${name} may be given once.`);
+  if (others.length > 0) throw badRequest(`The query parameter ${name} is given more than once.`);
   return value;
 }
 

@@ -89,7 +89,7 @@ export class UnavailableError extends PublicError {
 
 /** Too many large requests or responses are in progress: there was no room for another in time. */
 export class BusyError extends TemporaryError {
-  constructor(retryAfter: number, reason = 'Too many large histories are being answered.') {
+  constructor(retryAfter: number, reason = 'Too many large responses are in progress.') {
     super('UNAVAILABLE', retryAfter, `${reason} Try again in ${retryAfter} s.`);
   }
 }

@@ -6,7 +6,12 @@ import { historyOctets } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, type StayRow, stayOfRow } from './rows.js';
 
-/** Finds what breaks a rule in a domain's rows: one line for each violation. */
+/**
+ * Finds what breaks a rule in a domain's rows: one line for each violation.
+ *
+ * Constraints of the database would be checked at every write of the recorder, and an upgrade that adds one would
+ * fail at a stored row that breaks it; `dms verify` names the row.
+ */
 export function findStoredViolations(rows: StoredRows): string[] {
   if (!isReadableTypes(rows.domain.dns_types)) return ['the column dns_types cannot be read'];
   return [

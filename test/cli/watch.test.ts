@@ -1,6 +1,9 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { failed } from '../../src/observer/failure.js';
+import { outcomeOf } from '../../src/observer/outcome.js';
+import { completeLeases, leaseDue } from '../../src/observer/schedule/leases.js';
 import { runDms } from '../journeys/dms-command.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -82,6 +85,31 @@ describe('dms watch', () => {
     expect((await dms(['watch', 'remove', '--from-file', '-'], names)).stdout).toBe(
       '12345 removed, 0 not watched\n',
     );
+  });
+
+  test('does not say that a name exists of which no question was answered', async () => {
+    await dms(['watch', 'add', 'example.com']);
+    const now = BigInt(Date.now() + 60_000) * 1000n;
+    const room = { places: 4, free: 4, low: 0 };
+    const { domains } = await leaseDue(database.writingPrisma, now, now + 60_000_000n, room);
+    expect(domains).toHaveLength(1);
+    const silent = failed('timeout', '192.0.2.53:53 does not respond');
+    const outcome = outcomeOf(
+      new Map([
+        ['A', silent],
+        ['MX', silent],
+      ]),
+      failed('no-address', 'its addresses could not be resolved'),
+    );
+    await completeLeases(
+      database.writingPrisma,
+      domains.map((domain) => ({ domain, observedAt: now, outcome, failures: 1, next: now + 1n })),
+    );
+    const { stdout } = await dms(['watch', 'list', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      domain: 'example.com',
+      outcome: { dns: { answered: [], nameExists: null } },
+    });
   });
 
   test('shows a table for people', async () => {

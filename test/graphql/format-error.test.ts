@@ -11,7 +11,7 @@ function mask(error: unknown) {
 
 const INTERNAL = {
   code: 'INTERNAL',
-  message: 'The server has failed at this request. The failure is recorded.',
+  message: "Internal error. It is in the server's log.",
 };
 const UNAVAILABLE = {
   code: 'UNAVAILABLE',

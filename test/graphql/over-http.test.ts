@@ -229,6 +229,21 @@ describe('what is wrong with a request is said with a code', () => {
     ]);
   });
 
+  test.each(['query', 'operationName', 'variables', 'extensions'])(
+    '400 for a query parameter that is given more than once: %s',
+    async (name) => {
+      const { app } = await serve();
+      const response = await supertest(app)
+        .get('/graphql')
+        .set('apollo-require-preflight', 'yes')
+        .query({ query: '{__typename}', [name]: ['{__typename}', '{__typename}'] });
+      expect([response.status, response.body.errors[0].message]).toEqual([
+        400,
+        `The query parameter ${name} is given more than once.`,
+      ]);
+    },
+  );
+
   test('405 METHOD_NOT_ALLOWED for a mutation by GET', async () => {
     const { app } = await serve();
     const query = { query: 'mutation { __typename }' };
@@ -470,7 +485,7 @@ test.each(['development', 'production', 'test'])(
         data: { domain: null },
         errors: [
           {
-            message: 'The server has failed at this request. The failure is recorded.',
+            message: "Internal error. It is in the server's log.",
             locations: [{ line: 1, column: 30 }],
             path: ['domain'],
             extensions: { code: 'INTERNAL' },

@@ -55,7 +55,7 @@ describe('what is requested at once', () => {
     expect(loaded).toBe(200);
   });
 
-  test('is answered in its place, with each part that any of the askers of a domain needs', async () => {
+  test('is answered in its place, with each part that any of the clients of a domain needs', async () => {
     for (const name of ['a.example', 'b.example']) {
       await insertDomain(database.pool, { name });
       await insertDnsRecords(database.pool, name, [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
@@ -73,7 +73,7 @@ describe('what is requested at once', () => {
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
 
-  test('is large or not by the parts that each of the askers of a domain needs', async () => {
+  test('is large or not by the parts that each of the clients of a domain needs', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
     await insertHeaderChanges(database.pool, 'a.example', [{ name: 'via', observedAt: 1n, value: '' }]);

@@ -16,7 +16,7 @@ const HOUR = 60n * MINUTE;
 
 const REFUSED: Failure = { code: 'refused', message: 'REFUSED from 192.0.2.53:53' };
 const OUTCOME: CheckOutcome = {
-  dns: { answered: [], failures: { A: REFUSED }, nameExists: true },
+  dns: { answered: [], failures: { A: REFUSED }, nameExists: null },
   http: { failure: REFUSED },
 };
 
@@ -177,18 +177,18 @@ describe('leases', () => {
     expect(await lease(NOW + MINUTE)).toMatchObject([{ name: 'a.example', scheduled: NOW }]);
   });
 
-  test('a quarter of the places is for new and failing domains; beyond that those go first that answered', async () => {
+  test('a quarter of the places is for new and failing domains; beyond that those go first that responded', async () => {
     const names = (kind: string) => Array.from({ length: 30 }, (_, number) => `d${number}.${kind}.example`);
     await watch([...names('new'), ...names('failing')], HOUR, NOW - HOUR);
-    await watch(names('answering'), HOUR, NOW);
+    await watch(names('responding'), HOUR, NOW);
     await database.pool.query(
       `UPDATE watched_domain SET observed_at = 0, failures = CASE WHEN name LIKE '%.failing.%' THEN 1 ELSE 0 END
         WHERE name NOT LIKE '%.new.%'`,
     );
     const taken = async (free: number, low: number) => {
       const { domains } = await leaseDue(database.writingPrisma, NOW, NOW + HOUR, { places: 20, free, low });
-      const answering = domains.filter(({ name }) => name.includes('.answering.')).length;
-      return [answering, domains.length - answering];
+      const responding = domains.filter(({ name }) => name.includes('.responding.')).length;
+      return [responding, domains.length - responding];
     };
     expect(await taken(20, 0)).toEqual([15, 5]);
     expect(await taken(8, 5)).toEqual([8, 0]);

@@ -258,12 +258,7 @@ describe('what fails inside', () => {
     const response = await get('/domain/broken.example', { headers: { 'x-request-id': 'broken-1' } });
     expect(response.status).toBe(500);
     expect(await response.text()).toBe(
-      problem(
-        500,
-        'Internal Server Error',
-        'INTERNAL',
-        'The server has failed at this request. The failure is recorded.',
-      ),
+      problem(500, 'Internal Server Error', 'INTERNAL', "Internal error. It is in the server's log."),
     );
     expect(service.logged).toContainEqual(
       expect.objectContaining({ level: 'error', requestId: 'broken-1', msg: 'request failed' }),

@@ -174,15 +174,15 @@ describe('If-Modified-Since (RFC 9110, section 13.1.3)', () => {
             const clock = (milliseconds: number) => vi.setSystemTime(began + milliseconds);
             clock(0);
             await setState(BigInt(Math.round(began + first)) * 1000n);
-            for (const [answering, recording] of steps) {
-              clock(answering);
+            for (const [responding, recording] of steps) {
+              clock(responding);
               const lastModified = (await get()).headers.get('last-modified') ?? '';
               const before = await recordedAt();
               clock(recording);
               observedAt += 1n;
               await createRecorder(pool).record([{ ...parseDmsLine(LINE, LATEST_INSTANT), observedAt }]);
               expect(await recordedAt()).toBeGreaterThanOrEqual(before ?? LATEST_INSTANT);
-              clock(answering);
+              clock(responding);
               expect((await get({ 'if-modified-since': lastModified })).status).toBe(200);
             }
           },
