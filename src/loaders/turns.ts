@@ -93,7 +93,10 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
 
-/** Limits how much of some work is done for one client at once, so that others do not wait for all of it. */
+/**
+ * Limits how much of some work is done for one client at once, so that others do not wait for all of it. Apart from
+ * Turns, which limits the statements of all clients together: what waits here has no statement.
+ */
 export class ClientShares {
   readonly #atOnce: number;
   /** What waits, by client; a client without an entry has nothing in progress. */

@@ -22,13 +22,13 @@ describe('work that keeps the event loop', () => {
     expect(taken.map((turn) => turn === undefined)).toEqual([true, false, ...short]);
     await Promise.all(taken);
     await nextTurn();
-    for (let index = 0; index < 20; index += 1) turns.take('a', 0.4);
+    for (let index = 0; index < 20; index += 1) void turns.take('a', 0.4);
     expect(turns.take('b', 1)).toBeInstanceOf(Promise);
   });
 
   test('waits while there are connections to accept, for eight turns at most', async () => {
     const turns = new FairTurns();
-    turns.take('a', 5);
+    void turns.take('a', 5);
     let begun = 0;
     const waiting = [1, 2].map(async () => {
       await turns.take('a', 5);
