@@ -95,7 +95,7 @@ export class RequestBudget {
   #values = 0;
   #characters = 0;
   #octetsRead = 0;
-  #histories = 0;
+  #octetsOfHistories = 0;
   #reserved = 0;
   #restarts = 0;
   #units = 0;
@@ -151,7 +151,7 @@ export class RequestBudget {
     this.#values = 0;
     this.#characters = 0;
     this.#octetsRead = 0;
-    this.#histories = 0;
+    this.#octetsOfHistories = 0;
     this.#reserved = 0;
     this.#restarts += 1;
     this.#options.release();
@@ -249,9 +249,10 @@ export class RequestBudget {
     this.#abandonTentative();
     this.#requireWithin();
     this.#octetsRead += octets;
-    this.#histories += 1;
+    const isFirst = this.#octetsOfHistories === 0;
+    this.#octetsOfHistories += octets;
     // Which of them are read first depends on the database: the request has all of them or none.
-    if (this.#histories > 1 && this.#octetsRead > most) this.#exceeded = tooLarge();
+    if (!isFirst && this.#octetsOfHistories > most) this.#exceeded = tooLarge();
     this.#requireWithin();
     // The loader has room for it before it is read.
     this.#reserved += octets;
