@@ -120,6 +120,13 @@ const ATTACKS = [
     ),
   },
   {
+    title: '490 lists of those present of 72,000 records, by two types',
+    clients: 4,
+    play: again(
+      `{ domain(name: "large.example") { ${repeated(490, () => 'dnsRecords(types: ["A", "MX"], present: true) { __typename }')} } }`,
+    ),
+  },
+  {
     title: 'a string of 250,000 characters in a list, under 490 aliases',
     clients: 1,
     play: again(

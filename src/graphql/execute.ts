@@ -118,7 +118,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
-        recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey, true),
+        recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey),
       release: () => recipient && loaders.responseMemory.release(recipient),
       limited,
     });

@@ -133,7 +133,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
           if (history === null || history instanceof LargeHistory) return history;
           const { characters } = history;
           if (characters > WITHOUT_ROOM && key.recipient !== undefined) {
-            await memory.take(characters * CHARACTERS_OF_RESPONSE, key.recipient, key.client, true);
+            await memory.take(characters * CHARACTERS_OF_RESPONSE, key.recipient, key.client);
           }
           await fairTurns.take(key.client, characters / CHARACTERS_OF_MILLISECOND);
           if (key.recipient?.destroyed === true) throw abandoned();

@@ -1,8 +1,8 @@
-import { BusyError, PublicError } from '../model/errors.js';
+import { BusyError } from '../model/errors.js';
 import { abandoned, type Recipient } from './recipient.js';
 
 interface ResponseMemoryOptions {
-  /** How many octets of large histories may be in responses at once. A larger history passes alone. */
+  /** How many octets of large histories may be in responses at once. A response with more passes alone. */
   readonly octets: number;
   /** How many histories may wait. */
   readonly mostWaiting: number;
@@ -49,20 +49,19 @@ export class ResponseMemory {
   }
 
   /**
-   * Waits until there is room for a history in a response.
+   * Waits until there is room for so many octets more in a response. One response takes no more than the whole budget:
+   * what it may have is limited elsewhere, whatever comes first.
    *
    * @param client Identifies the client that shares half of the budget; absent: the response has no such limit.
-   * @param estimated Whether the octets are an estimate, which may be more than what is left of the whole budget.
-   * @throws BusyError when it takes too long or too many wait; PublicError QUERY_TOO_COMPLEX when one response needs
-   *   more than the whole budget; PublicError UNAVAILABLE, which no client sees, when the client has disconnected.
+   * @throws BusyError when it takes too long or too many wait; PublicError UNAVAILABLE, which no client sees, when the
+   *   client has disconnected.
    */
-  take(historyOctets: number, recipient: Recipient, client?: string, estimated = false): Promise<void> {
+  take(needed: number, recipient: Recipient, client?: string): Promise<void> {
     if (recipient.destroyed) return Promise.reject(abandoned());
     const { octets: all, mostWaiting } = this.#options;
     const account = this.#accountOf(recipient, client);
-    const left = all - account.held - this.#waitingOctetsOf(account);
-    const octets = Math.min(historyOctets, estimated ? Math.max(left, 0) : all);
-    if (octets > left) return Promise.reject(tooMuch());
+    const octets = Math.min(needed, all - account.held - this.#waitingOctetsOf(account));
+    if (octets === 0 && account.waiting === 0) return Promise.resolve();
     if (this.#queue.length >= mostWaiting) return Promise.reject(new BusyError(RETRY_AFTER));
     const waiting = { account, octets };
     if (this.#queue.length === 0 && octets <= this.#free && this.#isWithinShare(waiting)) {
@@ -150,14 +149,16 @@ export class ResponseMemory {
 
   /**
    * The next to admit: the first whose client is within its share, as soon as there is room. When every holder waits
-   * for more, none would ever finish: the first of these is admitted beyond the limit.
+   * for more, none would ever finish: the one that holds most is admitted beyond the limit. It stays the one until it
+   * holds the whole budget, so that all of them never hold more than twice that.
    */
   #next(): Waiting | undefined {
     const first = this.#queue.find((waiting) => this.#isWithinShare(waiting));
     if (first !== undefined && first.octets <= this.#free) return first;
     const holders = [...this.#accounts.values()].filter(({ held }) => held > 0);
-    const stuck = holders.every(({ waiting }) => waiting > 0);
-    return stuck ? this.#queue.find(({ account }) => account.held > 0) : undefined;
+    if (!holders.every(({ waiting }) => waiting > 0)) return undefined;
+    const most = Math.max(...holders.map(({ held }) => held));
+    return this.#queue.find(({ account }) => account.held === most);
   }
 
   #hold({ account, octets }: Pick<Waiting, 'account' | 'octets'>): void {
@@ -183,10 +184,3 @@ const MAX_DIVISOR = 10;
 const RETRY_AFTER = 5;
 /** How often in the time for reading slow clients are looked for. */
 const TICKS = 20;
-
-function tooMuch(): PublicError {
-  return new PublicError(
-    'QUERY_TOO_COMPLEX',
-    'The histories of the domains in this request are too large together: ask for fewer in one request.',
-  );
-}

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -294,4 +295,18 @@ test('a body in thousands of chunks of one octet is rejected, with all connectio
   socket.write(body(5_000, 'x'));
   expect(await received).toMatch(/^HTTP\/1\.1 413 (?:.|\s)*too many small chunks|^reset$/);
   await gone;
+});
+
+test('1,000 connections at once are open while the service has no time to accept them', async () => {
+  const socket = await open((_request, response) => response.end());
+  socket.destroy();
+  const client = `
+    let connected = 0;
+    const end = () => { console.log(connected); process.exit(); };
+    setTimeout(end, 10_000);
+    for (let at = 0; at < 1000; at += 1)
+      require('node:net').connect(${server?.port}, '127.0.0.1', () => ++connected === 1000 && end());`;
+  // This process, with the server, waits until that one has ended.
+  const { stdout } = spawnSync(process.execPath, ['-e', client], { encoding: 'utf8' });
+  expect(Number(stdout)).toBe(1_000);
 });

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { domainAliases, EVERY_FIELD } from '../../support/every-field.js';
+import { whileLocked } from '../../support/locked-table.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
 import { startTestService, type TestService } from '../../support/service.js';
 
@@ -120,6 +122,37 @@ test('a request gets the same response each time, also where it is executed agai
     for (let time = 0; time < 4; time += 1)
       answers.add(JSON.stringify((await ask(`{ ${fields.join(' ')} }`, small)).answer.data));
     expect([...answers]).toEqual([expect.not.stringContaining('null')]);
+  } finally {
+    await small.stop();
+  }
+});
+
+test('what small histories of a request have does not reject a large one beside them, in any order', async () => {
+  const { pool } = service.database;
+  const names = Array.from({ length: 40 }, (_, at) => `beside${at}.example`);
+  const txt = 'x'.repeat(60_000);
+  for (const name of [...names, 'whole.example']) {
+    await insertDomain(pool, { name });
+    await insertDnsRecords(pool, name, [{ type: 'TXT', rdata: { txt, entries: [txt] } }]);
+  }
+  await pool.query("UPDATE domain SET record_octets = 70000 WHERE name = 'whole.example'");
+  const small = await startTestService({
+    role: 'api',
+    database: service.database,
+    // All of it for the large history, and for the others as well.
+    responseMemory: 4 * 70_000,
+  });
+  try {
+    const field = (name: string) =>
+      `${name.split('.')[0]}: domain(name: "${name}") { dnsRecords { ... on DnsRecordEntry { host } } }`;
+    for (const order of [
+      [...names, 'whole.example'],
+      ['whole.example', ...names],
+    ]) {
+      const { answer } = await ask(`{ ${order.map((name) => field(name)).join(' ')} }`, small);
+      expect(answer.errors).toBeUndefined();
+      expect(Object.values(answer.data ?? {}).every((found) => found !== null)).toBe(true);
+    }
   } finally {
     await small.stop();
   }
@@ -302,6 +335,33 @@ describe('with a limit below the price of a large domain', () => {
     expect(second.answer.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
     const rest = await fetch(`${poor.url}/api/v1/domain/heavy.example`);
     expect(rest.status).toBe(429);
+  });
+
+  test('a large history is counted after its price is paid, and not where it cannot be', async () => {
+    const statementsWhile = async (meanwhile: (client: TestService) => Promise<unknown>) => {
+      const rateLimits = { anonymous: 10, token: 10 };
+      const client = await startTestService({ role: 'api', database: service.database, rateLimits });
+      const statements = vi.spyOn(pg.Pool.prototype, 'query');
+      try {
+        let counting: ReturnType<typeof ask> | undefined;
+        // The domain is granted, and the statement that reads its row waits.
+        await whileLocked(service.database.pool, async () => {
+          counting = ask('{ domain(name: "texts.example") { changeCount } }', client);
+          await expect.poll(() => statements.mock.calls.length).toBe(1);
+          await meanwhile(client);
+        });
+        return { data: (await counting)?.answer.data, statements: statements.mock.calls.length };
+      } finally {
+        statements.mockRestore();
+        await client.stop();
+      }
+    };
+    expect(await statementsWhile(async () => undefined)).toEqual({
+      data: { domain: { changeCount: 16 } },
+      statements: 2,
+    });
+    const takeAll = (client: TestService) => ask(`{ __typename } # ${'x'.repeat(20 * 16_384)}`, client);
+    expect(await statementsWhile(takeAll)).toEqual({ data: { domain: null }, statements: 1 });
   });
 });
 
