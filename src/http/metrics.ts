@@ -37,7 +37,7 @@ const FAILURE = {
   status: 500,
   headers: {},
   contentType: 'text/plain; charset=utf-8',
-  text: 'The metrics could not be read. The failure is recorded.\n',
+  text: 'The metrics could not be read. The log has the cause.\n',
 };
 
 /** Added by a proxy, or by a browser for a page of another site. */
