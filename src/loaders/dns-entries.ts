@@ -2,6 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
 import { cell, splitColumn, splitInstants } from './columns.js';
+import type { DomainRowKey } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -29,19 +30,35 @@ const COLUMNS_SQL = Prisma.sql`
       || ',"' || string_agg(first_seen::text, ',') || '","' || string_agg(coalesce(removed::text, ''), ',')
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
+/** The rows of table `dns_record` as of an instant: without later ones, and without later removals. */
+function recordsSql(at: Instant | undefined): Prisma.Sql {
+  if (at === undefined) return Prisma.sql`dns_record`;
+  return Prisma.sql`
+    (SELECT domain, type, class, host, first_seen, position, rdata,
+            CASE WHEN removed <= ${at} THEN removed END AS removed
+       FROM dns_record
+      WHERE first_seen <= ${at}) AS dns_record`;
+}
+
 /**
- * The DNS records of a row of table `domain`, for parseDnsEntries; null for none. The primary key is the
- * order of the answer.
+ * The DNS records of a row of table `domain` as of an instant, for parseDnsEntries; null for none. The primary key is
+ * the order of the answer.
  */
-export const DNS_ENTRIES_SQL = Prisma.sql`
+export function dnsEntriesSql(at: Instant | undefined): Prisma.Sql {
+  return Prisma.sql`
   SELECT ${COLUMNS_SQL}
     FROM (SELECT type, class, host, first_seen, removed, rdata
-            FROM dns_record
+            FROM ${recordsSql(at)}
            WHERE dns_record.domain = domain.name
            ORDER BY first_seen, type, position) AS entry`;
+}
 
 /** Reads a domain's DNS records in pages, for parseDnsEntries. */
-export async function readDnsPages(prisma: PrismaClient, domain: string, pages: Pages): Promise<string[]> {
+export async function readDnsPages(
+  prisma: PrismaClient,
+  { name: domain, at }: DomainRowKey,
+  pages: Pages,
+): Promise<string[]> {
   let last: DnsPageEnd = BEFORE_ALL;
   return pages.readAll(async (limit) => {
     const [page] = await prisma.$queryRaw<readonly (DnsPageEnd & Page)[]>`
@@ -49,7 +66,7 @@ export async function readDnsPages(prisma: PrismaClient, domain: string, pages: 
              (array_agg(first_seen))[count(*)] AS "firstSeen", (array_agg(type))[count(*)] AS type,
              (array_agg(position))[count(*)] AS position
         FROM (SELECT type, class, host, first_seen, removed, rdata, position
-                FROM dns_record
+                FROM ${recordsSql(at)}
                WHERE domain = ${domain}
                  AND (first_seen, type, position) > (${last.firstSeen}, ${last.type}, ${last.position})
                ORDER BY first_seen, type, position
@@ -78,7 +95,7 @@ type Columns = readonly [
   rdata: readonly object[],
 ];
 
-/** A domain's DNS records, in their order, from what DNS_ENTRIES_SQL gives; from an empty text none. */
+/** A domain's DNS records, in their order, from what dnsEntriesSql() gives; from an empty text none. */
 export function parseDnsEntries(text: string): readonly DnsEntry[] {
   if (text === '') return [];
   const columns: Columns = JSON.parse(text);

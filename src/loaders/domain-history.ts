@@ -1,23 +1,26 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError, PublicError } from '../model/errors.js';
+import { type Instant, LATEST_INSTANT } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { Pages } from './columns.js';
-import { DNS_ENTRIES_SQL, type DnsEntry, parseDnsEntries, readDnsPages } from './dns-entries.js';
+import { type DnsEntry, dnsEntriesSql, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import {
-  DOMAIN_ROW_SQL,
   type DomainRow,
+  type DomainRowKey,
+  domainRowSql,
+  isOfBatch,
+  loadByInstant,
   loadDomainRows,
-  namesOfBatch,
   parseDomainRow,
 } from './domain-row.js';
 import {
-  HEADER_ENTRIES_SQL,
   type HeaderEntry,
+  headerEntriesSql,
   parseHeaderEntries,
   parseHeaderPages,
   readHeaderPages,
 } from './header-entries.js';
-import type { Recipient, Requested } from './recipient.js';
+import type { Recipient } from './recipient.js';
 
 /** The parts of a domain's history that are read from further tables. */
 export interface HistoryParts {
@@ -26,9 +29,8 @@ export interface HistoryParts {
   readonly counts: boolean;
 }
 
-/** A domain by its canonical name, the parts of its history that are needed, and the recipient. */
-export interface DomainHistoryKey extends HistoryParts, Requested {
-  readonly name: string;
+/** A domain, the parts of its history that are needed, and the recipient. */
+export interface DomainHistoryKey extends HistoryParts, DomainRowKey {
   readonly recipient?: Recipient | undefined;
   /** Identifies the client that the recipient responds to. */
   readonly client?: string | undefined;
@@ -80,12 +82,15 @@ export class LargeHistoryError extends PublicError {
   }
 }
 
-/** The counts of a row of table `domain`, for parseHistoryCounts. */
-const HISTORY_COUNTS_SQL = Prisma.sql`
-  (SELECT count(*) || ',' || count(removed) FROM dns_record WHERE dns_record.domain = domain.name)
+/** The counts of a row of table `domain` as of an instant, for parseHistoryCounts. */
+function historyCountsSql(at: Instant = LATEST_INSTANT): Prisma.Sql {
+  return Prisma.sql`
+  (SELECT count(*) || ',' || count(*) FILTER (WHERE removed <= ${at})
+     FROM dns_record WHERE dns_record.domain = domain.name AND first_seen <= ${at})
   || ',' ||
   (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
-     FROM header_change WHERE header_change.domain = domain.name)`;
+     FROM header_change WHERE header_change.domain = domain.name AND observed_at <= ${at})`;
+}
 
 interface HistoryRow {
   readonly name: string;
@@ -116,14 +121,22 @@ interface ReadHistory {
 }
 
 /**
- * Loads the histories of up to BATCH_SIZE domains by one SQL statement, but for large parts of them.
+ * Loads the histories of up to BATCH_SIZE domains by one SQL statement for each instant, but for large parts of them.
  *
  * @returns For each key in its place the history, or null where nothing is recorded of the domain. Whether it is
  * large depends on the parts that the key needs, and not on the other keys; small ones of one name share one
  * history, with the parts that any of them needs.
  */
-export async function loadDomainHistories(
+export function loadDomainHistories(
   prisma: PrismaClient,
+  keys: readonly DomainHistoryKey[],
+): Promise<(ReadHistory | LargeHistory | null)[]> {
+  return loadByInstant(keys, (at, keys) => loadAsOf(prisma, at, keys));
+}
+
+async function loadAsOf(
+  prisma: PrismaClient,
+  at: Instant | undefined,
   keys: readonly DomainHistoryKey[],
 ): Promise<(ReadHistory | LargeHistory | null)[]> {
   const isWhole = isSmall(ALL_OCTETS, keys, (key) => key.dnsRecords && key.httpHeaders);
@@ -132,15 +145,15 @@ export async function loadDomainHistories(
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     SELECT name,
-           ${DOMAIN_ROW_SQL} AS numbers,
+           ${domainRowSql(at)} AS numbers,
            ${LARGE_OCTETS_SQL} AS octets,
-           CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${DNS_ENTRIES_SQL}), '') END AS "dnsRecords",
-           CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${HEADER_ENTRIES_SQL}), '') END AS "httpHeaders",
+           CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${dnsEntriesSql(at)}), '') END AS "dnsRecords",
+           CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${headerEntriesSql(at)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, ({ counts }) => counts)}
                  AND (${COUNTED_SQL} OR ${isOfKey(keys, ({ countsAny }) => countsAny === true)})
-                THEN (${HISTORY_COUNTS_SQL}) END AS counts
+                THEN (${historyCountsSql(at)}) END AS counts
       FROM domain
-     WHERE name IN (${namesOfBatch(keys)})`;
+     WHERE ${isOfBatch(at, keys)}`;
   const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
   return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
@@ -169,13 +182,12 @@ export async function readHistoryPages(
   pages: Pages,
 ): Promise<HistoryPages | null> {
   const small = { ...key, dnsRecords: false, httpHeaders: false, countsAny: true };
-  const { name } = key;
   for (let reading = 0; reading < MAX_READINGS; reading += 1) {
     const [read] = await loadDomainHistories(prisma, [small]);
     if (read === null || read === undefined || read instanceof LargeHistory) return null;
     const domain = read.parse();
-    const dnsPages = key.dnsRecords ? await readDnsPages(prisma, name, pages) : null;
-    const headerPages = key.httpHeaders ? await readHeaderPages(prisma, name, pages) : null;
+    const dnsPages = key.dnsRecords ? await readDnsPages(prisma, key, pages) : null;
+    const headerPages = key.httpHeaders ? await readHeaderPages(prisma, key, pages) : null;
     const [after] = await loadDomainRows(prisma, [small]);
     if (after?.version === domain.version) return { domain, dnsPages, headerPages };
   }
@@ -259,7 +271,7 @@ function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | L
   };
 }
 
-/** The counts from what HISTORY_COUNTS_SQL gives. */
+/** The counts from what historyCountsSql() gives. */
 function parseHistoryCounts(text: string): HistoryCounts {
   const [added = 0, removed = 0, httpHeaders = 0, headerChanges = 0] = text.split(',').map(Number);
   return { dnsRecords: added, httpHeaders, changes: added + removed + headerChanges };

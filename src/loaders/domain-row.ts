@@ -15,9 +15,11 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, and the recipient. */
+/** A domain by its canonical name, the instant, and the recipient. */
 export interface DomainRowKey extends Requested {
   readonly name: string;
+  /** As of when, in microseconds since the Unix epoch; absent: now, with all that is recorded. */
+  readonly at?: Instant | undefined;
 }
 
 /**
@@ -26,27 +28,77 @@ export interface DomainRowKey extends Requested {
  */
 export const BATCH_SIZE = 8;
 
-/** The numbers of a row of table `domain`, for parseDomainRow. */
-export const DOMAIN_ROW_SQL = Prisma.raw(
+const NUMBERS_SQL = Prisma.raw(
   "created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at || ',' || version",
 );
 
+/** The numbers of a row of table `domain` as of an instant, for parseDomainRow. */
+export function domainRowSql(at: Instant | undefined): Prisma.Sql {
+  if (at === undefined) return NUMBERS_SQL;
+  return Prisma.sql`
+    created || ',' || CASE WHEN last_update <= ${at} THEN last_update ELSE ${knownUpdateSql(at)} END
+            || ',' || CASE WHEN last_change <= ${at} THEN last_change ELSE ${knownChangeSql(at)} END
+            || ',' || recorded_at || ',' || version`;
+}
+
+/** The latest change that is not after the instant; `created` if there was none. */
+function knownChangeSql(at: Instant): Prisma.Sql {
+  return Prisma.sql`greatest(created,
+    (SELECT max(first_seen) FROM dns_record WHERE domain = domain.name AND first_seen <= ${at}),
+    (SELECT max(removed) FROM dns_record WHERE domain = domain.name AND removed <= ${at}),
+    (SELECT max(observed_at) FROM header_change WHERE domain = domain.name AND observed_at <= ${at}))`;
+}
+
+/** The latest observation that is not after the instant, of those whose times are still known. */
+function knownUpdateSql(at: Instant): Prisma.Sql {
+  return Prisma.sql`greatest(${knownChangeSql(at)},
+    (SELECT max(last_seen) FROM dns_record WHERE domain = domain.name AND last_seen <= ${at}),
+    (SELECT max(time) FROM unnest(ARRAY[dns_first, dns_latest, http_first, http_latest, https_latest]
+       || ARRAY(SELECT unnest(ARRAY[type ->> 'first', type ->> 'latest'])::bigint
+                  FROM jsonb_path_query(dns_types, '$.*') AS type)) AS time
+      WHERE time <= ${at}))`;
+}
+
 /**
- * Loads the rows of up to BATCH_SIZE domains by one SQL statement, which reads no other table.
+ * Loads the rows of up to BATCH_SIZE domains by one SQL statement for each instant. Without one, it reads no other table.
  *
- * @returns For each key in its place the row, or null where nothing is recorded of the domain.
+ * @returns For each key in its place the row, or null where nothing is recorded of the domain up to the instant.
  */
-export async function loadDomainRows(
+export function loadDomainRows(
   prisma: PrismaClient,
   keys: readonly DomainRowKey[],
 ): Promise<(DomainRow | null)[]> {
-  const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
-    SELECT name, ${DOMAIN_ROW_SQL} AS numbers FROM domain WHERE name IN (${namesOfBatch(keys)})`;
-  const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
-  return keys.map(({ name }) => rows.get(name) ?? null);
+  return loadByInstant(keys, async (at, keys) => {
+    const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
+      SELECT name, ${domainRowSql(at)} AS numbers FROM domain WHERE ${isOfBatch(at, keys)}`;
+    const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
+    return keys.map(({ name }) => rows.get(name) ?? null);
+  });
 }
 
-/** The row from what DOMAIN_ROW_SQL gives. */
+/** Loads the keys of each instant together. @param load Gives for each key in its place what it finds. */
+export async function loadByInstant<Key extends DomainRowKey, Found>(
+  keys: readonly Key[],
+  load: (at: Instant | undefined, keys: readonly Key[]) => Promise<(Found | null)[]>,
+): Promise<(Found | null)[]> {
+  const instants = new Set(keys.map(({ at }) => at));
+  if (instants.size === 1) return load(keys[0]?.at, keys);
+  const found = new Map<Key, Found | null>();
+  for (const at of instants) {
+    const together = keys.filter((key) => key.at === at);
+    const loaded = await load(at, together);
+    for (const [place, key] of together.entries()) found.set(key, cell(loaded, place));
+  }
+  return keys.map((key) => found.get(key) ?? null);
+}
+
+/** Whether a row of table `domain` is one of a batch, and recorded up to the instant. */
+export function isOfBatch(at: Instant | undefined, keys: readonly DomainRowKey[]): Prisma.Sql {
+  const isNamed = Prisma.sql`name IN (${namesOfBatch(keys)})`;
+  return at === undefined ? isNamed : Prisma.sql`${isNamed} AND created <= ${at}`;
+}
+
+/** The row from what domainRowSql() gives. */
 export function parseDomainRow(name: string, joined: string): DomainRow {
   const numbers = splitInstants(joined);
   return {
@@ -64,7 +116,7 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
  * would do, but PostgreSQL keeps a plan for every batch only if it costs at most as much as one for a single batch: it
  * takes an array of unknown length for one of ten, and would plan each batch again.
  */
-export function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {
+function namesOfBatch(keys: readonly DomainRowKey[]): Prisma.Sql {
   const last = keys.length - 1;
   return Prisma.join(Array.from({ length: BATCH_SIZE }, (_, place) => keys[Math.min(place, last)]?.name));
 }

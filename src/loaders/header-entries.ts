@@ -3,6 +3,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
 import { cell, splitColumn } from './columns.js';
+import type { DomainRowKey } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -30,20 +31,26 @@ const COLUMNS_SQL = Prisma.sql`
       || json_agg(value) || ']'`;
 
 /**
- * The header changes of a row of table `domain`, for parseHeaderEntries; null for none. The primary key
- * is the order of the answer.
+ * The header changes of a row of table `domain` up to an instant, for parseHeaderEntries; null for none. The primary
+ * key is the order of the answer.
  */
-export const HEADER_ENTRIES_SQL = Prisma.sql`
+export function headerEntriesSql(at: Instant | undefined): Prisma.Sql {
+  return Prisma.sql`
   SELECT ${COLUMNS_SQL}
     FROM (SELECT name, observed_at, present, value
             FROM header_change
-           WHERE header_change.domain = domain.name
+           WHERE header_change.domain = domain.name ${upTo(at)}
            ORDER BY header_change.name, observed_at) AS change`;
+}
+
+function upTo(at: Instant | undefined): Prisma.Sql {
+  return at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
+}
 
 type Columns = readonly [names: string, dates: string, values: readonly (string | null)[]];
 
 /**
- * A domain's headers by name, from what HEADER_ENTRIES_SQL gives; from an empty text none. What is not stored is
+ * A domain's headers by name, from what headerEntriesSql() gives; from an empty text none. What is not stored is
  * derived here.
  */
 export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
@@ -51,7 +58,11 @@ export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
 }
 
 /** Reads a domain's header changes in pages, for parseHeaderPages. */
-export async function readHeaderPages(prisma: PrismaClient, domain: string, pages: Pages): Promise<string[]> {
+export async function readHeaderPages(
+  prisma: PrismaClient,
+  { name: domain, at }: DomainRowKey,
+  pages: Pages,
+): Promise<string[]> {
   let last: HeaderPageEnd = { name: '', observedAt: 0n };
   return pages.readAll(async (limit) => {
     const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
@@ -59,7 +70,7 @@ export async function readHeaderPages(prisma: PrismaClient, domain: string, page
              (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
         FROM (SELECT name, observed_at, present, value
                 FROM header_change
-               WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt})
+               WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt}) ${upTo(at)}
                ORDER BY name, observed_at
                LIMIT ${limit}) AS change`;
     last = page ?? last;

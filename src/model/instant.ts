@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, PublicError } from './errors.js';
 import { memoized } from './memoized.js';
 import { quoted } from './text.js';
 
@@ -132,6 +132,23 @@ const dateText = memoized(
   (day: number) => new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 11),
   4096,
 );
+
+/** In microseconds: clocks differ. */
+const FIVE_MINUTES = 300_000_000n;
+
+/**
+ * An instant of which a state may be requested.
+ *
+ * @param now Wall-clock time.
+ * @throws PublicError INVALID_PARAMETER for one that is more than five minutes ahead.
+ */
+export function requireReached(at: Instant, now: Instant): Instant {
+  if (at <= now + FIVE_MINUTES) return at;
+  throw new PublicError(
+    'INVALID_PARAMETER',
+    `${formatInstant(at)} is more than five minutes ahead: request an earlier time.`,
+  );
+}
 
 /** The order of time, as Array.prototype.sort takes it: negative when the first is earlier. */
 export function compareInstants(left: Instant, right: Instant): number {

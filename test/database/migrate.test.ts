@@ -131,7 +131,10 @@ describe('migrate', () => {
 describe('an upgrade computes the sizes of stored histories, and rewrites records,', async () => {
   const names = (await readdir('prisma/migrations')).sort();
 
-  test.each(names.slice(0, -1).map((name, at) => [name, names.slice(0, at + 1)] as const))(
+  // The last that rewrites rows.
+  const before = names.filter((name) => name < '0010');
+
+  test.each(before.map((name, at) => [name, names.slice(0, at + 1)] as const))(
     'of a database that has the migrations up to %s',
     async (_last, known) => {
       const read = async (name: string) =>

@@ -17,7 +17,7 @@ let executor: GraphqlExecutor;
 beforeAll(async () => {
   database = await openTestDatabase();
   executor = openExecutor(database);
-  await insertDomain(database.pool, { name: 'example.com' });
+  await insertDomain(database.pool, { name: 'example.com', created: 0n });
   await insertDnsRecords(database.pool, 'example.com', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
   await insertHeaderChanges(database.pool, 'example.com', [
     { name: 'server', observedAt: 0n, value: 'nginx' },
@@ -71,6 +71,7 @@ describe('GET /graphql in a browser', () => {
       'PresentRecords',
       'RemovedRecords',
       'AddressesOverTime',
+      'BeforeAndAfter',
       'HeadersNow',
     ]) {
       expect(response.text).toContain(`query ${name}(`);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
-import { parseInstant } from '../../src/model/instant.js';
+import { compareInstants, formatInstant, parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -101,6 +101,49 @@ describe('any observations, recorded in any batches', () => {
     TIMEOUT,
   );
 });
+
+describe('at any instant', () => {
+  it(
+    'the answer is that of the observations up to it, byte for byte but for lastUpdate, which is the time of one of them',
+    async () => {
+      const instants = fc.array(fc.record({ place: fc.nat(), beside: fc.constantFrom(-1n, 0n, 1n) }), {
+        minLength: 1,
+        maxLength: 4,
+      });
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        batchSizes,
+        instants,
+        async (given, sizes, chosen) => {
+          run += 1;
+          const timed = linesOf(given).map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }));
+          timed.sort((one, other) => compareInstants(one.time, other.time));
+          await record(
+            timed.map(({ line }) => line),
+            sizes,
+          );
+          const domains = [...replayed(timed.map(({ line }) => line)).keys()];
+          for (const { place, beside } of chosen) {
+            const at = (timed[place % timed.length]?.time ?? 0n) + beside;
+            const before = timed.filter(({ time }) => time <= at);
+            const expected = replayed(before.map(({ line }) => line));
+            const found = await answersOf(serving.url, domains, `?at=${formatInstant(at)}`);
+            const recorded = [...found].filter(([, body]) => !body.includes('DOMAIN_NOT_FOUND'));
+            const times = new Set(before.map(({ time }) => `"lastUpdate":"${formatInstant(time)}"`));
+            for (const [, body] of recorded) expect(times).toContain(LAST_UPDATE.exec(body)?.[0]);
+            const same = (bodies: Iterable<readonly [string, string]>) =>
+              new Map([...bodies].map(([domain, body]) => [domain, body.replace(LAST_UPDATE, '')]));
+            expect(differences(same(expected), same(recorded))).toEqual([]);
+          }
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
+
+const LAST_UPDATE = /"lastUpdate":"[^"]+"/;
 
 describe('two writers at the same time', () => {
   it(

@@ -73,13 +73,17 @@ async function addressIn(
 const CONCURRENCY = 8;
 const MOST_TRIES = 5;
 
-/** What Get domain answers for each domain; a 503 of a busy machine is requested again. */
-export async function answersOf(url: string, domains: Iterable<string>): Promise<Map<string, string>> {
+/** What Get domain answers for each domain, with a query if there is one; a 503 of a busy machine is requested again. */
+export async function answersOf(
+  url: string,
+  domains: Iterable<string>,
+  query = '',
+): Promise<Map<string, string>> {
   const waiting = [...domains];
   const found = new Map(waiting.map((domain) => [domain, '']));
   const ask = async () => {
     for (let domain = waiting.pop(); domain !== undefined; domain = waiting.pop()) {
-      const path = `${url}/api/v1/domain/${domain}`;
+      const path = `${url}/api/v1/domain/${domain}${query}`;
       let response = await fetch(path);
       for (let time = 1; response.status === 503 && time < MOST_TRIES; time += 1) {
         await response.text();

@@ -1,11 +1,12 @@
 import type { DomainHistoryKey } from '../../loaders/domain-history.js';
 import { parseDomainName } from '../../model/domain-name.js';
+import { requireReached } from '../../model/instant.js';
 import { neededParts } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
 
 export const domain: NonNullable<QueryResolvers['domain']> = (
   _query,
-  { name },
+  { name, at },
   { loaders, viewer, recipient, onLarge, part, budget },
   info,
 ) => {
@@ -13,6 +14,7 @@ export const domain: NonNullable<QueryResolvers['domain']> = (
   const { dnsRecords, httpHeaders, counts } = neededParts(info);
   const key: DomainHistoryKey = {
     name: parseDomainName(name),
+    at: at == null ? undefined : requireReached(at, BigInt(Date.now()) * 1_000n),
     dnsRecords,
     httpHeaders,
     counts,

@@ -1,4 +1,5 @@
-import { InvalidDomainError, PublicError } from '../../model/errors.js';
+import { InvalidDomainError, InvalidObservationError, PublicError } from '../../model/errors.js';
+import { parseInstant } from '../../model/instant.js';
 import { quoted } from '../../model/text.js';
 import type { Schema } from './json-schema.js';
 
@@ -93,6 +94,30 @@ export const DOMAIN: Parameter = {
   read: decodeDomain,
   errorCode: 'INVALID_DOMAIN',
 };
+
+/** The instant of a state. */
+export const AT: Parameter = {
+  description:
+    'The state at that time, an RFC 3339 time: as if no later observation had been recorded. At most five minutes ' +
+    'ahead. Without it, everything that is recorded.',
+  schema: { type: 'string', format: 'date-time' },
+  example: '2024-03-02T00:00:00Z',
+  read: readTime,
+  errorCode: 'INVALID_PARAMETER',
+};
+
+/** @returns the text, which the operation reads. */
+function readTime(text: string): string {
+  // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was.
+  const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
+  try {
+    parseInstant(time);
+    return time;
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw invalid(error.message);
+    throw error;
+  }
+}
 
 function decodeDomain(segment: string): string {
   try {

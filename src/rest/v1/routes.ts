@@ -1,7 +1,7 @@
 import type { Scope } from '../../auth/viewer.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { type ErrorCode, PublicError } from '../../model/errors.js';
-import { DOMAIN, type ParameterTable, type Variables } from './parameters.js';
+import { AT, DOMAIN, type ParameterTable, type Variables } from './parameters.js';
 import {
   type Body,
   DOMAIN_DETAILS,
@@ -50,12 +50,15 @@ export interface Missing {
 
 /** What the operations on one domain have in common. */
 const OF_DOMAIN = {
-  parameters: { domain: DOMAIN },
+  parameters: { domain: DOMAIN, at: AT },
   missing: {
     code: 'DOMAIN_NOT_FOUND',
-    meaning: 'Nothing is recorded of the domain.',
-    error: ({ domain }) =>
-      new PublicError('DOMAIN_NOT_FOUND', `No history is recorded for ${parseDomainName(String(domain))}.`),
+    meaning: 'Nothing is recorded of the domain, or nothing up to `at`.',
+    error: ({ domain, at }) => {
+      const upTo = at === undefined ? '' : ` up to ${at}`;
+      const message = `No history is recorded for ${parseDomainName(String(domain))}${upTo}.`;
+      return new PublicError('DOMAIN_NOT_FOUND', message);
+    },
   },
   state: 'domain-state.graphql',
 } satisfies Partial<Route>;

@@ -100,8 +100,16 @@ describe('the name in the path', () => {
   });
 });
 
-test('query parameters that are unknown are ignored', async () => {
-  expect(await (await get(`${EVERYTHING}?fields=none&domain=other.example`)).text()).toBe(EVERY_BODY['']);
+test('query parameters that are unknown are rejected, with the names of those that are known: a misspelt one changes nothing unseen', async () => {
+  const response = await get(`${EVERYTHING}?att=2024-03-01T00:00:00Z`);
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    expect.objectContaining({
+      code: 'INVALID_PARAMETER',
+      detail: 'Unknown query parameter "att". This operation has: at.',
+    }),
+  ]);
+  expect(await (await get(`${EVERYTHING}?`)).text()).toBe(EVERY_BODY['']);
 });
 
 test('the same state gives the same bytes', async () => {

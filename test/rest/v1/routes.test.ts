@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PublicError } from '../../../src/model/errors.js';
 import { createRestV1 } from '../../../src/rest/v1/handler.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
-import type { Parameter } from '../../../src/rest/v1/parameters.js';
+import { DOMAIN, type Parameter } from '../../../src/rest/v1/parameters.js';
 import { problemOf, sendProblem } from '../../../src/rest/v1/problem.js';
 import { ROUTES, type Route } from '../../../src/rest/v1/routes.js';
 import { openTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -25,7 +25,7 @@ const WITH_QUERY: readonly Route[] = ROUTES.slice(0, 1).map((route) => ({
   ...route,
   path: '/{domain}/shown',
   parameters: {
-    ...route.parameters,
+    domain: DOMAIN,
     from: { ...TEXT, schema: { type: 'string' }, required: true },
     order: { ...TEXT, schema: { type: 'string', default: 'OLDEST_FIRST' } },
     kinds: { ...TEXT, schema: { type: 'array', items: { type: 'string' } } },
