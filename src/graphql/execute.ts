@@ -164,8 +164,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
   };
 }
 
-/** In octets: a larger history would take more than 500 MB in one piece, whatever is selected of it. REST sends it in parts. */
-const LARGEST_IN_ONE_PIECE = 96 * 1024 ** 2;
+/** In octets: a larger history would take more than 600 MB in one piece, whatever is selected of it. REST sends it in parts. */
+const LARGEST_IN_ONE_PIECE = 64 * 1024 ** 2;
 
 async function readInOnePiece(
   budget: RequestBudget,
@@ -174,7 +174,7 @@ async function readInOnePiece(
   most: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 96 MB: request it by REST, or query other fields of the domain.`;
+    const message = `The history of ${name} that is requested is larger than 64 MB: request it by REST, or query other fields of the domain.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
   await budget.read(octets, most);

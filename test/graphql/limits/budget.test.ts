@@ -75,17 +75,17 @@ function repeated(domain: string, count: number, field: string): string {
   return `{ domain(name: "${domain}") { ${fields.join(' ')} } }`;
 }
 
-test('a history of more than 96 MB is not read by GraphQL, whose error names REST, which has it', async () => {
+test('a history of more than 64 MB is not read by GraphQL, whose error names REST, which has it', async () => {
   const { pool } = service.database;
   await insertDomain(pool, { name: 'huge.example' });
   await insertDnsRecords(pool, 'huge.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
-  await pool.query("UPDATE domain SET record_octets = 140000000 WHERE name = 'huge.example'");
+  await pool.query("UPDATE domain SET record_octets = 67108865 WHERE name = 'huge.example'");
   const { answer } = await ask(
     '{ domain(name: "huge.example") { dnsRecords(types: ["A"]) { __typename } } }',
   );
   expect(answer.errors?.[0]).toMatchObject({
     message: expect.stringMatching(
-      /^The history of huge\.example that is requested is larger than 96 MB: request it by REST/,
+      /^The history of huge\.example that is requested is larger than 64 MB: request it by REST/,
     ),
     extensions: { code: 'QUERY_TOO_COMPLEX' },
   });
