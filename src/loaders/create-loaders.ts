@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import { Pages } from './columns.js';
+import { type DomainDiffKey, historyOctets, loadDomainDiff, type StateDiff } from './domain-diff.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -27,6 +28,10 @@ export interface Loaders {
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
     /** What `onLarge` of load() was called for: the history as pages, once there is room for so many octets. */
     readPages(key: DomainHistoryKey, octets: number): Promise<HistoryPages | null>;
+  };
+  readonly domainDiff: {
+    /** @param onOctets Called before it is read, with the octets of the history that it is read from; may reject. */
+    load(key: DomainDiffKey, onOctets: (octets: number) => Promise<void>): Promise<StateDiff>;
   };
 }
 
@@ -72,10 +77,10 @@ const READING_LIMIT = 20_000;
 /**
  * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history, or only their rows.
+ * @param loader What is loaded: domains with parts of their history, only their rows, or the difference of two states.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow',
+  loader: 'domainHistory' | 'domainRow' | 'domainDiff',
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
@@ -126,7 +131,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
           const row = await rows.load(key);
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0 };
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0, at: key.at };
         }
         const found = await shares.run(key.client, async () => {
           const history = await histories.load(key);
@@ -145,6 +150,14 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         return pages && wholeHistory(pages, key.client);
       },
       readPages,
+    },
+    domainDiff: {
+      async load(key, onOctets) {
+        const read = <Result>(load: () => Promise<Result>) =>
+          turns.single(key, () => aroundBatch('domainDiff', 1, load));
+        await onOctets(await read(() => historyOctets(prisma, key.name)));
+        return read(() => loadDomainDiff(prisma, key));
+      },
     },
   };
 }

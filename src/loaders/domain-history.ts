@@ -48,6 +48,8 @@ export interface DomainHistory extends DomainRow {
   readonly counts: HistoryCounts | null;
   /** About how many octets a response with all records and headers has; 0 where that is little. */
   readonly octets: number;
+  /** As of when, in microseconds since the Unix epoch; undefined: now. */
+  readonly at: Instant | undefined;
 }
 
 /** How much there is of a domain's history. */
@@ -154,7 +156,7 @@ async function loadAsOf(
                 THEN (${historyCountsSql(at)}) END AS counts
       FROM domain
      WHERE ${isOfBatch(at, keys)}`;
-  const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
+  const histories = new Map(rows.map((row) => [row.name, historiesOf(row, at)]));
   return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
 
@@ -249,7 +251,10 @@ function isSmall(octets: string, ...ofKey: Parameters<typeof isOfKey>): Prisma.S
 }
 
 /** What a row has for a key of its name, by the parts that the key needs. */
-function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | LargeHistory {
+function historiesOf(
+  row: HistoryRow,
+  at: Instant | undefined,
+): (needed: HistoryParts) => ReadHistory | LargeHistory {
   const [recordOctets = 0, headerOctets = 0] = row.octets?.split(',').map(Number) ?? [];
   let parsed: DomainHistory | undefined;
   const parse = () => {
@@ -259,6 +264,7 @@ function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | L
       httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
       counts: row.counts === null ? null : parseHistoryCounts(row.counts),
       octets: recordOctets + headerOctets,
+      at,
     };
     return parsed;
   };

@@ -260,7 +260,7 @@ export class RequestBudget {
   }
 
   /**
-   * Takes the size of a large history that was counted.
+   * Takes the size of a history that is counted, or that differences are read from, before that is done.
    *
    * @throws RateLimitedError
    */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
+import { diffBody } from '../replay/body.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
@@ -134,6 +135,45 @@ describe('at any instant', () => {
             const same = (bodies: Iterable<readonly [string, string]>) =>
               new Map([...bodies].map(([domain, body]) => [domain, body.replace(LAST_UPDATE, '')]));
             expect(differences(same(expected), same(recorded))).toEqual([]);
+          }
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
+
+describe('between any two instants', () => {
+  it(
+    'the difference is that of the states that the observations up to them give, byte for byte',
+    async () => {
+      const instant = fc.record({ place: fc.nat(), beside: fc.constantFrom(-1n, 0n, 1n) });
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        fc.array(fc.tuple(instant, instant), { minLength: 1, maxLength: 4 }),
+        async (given, pairs) => {
+          run += 1;
+          const timed = linesOf(given).map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }));
+          timed.sort((one, other) => compareInstants(one.time, other.time));
+          await record(timed.map(({ line }) => line));
+          const domains = [...replayed(timed.map(({ line }) => line)).keys()];
+          for (const pair of pairs) {
+            const [from = 0n, to = 0n] = pair
+              .map(({ place, beside }) => (timed[place % timed.length]?.time ?? 0n) + beside)
+              .sort(compareInstants);
+            const upTo = (at: bigint) =>
+              replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
+            const [before, after] = [upTo(from), upTo(to)];
+            const times = { from: formatInstant(from), to: formatInstant(to) };
+            const expected = new Map(
+              domains.map((domain) => [
+                domain,
+                diffBody(before.get(domain), after.get(domain), { domain, ...times }),
+              ]),
+            );
+            const found = await answersOf(serving.url, domains, `/diff?from=${times.from}&to=${times.to}`);
+            expect(differences(expected, found)).toEqual([]);
           }
         },
       );

@@ -23,6 +23,46 @@ export function body(history) {
 }
 
 /**
+ * The body of Domain diff.
+ *
+ * @param {DomainHistory | undefined} before what the observations up to the earlier time give
+ * @param {DomainHistory | undefined} after what those up to the later time give
+ * @param {{ domain: string, from: string, to: string }} question
+ * @returns {string} JSON without spaces
+ */
+export function diffBody(before, after, question) {
+  const entries = [...(after?.entries ?? [])].sort(compareEntries);
+  const keysOf = (/** @type {DomainHistory | undefined} */ history) =>
+    new Set(
+      (history?.entries ?? [])
+        .filter(({ removed }) => removed === null)
+        .map(({ data }) => JSON.stringify(data)),
+    );
+  const [old, now] = [keysOf(before), keysOf(after)];
+  const headers = new Set([...(before?.present.keys() ?? []), ...(after?.present.keys() ?? [])]);
+  return JSON.stringify({
+    ...question,
+    dnsRecordsAdded: entries.filter(
+      ({ data, removed }) => removed === null && !old.has(JSON.stringify(data)),
+    ),
+    // Of several stays the one that was not over at the earlier time, and had begun.
+    dnsRecordsRemoved: entries.filter(
+      ({ data, firstSeen, removed }) =>
+        firstSeen <= question.from &&
+        removed !== null &&
+        removed > question.from &&
+        !now.has(JSON.stringify(data)),
+    ),
+    httpHeaders: [...headers].sort(compareValues).flatMap((name) => {
+      const values = { old: before?.present.get(name) ?? null, new: after?.present.get(name) ?? null };
+      if (values.old === values.new) return [];
+      const difference = values.old === null ? 'ADDED' : values.new === null ? 'REMOVED' : 'CHANGED';
+      return [{ name, difference, ...values }];
+    }),
+  });
+}
+
+/**
  * @param {string} name
  * @param {HeaderItem[]} items
  */

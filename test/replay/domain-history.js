@@ -16,6 +16,7 @@
  * @property {string | undefined} lastUpdate
  * @property {Entry[]} entries every stay of a record, removed or not
  * @property {Map<string, HeaderItem[]>} headers by name, oldest first
+ * @property {Map<string, string>} present headers of the latest observation of them, by name
  * @property {Map<string, string>} latest time of the latest observation of each part
  */
 
@@ -44,6 +45,7 @@ export function newHistory(domain) {
     lastUpdate: undefined,
     entries: [],
     headers: new Map(),
+    present: new Map(),
     latest: new Map(),
   };
 }
@@ -157,6 +159,7 @@ function actOnType(history, type, records, time) {
  */
 function actOnHeaders(history, headers, time) {
   let changed = false;
+  history.present = headers;
   for (const [name, value] of headers) {
     const items = history.headers.get(name) ?? [];
     if (items.at(-1)?.value === value) continue;

@@ -49,6 +49,7 @@ interface FieldPrice {
 /** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
 export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
   ['Query.domain', { price: 10 }],
+  ['Domain.diff', { price: 10 }],
   ['Domain.dnsRecords', { sizedBy: 'types' }],
   ['Domain.httpHeaders', { sizedBy: 'names' }],
 ]);

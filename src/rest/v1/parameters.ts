@@ -106,6 +106,18 @@ export const AT: Parameter = {
   errorCode: 'INVALID_PARAMETER',
 };
 
+/** The times that a question of an interval is about. */
+export const FROM: Parameter = {
+  ...AT,
+  description: 'The earlier time, an RFC 3339 time.',
+  example: '2023-05-01T00:00:00Z',
+};
+export const TO: Parameter = {
+  ...AT,
+  description: 'The later time, an RFC 3339 time. It is not before `from`.',
+  example: '2023-06-01T00:00:00Z',
+};
+
 /** @returns the text, which the operation reads. */
 function readTime(text: string): string {
   // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was.

@@ -1,10 +1,11 @@
 import type { Scope } from '../../auth/viewer.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { type ErrorCode, PublicError } from '../../model/errors.js';
-import { AT, DOMAIN, type ParameterTable, type Variables } from './parameters.js';
+import { AT, DOMAIN, FROM, type ParameterTable, TO, type Variables } from './parameters.js';
 import {
   type Body,
   DOMAIN_DETAILS,
+  DOMAIN_DIFF,
   DOMAIN_DNS_INFO,
   DOMAIN_HISTORY,
   DOMAIN_HTTP_HEADERS,
@@ -107,6 +108,22 @@ export const ROUTES: readonly Route[] = [
     operation: 'domain-http-headers.graphql',
     body: DOMAIN_HTTP_HEADERS,
     scope: 'headers:read',
+    maturity: 'Developing',
+  },
+  {
+    name: 'Domain diff',
+    operationId: 'getDomainDiff',
+    description: 'What is present of a domain at one of two times and not at the other.',
+    path: '/domain/{domain}/diff',
+    ...OF_DOMAIN,
+    parameters: {
+      domain: DOMAIN,
+      from: { ...FROM, required: true },
+      to: { ...TO, required: true },
+    },
+    operation: 'domain-diff.graphql',
+    body: DOMAIN_DIFF,
+    scope: null,
     maturity: 'Developing',
   },
 ];

@@ -157,3 +157,110 @@ test('GraphQL gives several times of a domain in one request, with every field a
     errors: [{ message: expect.stringContaining('the month has no such day') }],
   });
 });
+
+describe('Domain diff', () => {
+  test('has what is present at one of two times and not at the other', async () => {
+    for (const domain of ['all', 'large']) {
+      const { status, text } = await get(
+        `${domain}.example/diff?from=2024-03-01T12:00:00Z&to=2024-03-04T00:00:00%2B00:00`,
+      );
+      expect(status).toBe(200);
+      const removed = ['2024-03-04T00:00:00.000000Z', '2024-03-02T00:00:00.000000Z'].map((time, at) => ({
+        data: { ...a(at + 1), ip: `192.0.2.${at + 1}` },
+        firstSeen: '2024-03-01T00:00:00.000001Z',
+        removed: time,
+      }));
+      expect(withoutNames(text)).toBe(
+        JSON.stringify({
+          domain: 'a.example',
+          from: '2024-03-01T12:00:00.000000Z',
+          to: '2024-03-04T00:00:00.000000Z',
+          dnsRecordsAdded: [],
+          dnsRecordsRemoved: removed,
+          httpHeaders: [
+            { name: 'server', difference: 'REMOVED', old: 'one', new: null },
+            { name: 'via', difference: 'ADDED', old: null, new: 'proxy' },
+          ],
+        }),
+      );
+    }
+  });
+
+  test('has nothing of what went and returned, or came and went, between the times', async () => {
+    const { text } = await get('all.example/diff?from=2024-03-03T00:00:00Z&to=2024-03-05T00:00:00Z');
+    expect(JSON.parse(text)).toMatchObject({
+      dnsRecordsAdded: [],
+      dnsRecordsRemoved: [],
+      httpHeaders: [{ name: 'via', difference: 'REMOVED', old: 'proxy', new: null }],
+    });
+  });
+
+  test('is from nothing where the earlier time is before the first observation, and nothing where both are', async () => {
+    const { text } = await get('all.example/diff?from=2000-01-01T00:00:00Z&to=2024-03-01T00:00:01Z');
+    expect(JSON.parse(text)).toMatchObject({
+      dnsRecordsAdded: [{ data: { ip: '192.0.2.1' } }, { data: { ip: '192.0.2.2' } }],
+      dnsRecordsRemoved: [],
+      httpHeaders: [{ name: 'server', difference: 'ADDED', old: null, new: 'one' }],
+    });
+    const none = await get('all.example/diff?from=2000-01-01T00:00:00Z&to=2000-01-01T00:00:00Z');
+    expect(JSON.parse(none.text)).toMatchObject({
+      dnsRecordsAdded: [],
+      dnsRecordsRemoved: [],
+      httpHeaders: [],
+    });
+  });
+
+  test.each([
+    ['', 'The query parameter from is required.'],
+    ['?from=2024-03-01T00:00:00Z', 'The query parameter to is required.'],
+    [
+      '?from=2024-03-02T00:00:00Z&to=2024-03-01T00:00:00Z',
+      'from, 2024-03-02T00:00:00.000000Z, is later than to, 2024-03-01T00:00:00.000000Z.',
+    ],
+    [
+      '?from=2024-03-02T00:00:00Z&to=2024-03-03T00:00:00Z&at=2024-03-03T00:00:00Z',
+      'Unknown query parameter "at". This operation has: from, to.',
+    ],
+  ])('rejects %j with 400 INVALID_PARAMETER', async (query, detail) => {
+    const { status, text } = await get(`all.example/diff${query}`);
+    expect([status, JSON.parse(text)]).toEqual([
+      400,
+      expect.objectContaining({ code: 'INVALID_PARAMETER', detail }),
+    ]);
+  });
+
+  test('of a domain of which nothing is recorded is a 404', async () => {
+    const { status } = await get('none.example/diff?from=2024-03-01T00:00:00Z&to=2024-03-02T00:00:00Z');
+    expect(status).toBe(404);
+  });
+
+  test('in GraphQL knows nothing later than the time of its domain; the first of a request costs nothing beside the domain, and each two further ones 1', async () => {
+    const diff =
+      'diff(from: "2024-03-03T00:00:00Z", to: "2024-03-05T00:00:00Z") { to httpHeaders { name difference } }';
+    const ask = async (query: string) => {
+      const response = await fetch(`${service.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      });
+      return JSON.parse(await response.text());
+    };
+    expect(
+      await ask(`{ domain(name: "all.example", at: "2024-03-04T00:00:00Z") { ${diff} } }`),
+    ).toMatchObject({
+      data: {
+        domain: {
+          diff: {
+            to: '2024-03-05T00:00:00.000000Z',
+            httpHeaders: [{ name: 'server', difference: 'REMOVED' }],
+          },
+        },
+      },
+      extensions: { cost: 1 },
+    });
+    const many = Array.from({ length: 11 }, (_, at) => `a${at}: ${diff}`);
+    const { errors, extensions } = await ask(`{ domain(name: "all.example") { ${many.join(' ')} } }`);
+    expect(errors).toBeUndefined();
+    expect(extensions.cost).toBe(6);
+  });
+});

@@ -19,7 +19,12 @@ import { bearer, startTestService, type TestService } from '../../support/servic
 interface Operation {
   readonly operationId: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly { readonly name?: string; readonly example?: string }[];
+  readonly parameters: readonly {
+    readonly name?: string;
+    readonly in?: string;
+    readonly required?: boolean;
+    readonly example?: string;
+  }[];
   readonly responses: Readonly<Record<string, { readonly content?: object }>>;
 }
 
@@ -77,11 +82,12 @@ describe('the OpenAPI document', () => {
       ['/domain/{domain}/dns', [{}, { accessToken: [] }], false],
       ['/domain/{domain}/details', [{ accessToken: ['details:read'] }], true],
       ['/domain/{domain}/headers', [{ accessToken: ['headers:read'] }], true],
+      ['/domain/{domain}/diff', [{}, { accessToken: [] }], false],
     ]);
     expect(text).toContain(
       "Needs no access token: the server's `ANONYMOUS_SCOPES` opens operations with the scope `dns:read`.",
     );
-    expect(page.match(/no token needed/g)).toHaveLength(2);
+    expect(page.match(/no token needed/g)).toHaveLength(3);
   });
 
   test('passes the recommended rules of Redocly, without a warning, with operations opened and closed, too', async () => {
@@ -207,19 +213,28 @@ async function askWithEveryScope(path: string): Promise<Response> {
 }
 
 describe('every response with a body that the document lists is really answered, as it says', () => {
-  test.each(ROUTES.map(({ name, path }) => [name, path] as const))('%s', async (_name, path) => {
-    const operation = document.paths[path]?.get;
-    const example = operation?.parameters.find(({ name }) => name === 'domain')?.example;
-    const responses = Object.entries(operation?.responses ?? {});
-    const statuses = responses.flatMap(([status, { content }]) => (content === undefined ? [] : [status]));
-    expect(new Set(statuses)).toEqual(
-      new Set(Object.keys(ASK).filter((status) => status !== '403' || path !== '/domain/{domain}')),
-    );
-    for (const status of statuses) {
-      const domain = DOMAIN_OF_STATUS[status] ?? String(example);
-      // What fetch() gives is held against the document: documented-fetch.ts.
-      const response = await ASK[status]?.(path.replace('{domain}', domain));
-      expect(response?.status).toBe(Number(status));
-    }
-  });
+  test.each(ROUTES.map(({ name, path, scope }) => [name, path, scope] as const))(
+    '%s',
+    async (_name, path, scope) => {
+      const operation = document.paths[path]?.get;
+      const example = operation?.parameters.find(({ name }) => name === 'domain')?.example;
+      const required = operation?.parameters.filter(
+        (parameter) => parameter.in === 'query' && parameter.required,
+      );
+      const query = new URLSearchParams(
+        Object.fromEntries(required?.map(({ name = '', example: value = '' }) => [name, value]) ?? []),
+      );
+      const responses = Object.entries(operation?.responses ?? {});
+      const statuses = responses.flatMap(([status, { content }]) => (content === undefined ? [] : [status]));
+      expect(new Set(statuses)).toEqual(
+        new Set(Object.keys(ASK).filter((status) => status !== '403' || scope !== null)),
+      );
+      for (const status of statuses) {
+        const domain = DOMAIN_OF_STATUS[status] ?? String(example);
+        // What fetch() gives is held against the document: documented-fetch.ts.
+        const response = await ASK[status]?.(`${path.replace('{domain}', domain)}?${query}`);
+        expect(response?.status).toBe(Number(status));
+      }
+    },
+  );
 });

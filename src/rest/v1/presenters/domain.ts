@@ -113,6 +113,57 @@ export const DOMAIN_HTTP_HEADERS: Body = {
   present: presentAsSelected,
 };
 
+/** What the stored operation of Domain diff finds. */
+interface DiffResult {
+  readonly domain: string;
+  readonly diff: {
+    readonly from: string;
+    readonly to: string;
+    readonly dnsRecordsAdded: readonly DnsRecordResult[];
+    readonly dnsRecordsRemoved: readonly DnsRecordResult[];
+    readonly httpHeaders: readonly object[];
+  };
+}
+
+/** Domain diff. */
+export const DOMAIN_DIFF: Body = {
+  name: 'DomainDiff',
+  schema: closedObject('The net difference between the states of a domain at two times.', {
+    ...START,
+    from: timestamp('The earlier time.'),
+    to: timestamp('The later time.'),
+    dnsRecordsAdded: listOf(
+      schemaReference('DnsRecordEntry'),
+      'The DNS records that are present at `to` and not at `from`, as of `to`, in the order of Get domain.',
+    ),
+    dnsRecordsRemoved: listOf(
+      schemaReference('DnsRecordEntry'),
+      'The DNS records that are present at `from` and not at `to`, as of `to`: with their removal.',
+    ),
+    httpHeaders: listOf(
+      closedObject('A header that is not the same at both times.', {
+        name: text('The name of the header, in lower case.', 'server'),
+        difference: {
+          type: 'string',
+          enum: ['ADDED', 'CHANGED', 'REMOVED'],
+          description: 'Present at `to` only, at both with different values, or at `from` only.',
+        },
+        old: { type: ['string', 'null'], description: 'The value at `from`; null if it was not present.' },
+        new: { type: ['string', 'null'], description: 'The value at `to`; null if it was not present.' },
+      }),
+      'The HTTP response headers that are not the same at both times, ordered by name.',
+    ),
+  }),
+  present: ({ domain, diff }: DiffResult) => ({
+    domain,
+    from: diff.from,
+    to: diff.to,
+    dnsRecordsAdded: presentDnsRecords(diff.dnsRecordsAdded),
+    dnsRecordsRemoved: presentDnsRecords(diff.dnsRecordsRemoved),
+    httpHeaders: diff.httpHeaders,
+  }),
+};
+
 /** For operations that select, besides the version, just what the body shows, under its names and in its order. */
 function presentAsSelected(found: object): object {
   const { version, ...selected }: object & Partial<RecordedState> = found;
