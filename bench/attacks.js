@@ -164,7 +164,7 @@ const ATTACKS = [
     addresses: 4,
     play: again(
       `query ($types: [String!]) { domain(name: "small.example") { ${repeated(60, () => 'dnsRecords(types: $types) { __typename }')} } }`,
-      { types: Array.from({ length: 1_500 }, (_, at) => `T${at}`) },
+      { types: Array.from({ length: 1_500 }, (_, at) => `TYPE${at + 1_000}`) },
     ),
   },
   {

@@ -271,7 +271,8 @@ export class Documents {
       known.work = examination.work;
       const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       const errors = validate(this.#schema, examination.document, rules, {
-        hideSuggestions: true,
+        // Suggestions name what introspection would show.
+        hideSuggestions: !this.#introspection,
         maxErrors: MOST_ERRORS,
       });
       if (errors.length === 0) return examination;

@@ -1,8 +1,14 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
+import { requireType } from '../model/dns-types.js';
+import { InvalidObservationError, PublicError } from '../model/errors.js';
 import type { DomainDnsRecordsArgs, DomainHttpHeadersArgs } from './types.generated.js';
 
-/** The entries of the given types, in any case, that are present or that were removed. */
+/**
+ * The entries of the given types, in any case, that are present or that were removed.
+ *
+ * @throws PublicError INVALID_PARAMETER for what is not a type of records.
+ */
 export function selectDnsEntries(
   entries: readonly DnsEntry[],
   { types, present }: Partial<DomainDnsRecordsArgs>,
@@ -85,23 +91,33 @@ function indexOf<Entry>(entries: readonly Entry[], describe: Describe<Entry>): I
   return index;
 }
 
-/** In characters, such as `TYPE65535`. */
-const LONGEST_TYPE = 32;
+/** In characters. */
 const LONGEST_FIELD_NAME = 1024;
 
-const canonicalTypes = canonicalizer(LONGEST_TYPE, (type) => type.toUpperCase());
-const canonicalNames = canonicalizer(LONGEST_FIELD_NAME, (name) => name.toLowerCase());
+const canonicalTypes = canonicalizer((types) => types.map(readType));
+const canonicalNames = canonicalizer((names) =>
+  names.filter(({ length }) => length > 0 && length <= LONGEST_FIELD_NAME).map((name) => name.toLowerCase()),
+);
+
+function readType(text: string): string {
+  try {
+    return requireType(text);
+  } catch (error) {
+    if (error instanceof InvalidObservationError)
+      throw new PublicError('INVALID_PARAMETER', `types: ${error.message}`);
+    throw error;
+  }
+}
 
 /** A list in a variable is one object, under however many aliases it is used, as types or as names. */
 function canonicalizer(
-  longest: number,
-  write: (text: string) => string,
+  write: (list: readonly string[]) => readonly string[],
 ): (list: readonly string[]) => ReadonlySet<string> {
   const known = new WeakMap<readonly string[], ReadonlySet<string>>();
   return (list) => {
     const found = known.get(list);
     if (found !== undefined) return found;
-    const set = new Set(list.filter(({ length }) => length > 0 && length <= longest).map(write));
+    const set = new Set(write(list));
     known.set(list, set);
     return set;
   };

@@ -376,16 +376,33 @@ describe('what is wrong with a request is said with a code', () => {
     '{ domai }',
     '{ domain(nam: "a.example") { name } }',
     '{ domain(name: "a.example") { ... on Domai { name } } }',
-    '{ domain(name: "a.example") @skp(if: true) { name } }',
     '{ domain(name: "a.example") { dnsRecords { host } } }',
     'query ($n: Strin!) { domain(name: $n) { name } }',
-  ])('but nothing of the schema is given away by it: %s', async (query) => {
-    for (const introspection of [true, false]) {
-      const { app } = await serve({ introspection });
-      const response = await post(app, query);
-      expect(response.status).toBe(400);
-      expect(response.text).not.toContain('Did you mean');
-    }
+  ])(
+    'suggests names of the schema where introspection is on, and gives none away where it is off: %s',
+    async (query) => {
+      for (const introspection of [true, false]) {
+        const { app } = await serve({ introspection });
+        const response = await post(app, query);
+        expect(response.status).toBe(400);
+        expect(response.text.includes('Did you mean')).toBe(introspection);
+      }
+    },
+  );
+
+  test('graphql-js has no suggestions for directives: none is given away', async () => {
+    const { app } = await serve({ introspection: false });
+    const response = await post(app, '{ domain(name: "a.example") @skp(if: true) { name } }');
+    expect(response.text).toContain('Unknown directive \\"@skp\\".');
+    expect(response.text).not.toContain('skip');
+  });
+
+  test('a field of a record without a fragment gets an error that names the fragment', async () => {
+    const { app } = await serve({ introspection: true });
+    const response = await post(app, '{ domain(name: "a.example") { dnsRecords { ip } } }');
+    expect(response.body.errors[0].message).toBe(
+      'Cannot query field "ip" on type "DnsRecord". Did you mean to use an inline fragment on "ARecord"?',
+    );
   });
 });
 
