@@ -20,7 +20,7 @@ const RECORD_TYPES = isUnionType(union) ? union.getTypes().map(({ name }) => nam
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
-  DomainDiff: '../loaders/domain-diff.js#StateDiff',
+  DomainDiff: '../loaders/state-diff.js#StateDiff',
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

@@ -63,19 +63,18 @@ export interface GraphqlExecutor {
   ): Promise<ExecutionResult>;
 
   /**
-   * Executes an operation of this program's own, in the same way. Its result is not limited in size; that of a large
-   * history is an error (largeHistoryIn).
+   * Executes an operation of this program's own, in the same way. Its result is not limited in size; with `inParts`,
+   * that of a large history is an error (largeHistoryIn).
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
-   * @param counted Whether the request has run an operation on the same domain before: it counts once.
    */
   executeStored(
     operation: StoredOperation,
     variables: Variables,
     viewer: Viewer,
     recipient?: Recipient,
-    counted?: boolean,
+    options?: StoredOptions,
   ): Promise<ExecutionResult>;
 
   /**
@@ -92,6 +91,14 @@ export interface GraphqlExecutor {
     recipient: Recipient | undefined,
     large: LargeHistoryError,
   ): AsyncGenerator<ExecutionResult>;
+}
+
+/** How a stored operation is executed. */
+interface StoredOptions {
+  /** Whether an earlier operation of the request was counted against the rate limit; if absent, it was not. */
+  readonly counted?: boolean;
+  /** Whether a large history is rejected, for executeStoredInParts(); if absent, it is read in one piece. */
+  readonly inParts?: boolean;
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
@@ -145,8 +152,12 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       return compileOperation(schema, document);
     },
     executeCompiled: execute,
-    executeStored: (operation, variables, viewer, recipient, counted = false) => {
-      const context = contextOf(viewer, recipient, { limited: false, counted, onLarge: rejectLarge });
+    executeStored: (operation, variables, viewer, recipient, { counted = false, inParts = false } = {}) => {
+      const context = contextOf(viewer, recipient, {
+        limited: false,
+        counted,
+        ...(inParts && { onLarge: rejectLarge }),
+      });
       // The unit of the earlier operation.
       if (counted) context.budget.granted('');
       return execute(operation, variables, context);
@@ -174,7 +185,7 @@ async function readInOnePiece(
   most: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 64 MB: request it by REST, or query other fields of the domain.`;
+    const message = `The history of ${name} that is requested is larger than 64 MB: request Get domain by REST, or query other fields of the domain.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
   await budget.read(octets, most);

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import { Pages } from './columns.js';
-import { type DomainDiffKey, historyOctets, loadDomainDiff, type StateDiff } from './domain-diff.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -12,7 +12,7 @@ import {
   readHistoryPages,
   wholeHistory,
 } from './domain-history.js';
-import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { BATCH_SIZE, type DomainRow, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import { abandoned } from './recipient.js';
 import { ResponseMemory } from './response-memory.js';
 import { ClientShares, Turns } from './turns.js';
@@ -28,10 +28,6 @@ export interface Loaders {
     load(key: DomainHistoryKey): Promise<DomainHistory | null>;
     /** What `onLarge` of load() was called for: the history as pages, once there is room for so many octets. */
     readPages(key: DomainHistoryKey, octets: number): Promise<HistoryPages | null>;
-  };
-  readonly domainDiff: {
-    /** @param onOctets Called before it is read, with the octets of the history that it is read from; may reject. */
-    load(key: DomainDiffKey, onOctets: (octets: number) => Promise<void>): Promise<StateDiff>;
   };
 }
 
@@ -77,10 +73,10 @@ const READING_LIMIT = 20_000;
 /**
  * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history, only their rows, or the difference of two states.
+ * @param loader What is loaded: domains with parts of their history, or only their rows.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow' | 'domainDiff',
+  loader: 'domainHistory' | 'domainRow',
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
@@ -93,11 +89,6 @@ export type AroundBatch = <Result>(
  */
 export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
   const { aroundBatch = justLoad } = options;
-  const batching = {
-    cache: false,
-    maxBatchSize: BATCH_SIZE,
-    batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
-  };
   const turns = new Turns({
     atOnce: options.statementsAtOnce ?? STATEMENTS_AT_ONCE,
     mostWaiting: MOST_WAITING,
@@ -122,19 +113,19 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
   const shares = new ClientShares(HISTORIES_OF_CLIENT);
-  const histories = new DataLoader(loadHistories, batching);
-  const rows = new DataLoader(loadRows, batching);
+  const loadHistory = batched(loadHistories);
+  const loadRow = batched(loadRows);
   return {
     responseMemory: memory,
     mostOctets: responseMemory / MEMORY_OF_OBJECTS,
     domainHistory: {
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
-          const row = await rows.load(key);
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0, at: key.at };
+          const row = await shares.run<DomainRow | null>(key.client, () => loadRow(key));
+          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0 };
         }
         const found = await shares.run(key.client, async () => {
-          const history = await histories.load(key);
+          const history = await loadHistory(key);
           if (history === null || history instanceof LargeHistory) return history;
           const { characters } = history;
           if (characters > WITHOUT_ROOM && key.recipient !== undefined) {
@@ -151,13 +142,31 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       },
       readPages,
     },
-    domainDiff: {
-      async load(key, onOctets) {
-        const read = <Result>(load: () => Promise<Result>) =>
-          turns.single(key, () => aroundBatch('domainDiff', 1, load));
-        await onOctets(await read(() => historyOctets(prisma, key.name)));
-        return read(() => loadDomainDiff(prisma, key));
-      },
-    },
+  };
+}
+
+const BATCHING = {
+  cache: false,
+  maxBatchSize: BATCH_SIZE,
+  batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
+};
+
+/** Loads keys in batches. Those of different instants are in different batches: none waits for another's statement. */
+function batched<Key extends DomainRowKey, Value>(
+  load: (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>,
+): (key: Key) => Promise<Value> {
+  const now = new DataLoader(load, BATCHING);
+  const ofInstant = new Map<Instant, DataLoader<Key, Value>>();
+  return (key) => {
+    const { at } = key;
+    if (at === undefined) return now.load(key);
+    let loader = ofInstant.get(at);
+    if (loader === undefined) {
+      loader = new DataLoader(load, BATCHING);
+      ofInstant.set(at, loader);
+      // Its batches are dispatched right after that.
+      setImmediate(() => ofInstant.delete(at));
+    }
+    return loader.load(key);
   };
 }

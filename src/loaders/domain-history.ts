@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { BusyError, PublicError } from '../model/errors.js';
-import { type Instant, LATEST_INSTANT } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { Pages } from './columns.js';
 import { type DnsEntry, dnsEntriesSql, parseDnsEntries, readDnsPages } from './dns-entries.js';
@@ -9,7 +9,6 @@ import {
   type DomainRowKey,
   domainRowSql,
   isOfBatch,
-  loadByInstant,
   loadDomainRows,
   parseDomainRow,
 } from './domain-row.js';
@@ -48,8 +47,6 @@ export interface DomainHistory extends DomainRow {
   readonly counts: HistoryCounts | null;
   /** About how many octets a response with all records and headers has; 0 where that is little. */
   readonly octets: number;
-  /** As of when, in microseconds since the Unix epoch; undefined: now. */
-  readonly at: Instant | undefined;
 }
 
 /** How much there is of a domain's history. */
@@ -85,13 +82,15 @@ export class LargeHistoryError extends PublicError {
 }
 
 /** The counts of a row of table `domain` as of an instant, for parseHistoryCounts. */
-function historyCountsSql(at: Instant = LATEST_INSTANT): Prisma.Sql {
+function historyCountsSql(at: Instant | undefined): Prisma.Sql {
+  const upTo = (column: string) =>
+    at === undefined ? Prisma.empty : Prisma.sql`AND ${Prisma.raw(column)} <= ${at}`;
   return Prisma.sql`
-  (SELECT count(*) || ',' || count(*) FILTER (WHERE removed <= ${at})
-     FROM dns_record WHERE dns_record.domain = domain.name AND first_seen <= ${at})
+  (SELECT count(*) || ',' || count(removed) FILTER (WHERE true ${upTo('removed')})
+     FROM dns_record WHERE dns_record.domain = domain.name ${upTo('first_seen')})
   || ',' ||
   (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
-     FROM header_change WHERE header_change.domain = domain.name AND observed_at <= ${at})`;
+     FROM header_change WHERE header_change.domain = domain.name ${upTo('observed_at')})`;
 }
 
 interface HistoryRow {
@@ -123,24 +122,18 @@ interface ReadHistory {
 }
 
 /**
- * Loads the histories of up to BATCH_SIZE domains by one SQL statement for each instant, but for large parts of them.
+ * Loads the histories of up to BATCH_SIZE domains as of one instant by one SQL statement, but for large parts of
+ * them.
  *
  * @returns For each key in its place the history, or null where nothing is recorded of the domain. Whether it is
  * large depends on the parts that the key needs, and not on the other keys; small ones of one name share one
  * history, with the parts that any of them needs.
  */
-export function loadDomainHistories(
+export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
 ): Promise<(ReadHistory | LargeHistory | null)[]> {
-  return loadByInstant(keys, (at, keys) => loadAsOf(prisma, at, keys));
-}
-
-async function loadAsOf(
-  prisma: PrismaClient,
-  at: Instant | undefined,
-  keys: readonly DomainHistoryKey[],
-): Promise<(ReadHistory | LargeHistory | null)[]> {
+  const at = keys[0]?.at;
   const isWhole = isSmall(ALL_OCTETS, keys, (key) => key.dnsRecords && key.httpHeaders);
   const isOnlyRecords = isSmall('record_octets', keys, (key) => key.dnsRecords && !key.httpHeaders);
   const isOnlyHeaders = isSmall('header_octets', keys, (key) => key.httpHeaders && !key.dnsRecords);
@@ -156,7 +149,7 @@ async function loadAsOf(
                 THEN (${historyCountsSql(at)}) END AS counts
       FROM domain
      WHERE ${isOfBatch(at, keys)}`;
-  const histories = new Map(rows.map((row) => [row.name, historiesOf(row, at)]));
+  const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
   return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
 
@@ -251,10 +244,7 @@ function isSmall(octets: string, ...ofKey: Parameters<typeof isOfKey>): Prisma.S
 }
 
 /** What a row has for a key of its name, by the parts that the key needs. */
-function historiesOf(
-  row: HistoryRow,
-  at: Instant | undefined,
-): (needed: HistoryParts) => ReadHistory | LargeHistory {
+function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | LargeHistory {
   const [recordOctets = 0, headerOctets = 0] = row.octets?.split(',').map(Number) ?? [];
   let parsed: DomainHistory | undefined;
   const parse = () => {
@@ -264,7 +254,6 @@ function historiesOf(
       httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
       counts: row.counts === null ? null : parseHistoryCounts(row.counts),
       octets: recordOctets + headerOctets,
-      at,
     };
     return parsed;
   };

@@ -15,7 +15,7 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, the instant, and the recipient. */
+/** A domain by its canonical name, the instant, and the recipient. All keys of a batch have the same instant. */
 export interface DomainRowKey extends Requested {
   readonly name: string;
   /** As of when, in microseconds since the Unix epoch; absent: now, with all that is recorded. */
@@ -49,7 +49,10 @@ function knownChangeSql(at: Instant): Prisma.Sql {
     (SELECT max(observed_at) FROM header_change WHERE domain = domain.name AND observed_at <= ${at}))`;
 }
 
-/** The latest observation that is not after the instant, of those whose times are still known. */
+/**
+ * The latest observation that is not after the instant, of those whose times are still known. Those that found HTTPS declined
+ * are not among them: alone, they are not recorded.
+ */
 function knownUpdateSql(at: Instant): Prisma.Sql {
   return Prisma.sql`greatest(${knownChangeSql(at)},
     (SELECT max(last_seen) FROM dns_record WHERE domain = domain.name AND last_seen <= ${at}),
@@ -60,36 +63,20 @@ function knownUpdateSql(at: Instant): Prisma.Sql {
 }
 
 /**
- * Loads the rows of up to BATCH_SIZE domains by one SQL statement for each instant. Without one, it reads no other table.
+ * Loads the rows of up to BATCH_SIZE domains as of one instant by one SQL statement. Without an instant, it reads no other
+ * table.
  *
  * @returns For each key in its place the row, or null where nothing is recorded of the domain up to the instant.
  */
-export function loadDomainRows(
+export async function loadDomainRows(
   prisma: PrismaClient,
   keys: readonly DomainRowKey[],
 ): Promise<(DomainRow | null)[]> {
-  return loadByInstant(keys, async (at, keys) => {
-    const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
-      SELECT name, ${domainRowSql(at)} AS numbers FROM domain WHERE ${isOfBatch(at, keys)}`;
-    const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
-    return keys.map(({ name }) => rows.get(name) ?? null);
-  });
-}
-
-/** Loads the keys of each instant together. @param load Gives for each key in its place what it finds. */
-export async function loadByInstant<Key extends DomainRowKey, Found>(
-  keys: readonly Key[],
-  load: (at: Instant | undefined, keys: readonly Key[]) => Promise<(Found | null)[]>,
-): Promise<(Found | null)[]> {
-  const instants = new Set(keys.map(({ at }) => at));
-  if (instants.size === 1) return load(keys[0]?.at, keys);
-  const found = new Map<Key, Found | null>();
-  for (const at of instants) {
-    const together = keys.filter((key) => key.at === at);
-    const loaded = await load(at, together);
-    for (const [place, key] of together.entries()) found.set(key, cell(loaded, place));
-  }
-  return keys.map((key) => found.get(key) ?? null);
+  const at = keys[0]?.at;
+  const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
+    SELECT name, ${domainRowSql(at)} AS numbers FROM domain WHERE ${isOfBatch(at, keys)}`;
+  const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
+  return keys.map(({ name }) => rows.get(name) ?? null);
 }
 
 /** Whether a row of table `domain` is one of a batch, and recorded up to the instant. */

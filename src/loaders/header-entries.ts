@@ -21,13 +21,23 @@ export interface HeaderEntry {
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
+  /** When it was gone, oldest first. */
+  readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
 }
 
-/** Rows of table `header_change` in their order, as columns; null for none. An absence has no date. */
+/** From when a header was gone until when it was back, with whichever value; null: it is gone. */
+interface Absence {
+  readonly from: Instant;
+  readonly to: Instant | null;
+}
+
+const NO_ABSENCES: readonly Absence[] = [];
+
+/** Rows of table `header_change` in their order, as columns; null for none. The date of an absence begins with `x`. */
 const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(name, ',') || '","'
-      || string_agg(CASE WHEN present THEN observed_at::text ELSE '' END, ',') || '",'
+      || string_agg(CASE WHEN present THEN '' ELSE 'x' END || observed_at, ',') || '",'
       || json_agg(value) || ']'`;
 
 /**
@@ -99,7 +109,7 @@ export async function parseHeaderPages(pages: readonly string[]): Promise<readon
 
 interface HeaderColumns {
   readonly names: readonly string[];
-  /** Empty for an absence. */
+  /** Of an absence with `x` before it. */
   readonly dates: readonly string[];
   readonly values: readonly (string | null)[];
 }
@@ -109,22 +119,46 @@ function parseColumns(text: string): HeaderColumns {
   return { names: splitColumn(names), dates: splitColumn(dates), values };
 }
 
-function headersOf({ names, dates, values }: HeaderColumns): readonly HeaderEntry[] {
+function headersOf(columns: HeaderColumns): readonly HeaderEntry[] {
+  const { names } = columns;
   const headers: HeaderEntry[] = [];
-  for (let row = 0; row < values.length; ) {
-    const name = cell(names, row);
-    const history: HeaderHistoryItem[] = [];
-    let old: string | null = null;
-    let present = false;
-    for (; row < values.length && names[row] === name; row += 1) {
-      const date = cell(dates, row);
-      const value = cell(values, row);
-      present = date !== '';
-      if (value === null) continue;
-      history.push({ event: old === null ? 'created' : 'updated', date: BigInt(date), new: value, old });
-      old = value;
-    }
-    if (old !== null) headers.push({ name, value: old, present, history });
+  for (let begin = 0, end = 0; begin < columns.values.length; begin = end) {
+    const name = cell(names, begin);
+    while (end < columns.values.length && names[end] === name) end += 1;
+    const header = headerOf(name, columns, begin, end);
+    if (header !== null) headers.push(header);
   }
   return headers;
+}
+
+/** The header whose changes are the rows from `begin` on, before `end`; null without a value. */
+function headerOf(
+  name: string,
+  { dates, values }: HeaderColumns,
+  begin: number,
+  end: number,
+): HeaderEntry | null {
+  const history: HeaderHistoryItem[] = [];
+  let wasGone = false;
+  let old: string | null = null;
+  for (let row = begin; row < end; row += 1) {
+    const date = cell(dates, row);
+    const value = cell(values, row);
+    wasGone ||= date.startsWith('x');
+    if (value === null) continue;
+    history.push({ event: old === null ? 'created' : 'updated', date: BigInt(date), new: value, old });
+    old = value;
+  }
+  if (old === null) return null;
+  const absences = wasGone ? absencesOf(dates.slice(begin, end)) : NO_ABSENCES;
+  return { name, value: old, present: absences.at(-1)?.to !== null, absences, history };
+}
+
+/** An absence ends with the change that follows it. */
+function absencesOf(dates: readonly string[]): Absence[] {
+  return dates.flatMap((date, at) => {
+    if (!date.startsWith('x')) return [];
+    const next = dates[at + 1];
+    return [{ from: BigInt(date.slice(1)), to: next === undefined ? null : BigInt(next) }];
+  });
 }

@@ -50,7 +50,7 @@ export class ResponseMemory {
 
   /**
    * Waits until there is room for so many octets more in a response. One response takes no more than the whole budget:
-   * what it may have is limited elsewhere, whatever comes first.
+   * RequestBudget limits what it may have, whatever comes first.
    *
    * @param client Identifies the client that shares half of the budget; absent: the response has no such limit.
    * @throws BusyError when it takes too long or too many wait; PublicError UNAVAILABLE, which no client sees, when the
@@ -74,13 +74,18 @@ export class ResponseMemory {
     });
   }
 
-  /** Gives back what a recipient has, since what it was taken for is dropped. */
+  /** Gives back what a recipient has and waits for, since what it was taken for is dropped. */
   release(recipient: Recipient): void {
     const account = this.#accounts.get(recipient);
     if (account === undefined) return;
     this.#free += account.held;
     account.held = 0;
+    this.#abandonWaiting(account);
     this.#admit();
+  }
+
+  #abandonWaiting(account: Account): void {
+    for (const waiting of this.#queue.filter((each) => each.account === account)) waiting.settle(abandoned());
   }
 
   #wait(account: Account, octets: number, settle: (error?: Error) => void): void {
@@ -128,9 +133,7 @@ export class ResponseMemory {
     recipient.once('close', () => {
       this.#accounts.delete(recipient);
       this.#free += account.held;
-      for (const waiting of this.#queue.filter((each) => each.account === account)) {
-        waiting.settle(abandoned());
-      }
+      this.#abandonWaiting(account);
       this.#admit();
     });
     return account;
@@ -166,15 +169,18 @@ export class ResponseMemory {
     this.#free -= octets;
   }
 
-  #isWithinShare({ account: { client }, octets }: Pick<Waiting, 'account' | 'octets'>): boolean {
+  #isWithinShare({ account, octets }: Pick<Waiting, 'account' | 'octets'>): boolean {
+    const { client } = account;
     if (client === '') return true;
-    let held = 0;
-    for (const account of this.#accounts.values()) if (account.client === client) held += account.held;
-    return held === 0 || held + octets <= this.#options.octets * CLIENT_SHARE;
+    let others = 0;
+    for (const other of this.#accounts.values()) {
+      if (other.client === client && other !== account) others += other.held;
+    }
+    return others === 0 || others + account.held + octets <= this.#options.octets * CLIENT_SHARE;
   }
 }
 
-/** The part of the budget that one client may hold; a larger history passes alone. */
+/** The part of the budget that one client may hold; one response of it may hold more. */
 const CLIENT_SHARE = 0.5;
 /** With so many waiting, the time for reading is halved. */
 const HALVING = 10;

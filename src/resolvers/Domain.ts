@@ -1,6 +1,7 @@
+import { compareStates } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
 import { PublicError } from '../model/errors.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { formatInstant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { memberOf } from './DnsRecord.js';
 import { loadedPart } from './needed-parts.js';
@@ -25,18 +26,16 @@ export const Domain: DomainResolvers = {
       budget,
       info,
     ),
-  async diff({ name, at }, { from, to }, { loaders, budget, recipient }) {
+  async diff(history, { from, to }, { budget, viewer }) {
     if (from > to) {
-      const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}.`;
+      const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
     }
-    // What came after the domain's own instant is not known.
-    const known = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
-    const key = { name, from: known(from), to: known(to), recipient };
-    const diff = await loaders.domainDiff.load(key, (octets) =>
-      budget.count(Math.max(octets, OCTETS_OF_DIFF)),
-    );
-    return { ...diff, from, to };
+    requireReached(to, BigInt(Date.now()) * 1_000n);
+    const dnsRecords = loadedPart(history.dnsRecords);
+    const httpHeaders = loadedPart(history.httpHeaders);
+    await budget.count((dnsRecords.length + httpHeaders.length) * OCTETS_OF_ENTRY);
+    return compareStates({ dnsRecords, httpHeaders }, from, to, viewer.rateLimitKey);
   },
 };
 
@@ -54,8 +53,8 @@ export const DomainDiff: DomainDiffResolvers = {
     ),
 };
 
-/** A difference of an ordinary domain costs as if so much of its history were counted: half a unit of the rate limit. */
-const OCTETS_OF_DIFF = 128 * 1024;
+/** Comparing each entry of a history takes as long as counting so many octets of it. */
+const OCTETS_OF_ENTRY = 128;
 
 /** The entries of a list, once the request's budget has room for what is selected of them. */
 function granted<Entry extends object>(

@@ -27,9 +27,11 @@ function partsOf(node: FieldNode, fragments: Fragments): HistoryParts {
   const known = partsOfNode.get(node);
   if (known !== undefined) return known;
   const fields = selectedFields(node, fragments);
+  // A difference is one of the history.
+  const diff = fields.has('diff');
   const parts = {
-    dnsRecords: fields.has('dnsRecords'),
-    httpHeaders: fields.has('httpHeaders'),
+    dnsRecords: diff || fields.has('dnsRecords'),
+    httpHeaders: diff || fields.has('httpHeaders'),
     counts: ['dnsRecordCount', 'httpHeaderCount', 'changeCount'].some((field) => fields.has(field)),
   };
   partsOfNode.set(node, parts);

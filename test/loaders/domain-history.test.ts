@@ -205,7 +205,7 @@ test('DNS entries come by the time they were first seen, then by type and place'
 });
 
 describe('HTTP headers', () => {
-  test('that went and came back show their values, and whether they are present', async () => {
+  test('that went and came back show their values, whether they are present, and when they were not', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertHeaderChanges(database.pool, 'a.example', [
       { name: 'age', observedAt: 1n, value: '' },
@@ -224,12 +224,17 @@ describe('HTTP headers', () => {
         name: 'age',
         value: '',
         present: true,
+        absences: [{ from: 2n, to: 3n }],
         history: [{ event: 'created', date: 1n, new: '', old: null }],
       },
       {
         name: 'server',
         value: 'caddy',
         present: false,
+        absences: [
+          { from: 2n, to: 3n },
+          { from: 5n, to: null },
+        ],
         history: [
           { event: 'created', date: 1n, new: 'nginx', old: null },
           { event: 'updated', date: 4n, new: 'caddy', old: 'nginx' },
@@ -239,6 +244,7 @@ describe('HTTP headers', () => {
         name: 'via',
         value: 'one',
         present: true,
+        absences: [],
         history: [{ event: 'created', date: 1n, new: 'one', old: null }],
       },
     ]);

@@ -15,15 +15,17 @@ class Client extends EventEmitter {
   readonly req = { socket: { destroy: () => this.leave() } };
   held = 0;
   waiting = 0;
+  /** What a take was rejected with while the client was there. */
+  rejected: unknown;
 
   /** Takes, if it is admitted. */
-  async ask(memory: ResponseMemory, octets: number): Promise<void> {
+  async ask(memory: ResponseMemory, octets: number, client?: string): Promise<void> {
     this.waiting += 1;
     try {
-      await memory.take(octets, this);
+      await memory.take(octets, this, client);
       this.held = Math.min(this.held + octets, OPTIONS.octets);
-    } catch {
-      // It has disconnected.
+    } catch (error) {
+      if (!this.destroyed) this.rejected = error;
     }
     this.waiting -= 1;
   }
@@ -39,6 +41,18 @@ async function replaced(client: Client): Promise<Client> {
   client.leave();
   await nextTurn();
   return new Client();
+}
+
+/** A client that waits for nothing more has its response, and leaves: in the end none is left. */
+async function expectAllToFinish(clients: Client[]): Promise<void> {
+  while (clients.length > 0) {
+    const finished = clients.findIndex(({ waiting }) => waiting === 0);
+    expect(finished, 'all wait for each other').toBeGreaterThanOrEqual(0);
+    for (const client of clients.splice(finished, 1)) {
+      expect(client.rejected).toBeUndefined();
+      await replaced(client);
+    }
+  }
 }
 
 /** The outcome of each requested history, by its name. */
@@ -159,6 +173,29 @@ describe('large histories', () => {
     expect(await settled()).toEqual({ a: 'in', b: 'in', c: 'in', d: 'in' });
   });
 
+  test('of one answer go on while its client has no other: parts pass as the whole would', async () => {
+    const { take, settled } = watch(new ResponseMemory(OPTIONS));
+    const [a, b, other] = [new Client(), new Client(), new Client()];
+    take('first', 30, a, 'one');
+    take('other', 10, other, 'two');
+    take('second', 30, a, 'one');
+    take('more', 10, b, 'one');
+    expect(await settled()).toEqual({ first: 'in', other: 'in', second: 'in', more: 'waits' });
+  });
+
+  test('of an execution that is dropped give back what they have and what they wait for', async () => {
+    const memory = new ResponseMemory(OPTIONS);
+    const { take, settled } = watch(memory);
+    const [a, b] = [new Client(), new Client()];
+    take('b', 60, b);
+    take('a', 40, a);
+    take('dropped', 60, a);
+    expect(await settled()).toEqual({ b: 'in', a: 'in', dropped: 'waits' });
+    memory.release(a);
+    take('again', 40, a);
+    expect(await settled()).toMatchObject({ dropped: 'The client has gone.', again: 'in' });
+  });
+
   test('of one answer take no more than all the memory, in any order, and others wait until it is read', async () => {
     for (const [first, second, third] of [
       [60, 60, 40],
@@ -202,17 +239,13 @@ describe('large histories', () => {
         const clients = Array.from({ length: 5 }, () => new Client());
         for (const { place, octets, leaves } of steps) {
           const client = clients[place] ?? new Client();
-          void client.ask(memory, octets);
+          // Two of them respond to one client.
+          void client.ask(memory, octets, place < 2 ? 'both' : String(place));
           await nextTurn();
           expect(clients.reduce((sum, { held }) => sum + held, 0)).toBeLessThanOrEqual(2 * OPTIONS.octets);
           if (leaves) clients[place] = await replaced(client);
         }
-        // A client that waits for nothing more has its response, and leaves: in the end none is left.
-        while (clients.length > 0) {
-          const finished = clients.findIndex(({ waiting }) => waiting === 0);
-          expect(finished, 'all wait for each other').toBeGreaterThanOrEqual(0);
-          for (const client of clients.splice(finished, 1)) await replaced(client);
-        }
+        await expectAllToFinish(clients);
       }),
     );
   });

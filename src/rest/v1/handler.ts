@@ -198,11 +198,14 @@ async function findInParts(
  */
 async function execute(
   executor: GraphqlExecutor,
-  { variables, viewer, response }: Exchange,
+  { route, variables, viewer, response }: Exchange,
   operation: StoredOperation,
   counted: boolean,
 ): Promise<ExecutionResult> {
-  const result = await executor.executeStored(operation, variables, viewer, response, counted);
+  const result = await executor.executeStored(operation, variables, viewer, response, {
+    counted,
+    inParts: route.inParts,
+  });
   setRateFields(response, viewer.rates);
   return result;
 }

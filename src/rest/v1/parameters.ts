@@ -42,7 +42,7 @@ export function isInPath(path: string, name: string): boolean {
  */
 export type ReadParameters = (segments: readonly string[], url: string | undefined) => Variables;
 
-/** Makes the reader of a route's parameters. A route without any in the query ignores the query. */
+/** Makes the reader of a route's parameters. */
 export function parameterReader(path: string, table: ParameterTable): ReadParameters {
   const parameters = Object.entries(table);
   const inPath = parameters.flatMap(([name, { read }]) => {
@@ -53,7 +53,7 @@ export function parameterReader(path: string, table: ParameterTable): ReadParame
   return (segments, url = '') => {
     const variables: Record<string, unknown> = {};
     for (const { name, read, at } of inPath) variables[name] = read(segments[at] ?? '');
-    return inQuery.length === 0 ? variables : { ...variables, ...readQuery(inQuery, url) };
+    return { ...variables, ...readQuery(inQuery, url) };
   };
 }
 
@@ -62,19 +62,22 @@ function readQuery(parameters: readonly (readonly [string, Parameter])[], url: s
   const known = parameters.map(([name]) => name);
   const unknown = [...query.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${known.join(', ')}.`);
+    const all = known.length === 0 ? 'none' : known.join(', ');
+    throw invalid(`Unknown query parameter ${quoted(unknown)}. This operation has: ${all}.`);
+  }
+  const missing = parameters.filter(([name, { required }]) => required === true && !query.has(name));
+  if (missing.length > 0) {
+    const names = missing.map(([name]) => name).join(' and ');
+    throw invalid(`The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`);
   }
   return Object.fromEntries(
     parameters.map(([name, parameter]) => [name, readValues(name, parameter, query.getAll(name))]),
   );
 }
 
-function readValues(name: string, { schema, required, read }: Parameter, texts: readonly string[]): unknown {
+function readValues(name: string, { schema, read }: Parameter, texts: readonly string[]): unknown {
   const [text] = texts;
-  if (text === undefined) {
-    if (required === true) throw invalid(`The query parameter ${name} is required.`);
-    return schema['default'];
-  }
+  if (text === undefined) return schema['default'];
   if (schema['type'] === 'array') return texts.map(read);
   if (texts.length > 1) throw invalid(`The query parameter ${name} is given more than once.`);
   return read(text);
@@ -95,40 +98,43 @@ export const DOMAIN: Parameter = {
   errorCode: 'INVALID_DOMAIN',
 };
 
-/** The instant of a state. */
-export const AT: Parameter = {
-  description:
-    'The state at that time, an RFC 3339 time: as if no later observation had been recorded. At most five minutes ' +
+/** The instant of a state, and those that a question of an interval is about. */
+export const AT = time(
+  'at',
+  'The state at that time, an RFC 3339 time: as if no later observation had been recorded. At most five minutes ' +
     'ahead. Without it, everything that is recorded.',
-  schema: { type: 'string', format: 'date-time' },
-  example: '2024-03-02T00:00:00Z',
-  read: readTime,
-  errorCode: 'INVALID_PARAMETER',
-};
+  '2024-03-02T00:00:00Z',
+);
+export const FROM = time('from', 'The earlier time, an RFC 3339 time.', '2023-05-01T00:00:00Z');
+export const TO = time(
+  'to',
+  'The later time, an RFC 3339 time, not before `from`. At most five minutes ahead.',
+  '2023-06-01T00:00:00Z',
+);
 
-/** The times that a question of an interval is about. */
-export const FROM: Parameter = {
-  ...AT,
-  description: 'The earlier time, an RFC 3339 time.',
-  example: '2023-05-01T00:00:00Z',
-};
-export const TO: Parameter = {
-  ...AT,
-  description: 'The later time, an RFC 3339 time. It is not before `from`.',
-  example: '2023-06-01T00:00:00Z',
-};
+/** A parameter whose text is read by the operation. */
+function time(name: string, description: string, example: string): Parameter {
+  return {
+    description,
+    schema: { type: 'string', format: 'date-time' },
+    example,
+    read(text) {
+      try {
+        return requireTime(text);
+      } catch (error) {
+        if (error instanceof InvalidObservationError) throw invalid(`${name}: ${error.message}`);
+        throw error;
+      }
+    },
+    errorCode: 'INVALID_PARAMETER',
+  };
+}
 
-/** @returns the text, which the operation reads. */
-function readTime(text: string): string {
-  // A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was.
-  const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
-  try {
-    parseInstant(time);
-    return time;
-  } catch (error) {
-    if (error instanceof InvalidObservationError) throw invalid(error.message);
-    throw error;
-  }
+/** A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was. */
+function requireTime(text: string): string {
+  const time = text.replace(/(?<=:\d\d(?:\.\d+)?) (?=\d\d:\d\d$)/, '+');
+  parseInstant(time);
+  return time;
 }
 
 function decodeDomain(segment: string): string {

@@ -1,6 +1,7 @@
 import type { Scope } from '../../auth/viewer.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { type ErrorCode, PublicError } from '../../model/errors.js';
+import { formatInstant, parseInstant } from '../../model/instant.js';
 import { AT, DOMAIN, FROM, type ParameterTable, TO, type Variables } from './parameters.js';
 import {
   type Body,
@@ -35,6 +36,8 @@ export interface Route {
    */
   readonly state: string | null;
   readonly body: Body;
+  /** Whether the body of a large history is made part by part; otherwise it is read in one piece, up to 64 MB. */
+  readonly inParts: boolean;
   /** What a client must be allowed to do; null: nothing. */
   readonly scope: Scope | null;
   /** How settled the body is (specification, 9). */
@@ -56,12 +59,13 @@ const OF_DOMAIN = {
     code: 'DOMAIN_NOT_FOUND',
     meaning: 'Nothing is recorded of the domain, or nothing up to `at`.',
     error: ({ domain, at }) => {
-      const upTo = at === undefined ? '' : ` up to ${at}`;
+      const upTo = at === undefined ? '' : ` up to ${formatInstant(parseInstant(String(at)))}`;
       const message = `No history is recorded for ${parseDomainName(String(domain))}${upTo}.`;
       return new PublicError('DOMAIN_NOT_FOUND', message);
     },
   },
   state: 'domain-state.graphql',
+  inParts: true,
 } satisfies Partial<Route>;
 
 /** All that REST v1 answers. */
@@ -123,6 +127,8 @@ export const ROUTES: readonly Route[] = [
     },
     operation: 'domain-diff.graphql',
     body: DOMAIN_DIFF,
+    // A record may have gone in one part and returned in another.
+    inParts: false,
     scope: null,
     maturity: 'Developing',
   },

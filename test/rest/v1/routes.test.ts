@@ -97,7 +97,7 @@ describe('a route whose row has query parameters', () => {
       '/a.example/shown?from=a&From',
       'Unknown query parameter "From". This operation has: from, order, kinds.',
     ],
-    ['/a.example/shown', 'The query parameter from is required.'],
+    ['/a.example/shown', 'The query must have the parameter from.'],
     ['/a.example/shown?from=a&from=a', 'The query parameter from is given more than once.'],
     ['/a.example/shown?from=wrong', '"wrong" is not a text.'],
   ])('rejects %s with 400, and says why', async (path, detail) => {
