@@ -52,7 +52,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
   /** Settles when both servers give a stage. */
   async function showing(stage: number): Promise<void> {
     await expect.poll(() => markOfZone(), { timeout: 60_000, interval: 100 }).toBe(stage);
-    await expect.poll(() => markOfSite(), { timeout: 60_000, interval: 100 }).toBe(stage);
+    await expect.poll(() => marksOfSite(), { timeout: 60_000, interval: 100 }).toEqual(new Set([stage]));
   }
 
   async function markOfZone(): Promise<number> {
@@ -62,9 +62,16 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('against nsd, unbound and nginx', () => {
       : -1;
   }
 
-  async function markOfSite(): Promise<number> {
-    const response = await fetch(`http://127.0.0.1:${servers.sitePort}/`).catch(() => undefined);
-    return Number(response?.headers.get(MARK) ?? -1);
+  /** Of many connections: the workers of nginx that have the old configuration accept some for a while. */
+  async function marksOfSite(): Promise<Set<number>> {
+    const marks = new Set<number>();
+    for (let time = 0; time < 30; time += 1) {
+      const response = await fetch(`http://127.0.0.1:${servers.sitePort}/`, {
+        headers: { connection: 'close' },
+      }).catch(() => undefined);
+      marks.add(Number(response?.headers.get(MARK) ?? -1));
+    }
+    return marks;
   }
 
   test('zone and site that change three times are told exactly, with every type of record', async () => {
