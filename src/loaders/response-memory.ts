@@ -33,9 +33,8 @@ interface Waiting {
 /**
  * Limits the large histories that are in responses at once. Each takes its octets from a common budget, first come
  * first served, until the response is written or the client disconnects. A client that reads slowly while others wait
- * is disconnected, the earlier the more of them wait. Several responses
- * to one client have at most half of the budget. The memory that a
- * history takes in fact (rows, objects, text) is several times its octets.
+ * is disconnected, the earlier the more of them wait. Several responses to one client have at most half of the budget. The
+ * memory that a history takes in fact (rows, objects, text) is several times its octets.
  */
 export class ResponseMemory {
   readonly #options: ResponseMemoryOptions;
