@@ -36,7 +36,7 @@ export interface Page {
 const FIRST_ROWS = 50;
 const MAX_ROWS = 5_000;
 /** To read or parse a page takes a few milliseconds; other requests are served in between. */
-const PAGE_CHARACTERS = 262_144;
+const PAGE_CHARACTERS = 65_536;
 
 /** Reads rows in pages of about the same size, however large a row is. */
 export class Pages {
