@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
-import { compareInstants, formatInstant, parseInstant } from '../../src/model/instant.js';
+import { compareInstants, formatInstant, type Instant, parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { diffBody } from '../replay/body.js';
 import { bodies, replayLines } from '../replay/replay.js';
@@ -38,6 +38,13 @@ let run = 0;
 
 function linesOf(observations: readonly ObservationLine[]): string[] {
   return observations.map((line) => JSON.stringify({ ...line, domain: `${line.domain}.r${run}.example` }));
+}
+
+/** The lines in the order of their times. */
+function timedLinesOf(observations: readonly ObservationLine[]): { line: string; time: Instant }[] {
+  return linesOf(observations)
+    .map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }))
+    .sort((one, other) => compareInstants(one.time, other.time));
 }
 
 /** Records lines by a recorder of their own in batches of the given sizes, the last with what is left. */
@@ -117,8 +124,7 @@ describe('at any instant', () => {
         instants,
         async (given, sizes, chosen) => {
           run += 1;
-          const timed = linesOf(given).map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }));
-          timed.sort((one, other) => compareInstants(one.time, other.time));
+          const timed = timedLinesOf(given);
           await record(
             timed.map(({ line }) => line),
             sizes,
@@ -154,8 +160,7 @@ describe('between any two instants', () => {
         fc.array(fc.tuple(instant, instant), { minLength: 1, maxLength: 4 }),
         async (given, pairs) => {
           run += 1;
-          const timed = linesOf(given).map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }));
-          timed.sort((one, other) => compareInstants(one.time, other.time));
+          const timed = timedLinesOf(given);
           await record(timed.map(({ line }) => line));
           const domains = [...replayed(timed.map(({ line }) => line)).keys()];
           for (const pair of pairs) {
