@@ -23,11 +23,15 @@ function isDefunct(processId: number): boolean {
   }
 }
 
-/** Settles once the process has ended, and whoever was connected to it has had the time to notice. */
+/**
+ * Settles once the process has ended, and this process has noticed the end of its connections to it: the system has
+ * closed them by then, but a query that is sent before the event loop has read their ends fails with EPIPE.
+ */
 export async function ended(processId: number): Promise<void> {
   do {
     await pause(20);
   } while (isRunning(processId));
+  await pause(20);
 }
 
 /** Asks the process to end, unless it has by now, and waits until it is gone. */
