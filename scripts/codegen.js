@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
 import * as typescript from '@graphql-codegen/typescript';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
-import { buildSchema, isUnionType, parse, printSchema } from 'graphql';
+import { buildSchema, isInterfaceType, isUnionType, parse, printSchema } from 'graphql';
 
 // Writes the resolvers' types from the schema. A field whose parent, arguments or result disagree with
 // schema.graphql then fails to compile.
@@ -17,10 +17,19 @@ const schema = buildSchema(readFileSync(SCHEMA, 'utf8'));
 const union = schema.getType('DnsRecord');
 const RECORD_TYPES = isUnionType(union) ? union.getTypes().map(({ name }) => name) : [];
 
+/** The types that implement the interface Change. */
+const change = schema.getType('Change');
+const CHANGE_TYPES = isInterfaceType(change) ? schema.getPossibleTypes(change).map(({ name }) => name) : [];
+
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
   DomainDiff: '../loaders/state-diff.js#StateDiff',
+  ChangeConnection: '../loaders/domain-changes.js#ChangesOfQuestion',
+  ChangeEdge: '../loaders/domain-changes.js#ChangeWithCursor',
+  ...Object.fromEntries(
+    CHANGE_TYPES.map((name) => [name, '../loaders/domain-changes.js#Change as ChangeData']),
+  ),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',
   ...Object.fromEntries(RECORD_TYPES.map((name) => [name, '../loaders/dns-entries.js#DnsEntry'])),

@@ -63,8 +63,8 @@ const INSERT_RECORDS = `
    ORDER BY d.name, r.type, r.o`;
 
 const INSERT_HEADERS = `
-  INSERT INTO header_change (domain, name, observed_at, present, value)
-  SELECT d.name, h.header, ${FIRST} + h.k * ${WEEK}, true, h.value
+  INSERT INTO header_change (domain, name, observed_at, value)
+  SELECT d.name, h.header, ${FIRST} + h.k * ${WEEK}, h.value
     FROM (${DOMAINS}) AS d, LATERAL (${HEADERS}) AS h
    ORDER BY d.name, h.header, h.k`;
 

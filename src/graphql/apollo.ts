@@ -90,12 +90,17 @@ function ignore(): void {}
 
 const QUERIES_FILE = new URL('../../samples/queries.graphql', import.meta.url);
 
+/** The ready queries as a part of an address: tabs are shorter than spaces there. */
+export function sandboxDocument(): string {
+  return readFileSync(QUERIES_FILE, 'utf8').replaceAll(/(?<=^ *) {2}/gm, '\t');
+}
+
 /** Apollo Sandbox, opened with the ready queries of samples/queries.graphql. */
 function sandboxPlugin(): ApolloServerPlugin {
   return ApolloServerPluginLandingPageLocalDefault({
     embed: { runTelemetry: false, endpointIsEditable: false, initialState: { pollForSchemaUpdates: false } },
     includeCookies: false,
-    document: readFileSync(QUERIES_FILE, 'utf8'),
+    document: sandboxDocument(),
     variables: { domain: 'example.com' },
   });
 }

@@ -43,10 +43,10 @@ const LONGEST_COMPILED = 12_000;
 const MOST_SELECTIONS_COMPILED = 400;
 
 /**
- * What is parsed, checked and validated in a millisecond at least: of many fields with one name, 3,700 characters
- * take 34.
+ * Of one of the stages of examining a document, in a millisecond at least: of many fields with one name, 3,700
+ * characters take 34 to be checked, parsed and validated.
  */
-const CHARACTERS_OF_MILLISECOND = 200;
+const CHARACTERS_OF_MILLISECOND = 600;
 
 /** A document that a client has sent, and all that is known of it. */
 export class KnownDocument {
@@ -157,19 +157,34 @@ export class Documents {
   }
 
   /**
-   * Waits for the turn of the event loop in which a document may be examined, if it was not before.
+   * Waits for the turn of the event loop in which the examination of a document may begin, if it was not examined
+   * before.
    *
    * @param client That has sent it.
    * @returns the document, which another request may have brought meanwhile.
    */
   async inTurn(document: KnownDocument, client: string): Promise<KnownDocument> {
     if (document.examined !== undefined) return document;
-    await fairTurns.take(client, document.source.length / CHARACTERS_OF_MILLISECOND);
+    await turnOfStage(document, client);
     return this.#cache.get(document.source) ?? document;
   }
 
   /**
-   * Examines a document, if it was not before, and a request for one of its operations.
+   * Examines a document, if it was not before, each stage in a turn of its own but for the first.
+   *
+   * @param client That has sent it.
+   */
+  async examineInTurns(document: KnownDocument, client: string): Promise<void> {
+    const stages = this.#stages(document);
+    while (document.examined === undefined) {
+      const stage = stages.next();
+      if (stage.done === true) return this.#examined(document, stage.value);
+      await turnOfStage(document, client);
+    }
+  }
+
+  /**
+   * Examines a request for one of the operations of a document, and the document, if it was not examined before.
    *
    * @returns the estimated cost of the request; undefined where the document has no such operation.
    * @throws RejectedRequest where the document or the request is not allowed.
@@ -259,16 +274,25 @@ export class Documents {
   }
 
   #examination(document: KnownDocument): Examination | RejectedRequest {
-    if (document.examined !== undefined) return document.examined;
-    document.examined = this.#examine(document);
-    this.#keep(document);
+    const stages = this.#stages(document);
+    while (document.examined === undefined) {
+      const stage = stages.next();
+      if (stage.done === true) this.#examined(document, stage.value);
+    }
     return document.examined;
   }
 
-  #examine(known: KnownDocument): Examination | RejectedRequest {
+  #examined(document: KnownDocument, examined: Examination | RejectedRequest): void {
+    document.examined = examined;
+    this.#keep(document);
+  }
+
+  /** The stages of examining a document: each takes the event loop for a while. */
+  *#stages(known: KnownDocument): Generator<undefined, Examination | RejectedRequest> {
     try {
-      const examination = examine(this.#schema, known.source);
+      const examination = yield* examine(this.#schema, known.source);
       known.work = examination.work;
+      yield;
       const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       const errors = validate(this.#schema, examination.document, rules, {
         // Suggestions name what introspection would show.
@@ -304,6 +328,10 @@ export class Documents {
     }
     return undefined;
   }
+}
+
+function turnOfStage({ source }: KnownDocument, client: string): Promise<void> | undefined {
+  return fairTurns.take(client, source.length / CHARACTERS_OF_MILLISECOND);
 }
 
 const TOO_DEEP = 'The document is too complex. Ask for less in one request.';
@@ -363,19 +391,20 @@ function requireQuery(definition: OperationDefinitionNode | null | undefined, po
 /**
  * Whether an operation may be compiled. Only small documents with one query are, so that time and memory are bounded,
  * and none with what the compiler treats in another way than graphql-js: directives, introspection, defaults of
- * variables, and aliases and variables named `__proto__`.
+ * variables, aliases and variables named `__proto__`, and many domains in one field.
  */
 function isCompilable({ source }: KnownDocument, examination: Examination): boolean {
-  const { document, selections, costs, introspections } = examination;
-  if (source.length > LONGEST_COMPILED || selections > MOST_SELECTIONS_COMPILED) return false;
+  const { document, selectionsByType, costs, introspections } = examination;
+  if (source.length > LONGEST_COMPILED || selectionsByType > MOST_SELECTIONS_COMPILED) return false;
   if (costs.size !== 1 || introspections.size > 0) return false;
   let compilable = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
   visit(document, {
     Directive: () => {
       compilable = false;
     },
-    Field: ({ alias }) => {
-      if (alias?.value === '__proto__') compilable = false;
+    Field: ({ alias, name }) => {
+      // The compiler knows no list of promises, and would execute all domains in one turn of the event loop.
+      if (alias?.value === '__proto__' || name.value === 'domains') compilable = false;
     },
     [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {
       if (defaultValue !== undefined || variable.name.value === '__proto__') compilable = false;

@@ -12,6 +12,7 @@ import type { Loaders } from '../loaders/create-loaders.js';
 import { type DomainHistoryKey, LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
 import { PublicError } from '../model/errors.js';
+import { fairTurns } from '../rates/fair-turns.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { RequestBudget } from '../resolvers/request-budget.js';
@@ -127,6 +128,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       room: async (characters) =>
         recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey),
       release: () => recipient && loaders.responseMemory.release(recipient),
+      turn: (milliseconds) => fairTurns.take(viewer.rateLimitKey, milliseconds),
+      isWanted: () => recipient?.destroyed !== true,
       limited,
     });
     return {
@@ -185,7 +188,7 @@ async function readInOnePiece(
   most: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 64 MB: request Get domain by REST, or query other fields of the domain.`;
+    const message = `The history of ${name} that is requested is larger than 64 MB, and cannot be read in one piece. Get domain of REST has it, also as of a time.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
   await budget.read(octets, most);

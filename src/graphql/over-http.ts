@@ -155,6 +155,7 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
   const spent = documentLimit?.enter(viewer, document) ?? 0;
   let estimatedCost: number | undefined;
   try {
+    if (document.examined === undefined) await documents.examineInTurns(document, viewer.rateLimitKey);
     if (exchange.response.destroyed) throw abandoned();
     estimatedCost = documents.examine(document, parameters);
     const turn = fairTurns.take(

@@ -37,6 +37,11 @@ export function executeInSlices(schema: GraphQLSchema): GraphQLSchema {
 type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
 type Slice = (list: readonly unknown[], client: string) => unknown;
 
+/** A longer list has a turn of its own for the promises of its entries. */
+const PROMISED_AT_ONCE = 1_000;
+/** Milliseconds that the promises of an entry take, of those that are not executed at once. */
+const OF_PROMISE = 0.001;
+
 function slicing(resolve: Resolver, slice: Slice): Resolver {
   return (source, args, context, info) => {
     const sliced = (list: unknown) => (Array.isArray(list) ? slice(list, context.viewer.rateLimitKey) : list);
@@ -52,7 +57,15 @@ function inOnePiece(list: readonly unknown[], client: string): unknown {
 }
 
 /** Entries of the first slices that are executed at once, and promises of the others. */
-function inSlices(list: readonly unknown[], client: string): readonly unknown[] {
+function inSlices(
+  list: readonly unknown[],
+  client: string,
+): readonly unknown[] | Promise<readonly unknown[]> {
+  if (list.length <= PROMISED_AT_ONCE) return promised(list, client);
+  return Promise.resolve(fairTurns.take(client, list.length * OF_PROMISE)).then(() => promised(list, client));
+}
+
+function promised(list: readonly unknown[], client: string): readonly unknown[] {
   let turn: Promise<void> | undefined;
   return list.map((entry, at) => {
     if (at % SLICE === 0) {

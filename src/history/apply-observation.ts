@@ -42,7 +42,10 @@ export function applyObservation(
     );
   const added = dns.flatMap((change) => change.added);
   const removed = dns.flatMap((change) => change.removed);
-  const headers = http?.differs === true ? diffHeaders(http.headers, holdings.headers, observation) : [];
+  const headers =
+    http?.differs === true
+      ? diffHeaders(http.headers, holdings.headers, observation, state?.http?.latest ?? null)
+      : [];
   const changed = added.length + removed.length + headers.length > 0;
   const responses = changed && http !== null && response !== undefined ? [{ observedAt, ...response }] : [];
   const next: DomainState = {

@@ -45,28 +45,36 @@ export function identityOf(record: DnsRecord): string {
   return `${record.host}\n${record.class}\n${record.rdata}`;
 }
 
-/** Compares the headers that an observation holds with every header ever seen of the domain. */
+/**
+ * Compares the headers that an observation holds with every header ever seen of the domain.
+ *
+ * @param latest time of the observation of HTTP headers before this one; null when there was none.
+ */
 export function diffHeaders(
   headers: ReadonlyMap<string, string>,
   known: ReadonlyMap<string, HeaderState>,
   observation: Observation,
+  latest: Instant | null,
 ): HeaderChange[] {
-  const { observedAt } = observation;
-  const source = observation.source ?? null;
+  const { observedAt, source = null } = observation;
   const changes: HeaderChange[] = [];
+  const add = (change: Pick<HeaderChange, 'name' | 'kind' | 'value' | 'old'>) => {
+    const lastSeen = change.kind === 'gone' ? latest : null;
+    changes.push(Object.assign(change, { observedAt, source, lastSeen }));
+  };
   for (const [name, value] of headers) {
     const before = known.get(name);
     if (before === undefined) {
-      changes.push({ name, observedAt, kind: 'created', value, old: null, source });
+      add({ name, kind: 'created', value, old: null });
     } else if (before.value !== value) {
-      changes.push({ name, observedAt, kind: 'updated', value, old: before.value, source });
+      add({ name, kind: 'updated', value, old: before.value });
     } else if (!before.present) {
-      changes.push({ name, observedAt, kind: 'returned', value: null, old: value, source });
+      add({ name, kind: 'returned', value, old: value });
     }
   }
   for (const [name, { present, value: old }] of known) {
     if (present && !headers.has(name)) {
-      changes.push({ name, observedAt, kind: 'gone', value: null, old, source });
+      add({ name, kind: 'gone', value: null, old });
     }
   }
   return changes;

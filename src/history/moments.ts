@@ -67,7 +67,8 @@ function collectParts({ state, stays, headers }: StoredHistory): PartsByTime {
   for (const { removal, record } of stays) {
     if (removal !== null) addUnchanged(moments, removal.lastSeen, partOf(record.type, removal.lastSeen));
   }
-  for (const time of endsOf(state.http)) addUnchanged(moments, time, HTTP);
+  const absences = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
+  for (const time of [...endsOf(state.http), ...absences]) addUnchanged(moments, time, HTTP);
   return moments;
 }
 
@@ -133,8 +134,8 @@ class Timeline {
     } else if ('ends' in event) {
       this.#open.get(event.ends.record.type)?.delete(event.ends);
     } else {
-      const { name, value, present } = event.change;
-      this.#held.set(name, { value: value ?? this.#held.get(name)?.value ?? '', present });
+      const { name, value } = event.change;
+      this.#held.set(name, { value: value ?? '', present: value !== null });
     }
   }
 

@@ -73,10 +73,12 @@ export interface HeaderChange {
   readonly name: string;
   readonly observedAt: Instant;
   readonly kind: HeaderChangeKind;
-  /** The new value, of `created` and `updated` only. */
+  /** The value from then on; null for `gone`. */
   readonly value: string | null;
   /** The value before; null for `created`. It follows from the history, and is not stored. */
   readonly old: string | null;
+  /** Of `gone`: the last observation of HTTP headers that still held the header. */
+  readonly lastSeen: Instant | null;
   readonly source: string | null;
 }
 

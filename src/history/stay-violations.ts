@@ -62,7 +62,7 @@ function* timesOf(
 }
 
 /** The latest of the times, which are in order, that is before another; by binary search. */
-function latestBefore(times: readonly Instant[], end: Instant): Instant | null {
+export function latestBefore(times: readonly Instant[], end: Instant): Instant | null {
   let low = 0;
   for (let high = times.length; low < high; ) {
     const middle = (low + high) >> 1;

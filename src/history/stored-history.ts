@@ -19,8 +19,9 @@ export interface StoredHistory {
 export interface StoredHeaderChange {
   readonly name: string;
   readonly observedAt: Instant;
-  readonly present: boolean;
-  /** Null when the header went away, or came back with the value of before. */
+  /** From then on; null when the header was gone. */
   readonly value: string | null;
+  /** Of an absence: the last observation of HTTP headers that still held the header. */
+  readonly lastSeen: Instant | null;
   readonly source: string | null;
 }

@@ -5,7 +5,7 @@ import { compareInstants, type Instant } from '../model/instant.js';
 import { canonicalIp } from '../model/ip-address.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
 import { type HeaderState, latestOfType, type RecordStay } from './state.js';
-import { findStayViolations } from './stay-violations.js';
+import { findStayViolations, latestBefore } from './stay-violations.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';
 import { isCanonical, isSourceOrNull, isWithin, isWritable, timeText } from './violation-text.js';
 
@@ -76,6 +76,8 @@ function* types({ state, stays }: StoredHistory): Generator<string> {
 
 function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   const held = new Map<string, HeaderState>();
+  const observed = headers.flatMap(({ observedAt, lastSeen }) => [observedAt, lastSeen ?? observedAt]);
+  const times = inOrder([...observed, ...(state.http === null ? [] : [state.http.first, state.http.latest])]);
   for (const change of headers) {
     const before = held.get(change.name);
     const header = `header ${JSON.stringify(change.name)}`;
@@ -83,7 +85,10 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
       yield `${header} at ${timeText(change.observedAt)}: ${violation}`;
     }
     if (!isWithin(state.http, change.observedAt)) yield `${header} changed outside the observations of HTTP`;
-    held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.present });
+    if (change.lastSeen !== null && latestBefore(times, change.observedAt) !== change.lastSeen) {
+      yield `${header} was last seen ${timeText(change.lastSeen)}, not by the observation before it was gone`;
+    }
+    held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.value !== null });
   }
   const present = [...held].filter(([, header]) => header.present);
   const known = state.http?.digest ?? '';
@@ -93,23 +98,24 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
   }
 }
 
-function* violationsOfForm({ name, value, present, source }: StoredHeaderChange): Generator<string> {
+function* violationsOfForm({ name, value, lastSeen, source }: StoredHeaderChange): Generator<string> {
   if (!isCanonical(name, canonicalFieldName)) yield 'its name is not in canonical form';
   if (value !== null && !isCanonical(value, canonicalFieldValue)) yield 'its value is not in canonical form';
-  if (value !== null && !present) yield 'it is absent, but has a value';
+  if (value !== null && lastSeen !== null) yield 'it is there, and has a time at which it was last seen';
+  if (value === null && lastSeen === null) yield 'it is gone, and has no time at which it was last seen';
   if (!isSourceOrNull(source)) yield 'its source is not 1 to 64 printable characters';
 }
 
 function* violationsOfOrder(
-  { value, present }: StoredHeaderChange,
+  { value }: StoredHeaderChange,
   before: HeaderState | undefined,
 ): Generator<string> {
-  if (before === undefined) {
-    if (value === null) yield 'its history does not begin with a value';
-  } else if (value !== null) {
-    if (value === before.value) yield 'the new value is the old one';
-  } else if (present === before.present) {
-    yield 'it disappeared or reappeared twice in a row';
+  if (value !== null) {
+    if (before?.present === true && value === before.value) yield 'the new value is the old one';
+  } else if (before === undefined) {
+    yield 'its history does not begin with a value';
+  } else if (!before.present) {
+    yield 'it disappeared twice in a row';
   }
 }
 

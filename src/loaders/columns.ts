@@ -1,3 +1,4 @@
+import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 
 /**
@@ -30,6 +31,8 @@ export interface Page {
   /** Null where there are no rows. */
   readonly columns: string | null;
   readonly rows: number;
+  /** How many rows there were to choose from: at most as many as were wanted. */
+  readonly candidates: number;
 }
 
 /** How many rows the first page has, from which the size of a row is estimated. */
@@ -37,6 +40,34 @@ const FIRST_ROWS = 50;
 const MAX_ROWS = 5_000;
 /** To read or parse a page takes a few milliseconds; other requests are served in between. */
 const PAGE_CHARACTERS = 65_536;
+
+/** A value that the database has compressed is assumed to be so many times as long; it is up to 85 times. */
+const COMPRESSION = 32;
+
+/**
+ * Limits a page to about PAGE_CHARACTERS, and to one row at the least: rows that follow each other may differ in size
+ * a thousand times. The values themselves are not read for that.
+ *
+ * @param candidates Rows of the table in their order, at most as many as are wanted.
+ * @param columns That have the size of a row.
+ * @param order The columns by which the rows are in order.
+ */
+export function pageOf(candidates: Prisma.Sql, columns: readonly string[], order: string): Prisma.Sql {
+  const octets = columns
+    .map(
+      (column) =>
+        `coalesce(pg_column_size(${column}) * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${COMPRESSION} END, 0)`,
+    )
+    .join(' + ');
+  return Prisma.sql`
+    SELECT *
+      FROM (SELECT *, count(*) OVER () AS candidates,
+                   sum(${Prisma.raw(octets)})
+                     OVER (ORDER BY ${Prisma.raw(order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS octets_before
+              FROM (${candidates}) AS candidate) AS measured
+     WHERE octets_before IS NULL OR octets_before < ${PAGE_CHARACTERS}
+     ORDER BY ${Prisma.raw(order)}`;
+}
 
 /** Reads rows in pages of about the same size, however large a row is. */
 export class Pages {
@@ -51,12 +82,12 @@ export class Pages {
   async readAll(read: (rows: number) => Promise<Page | undefined>): Promise<string[]> {
     const texts: string[] = [];
     for (let wanted = FIRST_ROWS; ; ) {
-      const { columns, rows } = (await this.#inTurn(() => read(wanted))) ?? NO_ROWS;
+      const { columns, rows, candidates } = (await this.#inTurn(() => read(wanted))) ?? NO_ROWS;
       if (columns !== null) texts.push(columns);
-      if (columns === null || rows < wanted) return texts;
+      if (columns === null || (rows === candidates && rows < wanted)) return texts;
       wanted = Math.min(Math.max(Math.floor((PAGE_CHARACTERS * rows) / columns.length), 1), MAX_ROWS);
     }
   }
 }
 
-const NO_ROWS: Page = { columns: null, rows: 0 };
+const NO_ROWS: Page = { columns: null, rows: 0, candidates: 0 };

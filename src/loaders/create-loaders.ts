@@ -3,6 +3,7 @@ import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import { Pages } from './columns.js';
+import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -13,6 +14,7 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRow, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { type Attempt, loadAttempts } from './observed-parts.js';
 import { abandoned } from './recipient.js';
 import { ResponseMemory } from './response-memory.js';
 import { ClientShares, Turns } from './turns.js';
@@ -29,6 +31,10 @@ export interface Loaders {
     /** What `onLarge` of load() was called for: the history as pages, once there is room for so many octets. */
     readPages(key: DomainHistoryKey, octets: number): Promise<HistoryPages | null>;
   };
+  /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
+  readonly attempt: { load(key: DomainRowKey): Promise<Attempt | null> };
+  /** A page of a domain's changes; of a domain that is not recorded it is empty. */
+  readonly changes: { load(key: ChangesKey): Promise<ChangePage> };
 }
 
 /** How batches are loaded. */
@@ -64,7 +70,7 @@ const MOST_WAITING = 500;
 const QUERY_LIMIT = 10_000;
 const RESPONSE_MEMORY = 64 * 1024 ** 2;
 /** A history in one piece takes so many times the memory of one that is written in parts. */
-const MEMORY_OF_OBJECTS = 4;
+const MEMORY_OF_OBJECTS = 6;
 /** In milliseconds. This wait is for other responses to be written, and not for the database. */
 const ROOM_LIMIT = 30_000;
 /** In milliseconds: shorter, so that a request that waits behind slow readers gets its turn. */
@@ -73,10 +79,11 @@ const READING_LIMIT = 20_000;
 /**
  * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history, or only their rows.
+ * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page of
+ * their changes.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow',
+  loader: 'domainHistory' | 'domainRow' | 'attempt' | 'changes',
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
@@ -112,6 +119,11 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
+  const loadAttempt = batched(
+    turns.inTurn((keys: readonly DomainRowKey[]) =>
+      aroundBatch('attempt', keys.length, () => loadAttempts(prisma, keys)),
+    ),
+  );
   const shares = new ClientShares(HISTORIES_OF_CLIENT);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
@@ -120,9 +132,9 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     mostOctets: responseMemory / MEMORY_OF_OBJECTS,
     domainHistory: {
       async load(key) {
-        if (!(key.dnsRecords || key.httpHeaders || key.counts)) {
+        if (!(key.dnsRecords || key.httpHeaders || key.counts || key.times)) {
           const row = await shares.run<DomainRow | null>(key.client, () => loadRow(key));
-          return row && { ...row, dnsRecords: null, httpHeaders: null, counts: null, octets: 0 };
+          return row && { ...row, ...NO_PARTS, at: key.at };
         }
         const found = await shares.run(key.client, async () => {
           const history = await loadHistory(key);
@@ -138,12 +150,21 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
         if (!(found instanceof LargeHistory)) return found;
         await key.onLarge?.(found.octets);
         const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
-        return pages && wholeHistory(pages, key.client);
+        return pages && wholeHistory(pages, key.at, key.client);
       },
       readPages,
     },
+    attempt: { load: loadAttempt },
+    changes: {
+      load: (key) =>
+        shares.run(key.client, () =>
+          turns.single(key, () => aroundBatch('changes', 1, () => loadChanges(prisma, key))),
+        ),
+    },
   };
 }
+
+const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
 
 const BATCHING = {
   cache: false,

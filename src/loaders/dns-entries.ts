@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
-import { cell, splitColumn, splitInstants } from './columns.js';
+import { cell, pageOf, splitColumn, splitInstants } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
@@ -12,6 +12,8 @@ export interface DnsEntry {
   readonly firstSeen: Instant;
   /** Null while the record is present. */
   readonly removed: Instant | null;
+  /** The latest observation of its type that held it. Of one that is present it is set where it is needed (setLastSeen). */
+  lastSeen: Instant | null;
 }
 
 /** SOA's entry, with the field whose name GraphQL cannot write. */
@@ -24,10 +26,15 @@ export interface NaptrEntry extends DnsEntry {
   readonly flags: string;
 }
 
-/** Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. */
-const COLUMNS_SQL = Prisma.sql`
+/**
+ * Rows of table `dns_record` in their order, as columns for parseDnsEntries; null for none. After the time of a removal
+ * follow a space and when the record was last seen.
+ */
+export const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(type, ',') || '","' || string_agg(class, ',') || '",' || json_agg(host)
-      || ',"' || string_agg(first_seen::text, ',') || '","' || string_agg(coalesce(removed::text, ''), ',')
+      || ',"' || string_agg(first_seen::text, ',') || '","'
+      || string_agg(CASE WHEN coalesce(removed, last_seen) IS NULL THEN ''
+                         ELSE coalesce(removed::text, '') || ' ' || coalesce(last_seen, first_seen) END, ',')
       || '",[' || string_agg(rdata::text, ',') || ']]'`;
 
 /** The rows of table `dns_record` as of an instant: without later ones, and without later removals. */
@@ -35,7 +42,8 @@ function recordsSql(at: Instant | undefined): Prisma.Sql {
   if (at === undefined) return Prisma.sql`dns_record`;
   return Prisma.sql`
     (SELECT domain, type, class, host, first_seen, position, rdata,
-            CASE WHEN removed <= ${at} THEN removed END AS removed
+            CASE WHEN removed <= ${at} THEN removed END AS removed,
+            CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen
        FROM dns_record
       WHERE first_seen <= ${at}) AS dns_record`;
 }
@@ -47,7 +55,7 @@ function recordsSql(at: Instant | undefined): Prisma.Sql {
 export function dnsEntriesSql(at: Instant | undefined): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
-    FROM (SELECT type, class, host, first_seen, removed, rdata
+    FROM (SELECT type, class, host, first_seen, removed, last_seen, rdata
             FROM ${recordsSql(at)}
            WHERE dns_record.domain = domain.name
            ORDER BY first_seen, type, position) AS entry`;
@@ -61,16 +69,18 @@ export async function readDnsPages(
 ): Promise<string[]> {
   let last: DnsPageEnd = BEFORE_ALL;
   return pages.readAll(async (limit) => {
+    const candidates = Prisma.sql`
+      SELECT type, class, host, first_seen, removed, last_seen, rdata, position
+        FROM ${recordsSql(at)}
+       WHERE domain = ${domain}
+         AND (first_seen, type, position) > (${last.firstSeen}, ${last.type}, ${last.position})
+       ORDER BY first_seen, type, position
+       LIMIT ${limit}`;
     const [page] = await prisma.$queryRaw<readonly (DnsPageEnd & Page)[]>`
-      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows,
+      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
              (array_agg(first_seen))[count(*)] AS "firstSeen", (array_agg(type))[count(*)] AS type,
              (array_agg(position))[count(*)] AS position
-        FROM (SELECT type, class, host, first_seen, removed, rdata, position
-                FROM ${recordsSql(at)}
-               WHERE domain = ${domain}
-                 AND (first_seen, type, position) > (${last.firstSeen}, ${last.type}, ${last.position})
-               ORDER BY first_seen, type, position
-               LIMIT ${limit}) AS entry`;
+        FROM (${pageOf(candidates, ['rdata'], 'first_seen, type, position')}) AS entry`;
     last = page ?? last;
     return page;
   });
@@ -109,11 +119,15 @@ export function parseDnsEntries(text: string): readonly DnsEntry[] {
     class: cell(classes, row),
     type: cell(types, row),
     firstSeen: cell(firstSeen, row),
-    removed: removalTime(cell(removed, row)),
+    ...removalOf(cell(removed, row)),
     ...rdata,
   }));
 }
 
-function removalTime(digits: string): Instant | null {
-  return digits === '' ? null : BigInt(digits);
+const PRESENT = { removed: null, lastSeen: null };
+
+function removalOf(times: string): Pick<DnsEntry, 'removed' | 'lastSeen'> {
+  if (times === '') return PRESENT;
+  const [removed = '', lastSeen = ''] = times.split(' ');
+  return { removed: removed === '' ? null : BigInt(removed), lastSeen: BigInt(lastSeen) };
 }

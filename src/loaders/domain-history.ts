@@ -19,6 +19,7 @@ import {
   parseHeaderPages,
   readHeaderPages,
 } from './header-entries.js';
+import { parsePartTimes, partTimesSql, setLastSeen, type TimesOfParts } from './observed-parts.js';
 import type { Recipient } from './recipient.js';
 
 /** The parts of a domain's history that are read from further tables. */
@@ -26,6 +27,8 @@ export interface HistoryParts {
   readonly dnsRecords: boolean;
   readonly httpHeaders: boolean;
   readonly counts: boolean;
+  /** When each part was observed; absent: not needed. */
+  readonly times?: boolean;
 }
 
 /** A domain, the parts of its history that are needed, and the recipient. */
@@ -45,6 +48,9 @@ export interface DomainHistory extends DomainRow {
   readonly httpHeaders: readonly HeaderEntry[] | null;
   /** Also null where the history is larger than what is counted without `countsAny`. */
   readonly counts: HistoryCounts | null;
+  readonly times: TimesOfParts | null;
+  /** As of when it is; undefined: now. */
+  readonly at: Instant | undefined;
   /** About how many octets a response with all records and headers has; 0 where that is little. */
   readonly octets: number;
 }
@@ -103,6 +109,7 @@ interface HistoryRow {
   /** Null where headers are not read. */
   readonly httpHeaders: string | null;
   readonly counts: string | null;
+  readonly times: string | null;
 }
 
 /** Parts with more octets together are large: one request may ask for many just below it. Ordinary ones have a tenth. */
@@ -118,6 +125,8 @@ const LARGE_OCTETS_SQL = Prisma.raw(
 interface ReadHistory {
   /** Of the parts that the key needs. */
   readonly characters: number;
+  /** When each part was observed, for parsePartTimes; null: not requested. */
+  readonly times: string | null;
   parse(): DomainHistory;
 }
 
@@ -146,10 +155,11 @@ export async function loadDomainHistories(
            CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${headerEntriesSql(at)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, ({ counts }) => counts)}
                  AND (${COUNTED_SQL} OR ${isOfKey(keys, ({ countsAny }) => countsAny === true)})
-                THEN (${historyCountsSql(at)}) END AS counts
+                THEN (${historyCountsSql(at)}) END AS counts,
+           CASE WHEN ${isOfKey(keys, ({ times }) => times === true)} THEN ${partTimesSql(at)} END AS times
       FROM domain
      WHERE ${isOfBatch(at, keys)}`;
-  const histories = new Map(rows.map((row) => [row.name, historiesOf(row)]));
+  const histories = new Map(rows.map((row) => [row.name, historiesOf(row, at)]));
   return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
 
@@ -163,6 +173,8 @@ export interface HistoryPages {
   /** Null: not requested. */
   readonly dnsPages: string[] | null;
   readonly headerPages: readonly string[] | null;
+  /** When each part was observed, for parsePartTimes; null: not requested. */
+  readonly timesOfParts: string | null;
 }
 
 /**
@@ -184,7 +196,7 @@ export async function readHistoryPages(
     const dnsPages = key.dnsRecords ? await readDnsPages(prisma, key, pages) : null;
     const headerPages = key.httpHeaders ? await readHeaderPages(prisma, key, pages) : null;
     const [after] = await loadDomainRows(prisma, [small]);
-    if (after?.version === domain.version) return { domain, dnsPages, headerPages };
+    if (after?.version === domain.version) return { domain, dnsPages, headerPages, timesOfParts: read.times };
   }
   throw new BusyError(1);
 }
@@ -217,20 +229,28 @@ export async function* partsOfHistory(pages: HistoryPages, client?: string): Asy
 
 const HEADERS_OF_PART = 10;
 
-/** A large history in one piece. */
-export async function wholeHistory(pages: HistoryPages, client?: string): Promise<DomainHistory> {
+/** A large history in one piece, as of the instant that its pages were read for. */
+export async function wholeHistory(
+  pages: HistoryPages,
+  at: Instant | undefined,
+  client?: string,
+): Promise<DomainHistory> {
   const dnsRecords: DnsEntry[] = [];
   const httpHeaders: HeaderEntry[] = [];
   for await (const part of partsOfHistory(pages, client)) {
     for (const entry of part.dnsRecords ?? []) dnsRecords.push(entry);
     for (const entry of part.httpHeaders ?? []) httpHeaders.push(entry);
   }
-  return {
-    ...pages.domain,
+  await fairTurns.take(client, (dnsRecords.length + httpHeaders.length) / ENTRIES_OF_MILLISECOND);
+  const lists = {
     dnsRecords: pages.dnsPages && dnsRecords,
     httpHeaders: pages.headerPages && httpHeaders,
   };
+  return { ...pages.domain, ...withTimes(pages.timesOfParts, at, lists) };
 }
+
+/** Whose times are compared. */
+const ENTRIES_OF_MILLISECOND = 10_000;
 
 /** Whether a row of table `domain` is of a key that meets the condition. */
 function isOfKey(keys: readonly DomainHistoryKey[], meets: (key: DomainHistoryKey) => boolean): Prisma.Sql {
@@ -244,15 +264,21 @@ function isSmall(octets: string, ...ofKey: Parameters<typeof isOfKey>): Prisma.S
 }
 
 /** What a row has for a key of its name, by the parts that the key needs. */
-function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | LargeHistory {
+function historiesOf(
+  row: HistoryRow,
+  at: Instant | undefined,
+): (needed: HistoryParts) => ReadHistory | LargeHistory {
   const [recordOctets = 0, headerOctets = 0] = row.octets?.split(',').map(Number) ?? [];
   let parsed: DomainHistory | undefined;
   const parse = () => {
     parsed ??= {
       ...parseDomainRow(row.name, row.numbers),
-      dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
-      httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
+      ...withTimes(row.times, at, {
+        dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
+        httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
+      }),
       counts: row.counts === null ? null : parseHistoryCounts(row.counts),
+      at,
       octets: recordOctets + headerOctets,
     };
     return parsed;
@@ -262,8 +288,21 @@ function historiesOf(row: HistoryRow): (needed: HistoryParts) => ReadHistory | L
       (needed.dnsRecords ? records : 0) + (needed.httpHeaders ? headers : 0);
     const octets = sum(recordOctets, headerOctets);
     if (octets > LARGE) return new LargeHistory(octets);
-    return { characters: sum(row.dnsRecords?.length ?? 0, row.httpHeaders?.length ?? 0), parse };
+    const characters = sum(row.dnsRecords?.length ?? 0, row.httpHeaders?.length ?? 0);
+    return { characters, times: row.times, parse };
   };
+}
+
+/** The lists of a history with the times of its parts, where they were read, from which its entries have `lastSeen`. */
+function withTimes(
+  times: string | null,
+  at: Instant | undefined,
+  lists: Pick<DomainHistory, 'dnsRecords' | 'httpHeaders'>,
+): Pick<DomainHistory, 'dnsRecords' | 'httpHeaders' | 'times'> {
+  if (times === null) return { ...lists, times: null };
+  const parsed = parsePartTimes(times, lists, at);
+  setLastSeen(lists, parsed);
+  return { ...lists, times: parsed };
 }
 
 /** The counts from what historyCountsSql() gives. */

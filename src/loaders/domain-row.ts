@@ -56,6 +56,7 @@ function knownChangeSql(at: Instant): Prisma.Sql {
 function knownUpdateSql(at: Instant): Prisma.Sql {
   return Prisma.sql`greatest(${knownChangeSql(at)},
     (SELECT max(last_seen) FROM dns_record WHERE domain = domain.name AND last_seen <= ${at}),
+    (SELECT max(last_seen) FROM header_change WHERE domain = domain.name AND last_seen <= ${at}),
     (SELECT max(time) FROM unnest(ARRAY[dns_first, dns_latest, http_first, http_latest, https_latest]
        || ARRAY(SELECT unnest(ARRAY[type ->> 'first', type ->> 'latest'])::bigint
                   FROM jsonb_path_query(dns_types, '$.*') AS type)) AS time

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
-import { cell, splitColumn } from './columns.js';
+import { cell, pageOf, splitColumn } from './columns.js';
 import type { DomainRowKey } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
@@ -21,6 +21,8 @@ export interface HeaderEntry {
   readonly value: string;
   /** Whether the latest observation of the HTTP headers held it. */
   readonly present: boolean;
+  /** The latest observation of HTTP headers that held it. Of one that is present it is set where it is needed (setLastSeen). */
+  lastSeen: Instant | null;
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
@@ -30,15 +32,20 @@ export interface HeaderEntry {
 interface Absence {
   readonly from: Instant;
   readonly to: Instant | null;
+  /** The last observation of HTTP headers that still held it. */
+  readonly lastSeen: Instant;
 }
 
 const NO_ABSENCES: readonly Absence[] = [];
 
-/** Rows of table `header_change` in their order, as columns; null for none. The date of an absence begins with `x`. */
+/**
+ * Rows of table `header_change` in their order, as columns; null for none. After the date of an absence follow a space and
+ * when the header was last seen.
+ */
 const COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(name, ',') || '","'
-      || string_agg(CASE WHEN present THEN '' ELSE 'x' END || observed_at, ',') || '",'
-      || json_agg(value) || ']'`;
+      || string_agg(CASE WHEN value IS NULL THEN observed_at || ' ' || coalesce(last_seen, observed_at) ELSE observed_at::text END, ',')
+      || '",' || json_agg(value) || ']'`;
 
 /**
  * The header changes of a row of table `domain` up to an instant, for parseHeaderEntries; null for none. The primary
@@ -47,7 +54,7 @@ const COLUMNS_SQL = Prisma.sql`
 export function headerEntriesSql(at: Instant | undefined): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
-    FROM (SELECT name, observed_at, present, value
+    FROM (SELECT name, observed_at, last_seen, value
             FROM header_change
            WHERE header_change.domain = domain.name ${upTo(at)}
            ORDER BY header_change.name, observed_at) AS change`;
@@ -75,14 +82,16 @@ export async function readHeaderPages(
 ): Promise<string[]> {
   let last: HeaderPageEnd = { name: '', observedAt: 0n };
   return pages.readAll(async (limit) => {
+    const candidates = Prisma.sql`
+      SELECT name, observed_at, last_seen, value
+        FROM header_change
+       WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt}) ${upTo(at)}
+       ORDER BY name, observed_at
+       LIMIT ${limit}`;
     const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
-      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows,
+      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
              (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
-        FROM (SELECT name, observed_at, present, value
-                FROM header_change
-               WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt}) ${upTo(at)}
-               ORDER BY name, observed_at
-               LIMIT ${limit}) AS change`;
+        FROM (${pageOf(candidates, ['value'], 'name, observed_at')}) AS change`;
     last = page ?? last;
     return page;
   });
@@ -109,7 +118,7 @@ export async function parseHeaderPages(pages: readonly string[]): Promise<readon
 
 interface HeaderColumns {
   readonly names: readonly string[];
-  /** Of an absence with `x` before it. */
+  /** Of an absence, two times. */
   readonly dates: readonly string[];
   readonly values: readonly (string | null)[];
 }
@@ -144,21 +153,26 @@ function headerOf(
   for (let row = begin; row < end; row += 1) {
     const date = cell(dates, row);
     const value = cell(values, row);
-    wasGone ||= date.startsWith('x');
-    if (value === null) continue;
+    wasGone ||= value === null;
+    // What returned with the value of before is no change of the value.
+    if (value === null || value === old) continue;
     history.push({ event: old === null ? 'created' : 'updated', date: BigInt(date), new: value, old });
     old = value;
   }
   if (old === null) return null;
   const absences = wasGone ? absencesOf(dates.slice(begin, end)) : NO_ABSENCES;
-  return { name, value: old, present: absences.at(-1)?.to !== null, absences, history };
+  const last = absences.at(-1);
+  const lastSeen = last?.to === null ? last.lastSeen : null;
+  return { name, value: old, present: last?.to !== null, lastSeen, absences, history };
 }
 
 /** An absence ends with the change that follows it. */
 function absencesOf(dates: readonly string[]): Absence[] {
   return dates.flatMap((date, at) => {
-    if (!date.startsWith('x')) return [];
+    const [from = '', lastSeen] = date.split(' ');
+    if (lastSeen === undefined) return [];
     const next = dates[at + 1];
-    return [{ from: BigInt(date.slice(1)), to: next === undefined ? null : BigInt(next) }];
+    const to = next === undefined ? null : BigInt(next);
+    return [{ from: BigInt(from), to, lastSeen: BigInt(lastSeen) }];
   });
 }

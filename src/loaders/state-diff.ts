@@ -1,7 +1,7 @@
-import type { Instant } from '../model/instant.js';
-import { fairTurns } from '../rates/fair-turns.js';
+import { compareInstants, type Instant } from '../model/instant.js';
 import type { DnsEntry } from './dns-entries.js';
 import type { HeaderEntry } from './header-entries.js';
+import type { TimesOfParts } from './observed-parts.js';
 
 /** The net difference between the states of a domain at two instants, in the order of Get domain. */
 export interface StateDiff {
@@ -30,35 +30,102 @@ interface Entries {
   readonly httpHeaders: readonly HeaderEntry[];
 }
 
-/** Two states are compared entry by entry. */
-const ENTRIES_OF_MILLISECOND = 1_000;
+/** So many entries are compared in so many milliseconds. */
+const ENTRIES_OF_PART = 4_000;
+const MILLISECONDS_OF_PART = 2;
 
 /**
  * Compares the states of a history at two instants, the earlier first. Records are as of the later one.
  *
- * @param client That the response is for.
+ * @param times Of the history's parts; null: when the records were last seen is not needed.
+ * @yields before each part of the work how many milliseconds it takes.
  */
-export async function compareStates(
+export function* compareStates(
   { dnsRecords, httpHeaders }: Entries,
   from: Instant,
   to: Instant,
-  client: string,
-): Promise<StateDiff> {
-  await fairTurns.take(client, (dnsRecords.length + httpHeaders.length) / ENTRIES_OF_MILLISECOND);
-  const before = dnsRecords.filter((entry) => isPresent(entry, from));
-  const after = dnsRecords.filter((entry) => isPresent(entry, to));
-  const [known, kept] = [new Set(before.map(identityOf)), new Set(after.map(identityOf))];
+  times: TimesOfParts | null,
+): Generator<number, StateDiff> {
+  yield (Math.min(weightOf({ dnsRecords, httpHeaders }), ENTRIES_OF_PART) / ENTRIES_OF_PART) *
+    MILLISECONDS_OF_PART;
+  const came: DnsEntry[] = [];
+  const went: DnsEntry[] = [];
+  for (const [at, entry] of dnsRecords.entries()) {
+    if (at % ENTRIES_OF_PART === 0 && at > 0) yield MILLISECONDS_OF_PART;
+    const [before, after] = [isPresent(entry, from), isPresent(entry, to)];
+    if (after && !before) came.push(entry);
+    if (before && !after) went.push(entry);
+  }
+  // Of a record that went and returned, one stay is at each of the instants.
+  const smaller = came.length < went.length ? came : went;
+  const known = yield* identitiesOf(smaller);
+  const both = yield* identitiesOf(smaller === came ? went : came, known);
+  const isOfOne = (entry: DnsEntry) => both.size === 0 || !both.has(identityOf(entry));
+  if (both.size > 0) yield ((came.length + went.length) / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
   return {
     from,
     to,
-    dnsRecordsAdded: after
-      .filter((entry) => !known.has(identityOf(entry)))
-      .map((entry) => ({ ...entry, removed: null })),
-    dnsRecordsRemoved: before.filter((entry) => !kept.has(identityOf(entry))),
-    httpHeaders: httpHeaders.flatMap((header) =>
-      differenceOf(header.name, valueAt(header, from), valueAt(header, to)),
-    ),
+    dnsRecordsAdded: came
+      .filter(isOfOne)
+      .map((entry) => ({ ...entry, removed: null, lastSeen: lastSeenAt(entry, to, times) })),
+    dnsRecordsRemoved: went.filter(isOfOne),
+    httpHeaders: yield* compareHeaders(httpHeaders, from, to),
   };
+}
+
+function* compareHeaders(
+  headers: readonly HeaderEntry[],
+  from: Instant,
+  to: Instant,
+): Generator<number, HeaderDifference[]> {
+  const differences: HeaderDifference[] = [];
+  let visited = 0;
+  for (const header of headers) {
+    visited += weightOfHeader(header);
+    if (visited > ENTRIES_OF_PART) {
+      yield (visited / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
+      visited = 0;
+    }
+    for (const difference of differenceOf(header.name, valueAt(header, from), valueAt(header, to))) {
+      differences.push(difference);
+    }
+  }
+  return differences;
+}
+
+/** How many entries and items of history are compared. */
+export function weightOf({ dnsRecords, httpHeaders }: Entries): number {
+  return httpHeaders.reduce((sum, header) => sum + weightOfHeader(header), dnsRecords.length);
+}
+
+function weightOfHeader({ history, absences }: HeaderEntry): number {
+  return history.length + absences.length;
+}
+
+/** When a record that was present at an instant was last seen up to it: the latest time that is known. */
+function lastSeenAt(
+  { type, firstSeen, lastSeen }: DnsEntry,
+  at: Instant,
+  times: TimesOfParts | null,
+): Instant {
+  const { first = firstSeen, latest = firstSeen } = times?.types.get(type) ?? {};
+  const known = [firstSeen, lastSeen ?? firstSeen, first, latest].filter((time) => time <= at);
+  return known.sort(compareInstants).at(-1) ?? firstSeen;
+}
+
+/** The identities of entries, of those that are among others if these are given; none where there are no others. */
+function* identitiesOf(
+  entries: readonly DnsEntry[],
+  others?: ReadonlySet<string>,
+): Generator<number, Set<string>> {
+  const identities = new Set<string>();
+  if (others?.size === 0) return identities;
+  for (const [at, entry] of entries.entries()) {
+    if (at % ENTRIES_OF_PART === 0 && at > 0) yield 2 * MILLISECONDS_OF_PART;
+    const identity = identityOf(entry);
+    if (others === undefined || others.has(identity)) identities.add(identity);
+  }
+  return identities;
 }
 
 function isPresent({ firstSeen, removed }: DnsEntry, at: Instant): boolean {
@@ -66,7 +133,7 @@ function isPresent({ firstSeen, removed }: DnsEntry, at: Instant): boolean {
 }
 
 /** Text that two entries share if and only if they are of the same record. */
-function identityOf({ firstSeen: _firstSeen, removed: _removed, ...record }: DnsEntry): string {
+function identityOf({ firstSeen: _first, removed: _removed, lastSeen: _last, ...record }: DnsEntry): string {
   return JSON.stringify(record);
 }
 

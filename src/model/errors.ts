@@ -2,6 +2,7 @@
 export type ErrorCode =
   | 'INVALID_DOMAIN'
   | 'INVALID_PARAMETER'
+  | 'INVALID_CURSOR'
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
   | 'DOMAIN_NOT_FOUND'

@@ -19,7 +19,7 @@ export async function loadHoldings(pool: Pool, names: readonly string[]): Promis
   const headers = await pool.query<HeaderState & { readonly domain: string; readonly name: string }>(
     `SELECT domain, name,
             (array_agg(value ORDER BY observed_at DESC) FILTER (WHERE value IS NOT NULL))[1] AS value,
-            (array_agg(present ORDER BY observed_at DESC))[1] AS present
+            (array_agg(value IS NOT NULL ORDER BY observed_at DESC))[1] AS present
        FROM header_change WHERE domain = ANY($1) GROUP BY domain, name`,
     [names],
   );

@@ -78,7 +78,7 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
       );
     const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
     const headers = await read<StoredHeaderChange>(
-      'domain, name, observed_at AS "observedAt", present, value, source',
+      'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source',
       'header_change',
       'name, observed_at',
     );

@@ -87,9 +87,9 @@ const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['name', 'text', ({ item }) => item.name],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
-  ['present', 'boolean', ({ item }) => item.kind !== 'gone'],
   ['value', 'text', ({ item }) => item.value],
   ['source', 'text', ({ item }) => item.source],
+  ['last_seen', 'bigint', ({ item }) => item.lastSeen],
 ];
 
 const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [

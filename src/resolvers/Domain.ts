@@ -1,13 +1,14 @@
-import { compareStates } from '../loaders/state-diff.js';
+import { observedParts } from '../loaders/observed-parts.js';
+import { compareStates, weightOf } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
+import { changesOf } from './Change.js';
 import { memberOf } from './DnsRecord.js';
+import { allOf, granted } from './granted.js';
 import { loadedPart } from './needed-parts.js';
-import type { RequestBudget } from './request-budget.js';
 import { selectDnsEntries, selectHeaders } from './select-entries.js';
-import { type Selecting, sizeOfObjects } from './selection-size.js';
 import type { DomainDiffResolvers, DomainResolvers } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
@@ -26,7 +27,12 @@ export const Domain: DomainResolvers = {
       budget,
       info,
     ),
-  async diff(history, { from, to }, { budget, viewer }) {
+  changes: (history, args, context) => changesOf(history, args, context),
+  async parts({ name, times, at }, _args, { loaders, recipient }) {
+    const attempt = at === undefined ? await loaders.attempt.load({ name, recipient }) : null;
+    return observedParts(loadedPart(times), attempt);
+  },
+  async diff(history, { from, to }, { budget }) {
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
@@ -34,39 +40,19 @@ export const Domain: DomainResolvers = {
     requireReached(to, BigInt(Date.now()) * 1_000n);
     const dnsRecords = loadedPart(history.dnsRecords);
     const httpHeaders = loadedPart(history.httpHeaders);
-    await budget.count((dnsRecords.length + httpHeaders.length) * OCTETS_OF_ENTRY);
-    return compareStates({ dnsRecords, httpHeaders }, from, to, viewer.rateLimitKey);
+    const lists = { dnsRecords, httpHeaders };
+    if (!budget.isOver) await budget.compare(weightOf(lists));
+    return budget.inTurns(() => compareStates(budget.isOver ? NOTHING : lists, from, to, history.times));
   },
 };
 
+const NOTHING = { dnsRecords: [], httpHeaders: [] };
+
 export const DomainDiff: DomainDiffResolvers = {
   dnsRecordsAdded: ({ dnsRecordsAdded }, _args, { budget }, info) =>
-    granted(() => dnsRecordsAdded, memberOf, budget, info),
+    granted(allOf(dnsRecordsAdded), memberOf, budget, info),
   dnsRecordsRemoved: ({ dnsRecordsRemoved }, _args, { budget }, info) =>
-    granted(() => dnsRecordsRemoved, memberOf, budget, info),
+    granted(allOf(dnsRecordsRemoved), memberOf, budget, info),
   httpHeaders: ({ httpHeaders }, _args, { budget }, info) =>
-    granted(
-      () => httpHeaders,
-      () => 'HeaderDifference',
-      budget,
-      info,
-    ),
+    granted(allOf(httpHeaders), () => 'HeaderDifference', budget, info),
 };
-
-/** Comparing each entry of a history takes as long as counting so many octets of it. */
-const OCTETS_OF_ENTRY = 128;
-
-/** The entries of a list, once the request's budget has room for what is selected of them. */
-function granted<Entry extends object>(
-  select: () => readonly Entry[],
-  typeOf: (entry: Entry) => string,
-  budget: RequestBudget,
-  selecting: Selecting,
-): readonly Entry[] | Promise<readonly Entry[]> {
-  if (!budget.limited) return select();
-  // Nothing is selected for a response that has too much already.
-  const left = budget.left();
-  const entries = select();
-  const payment = budget.take(sizeOfObjects(entries, typeOf, selecting, left));
-  return payment === undefined ? entries : payment.then(() => entries);
-}

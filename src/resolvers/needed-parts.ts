@@ -1,4 +1,4 @@
-import { type FieldNode, type GraphQLResolveInfo, Kind } from 'graphql';
+import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type { HistoryParts } from '../loaders/domain-history.js';
 import { fieldsByName } from './selection-size.js';
 
@@ -20,6 +20,7 @@ function union(one: HistoryParts, other: HistoryParts): HistoryParts {
     dnsRecords: one.dnsRecords || other.dnsRecords,
     httpHeaders: one.httpHeaders || other.httpHeaders,
     counts: one.counts || other.counts,
+    times: one.times === true || other.times === true,
   };
 }
 
@@ -33,6 +34,7 @@ function partsOf(node: FieldNode, fragments: Fragments): HistoryParts {
     dnsRecords: diff || fields.has('dnsRecords'),
     httpHeaders: diff || fields.has('httpHeaders'),
     counts: ['dnsRecordCount', 'httpHeaderCount', 'changeCount'].some((field) => fields.has(field)),
+    times: fields.has('parts') || selectsLastSeen(node, fragments),
   };
   partsOfNode.set(node, parts);
   return parts;
@@ -46,6 +48,27 @@ function selectedFields({ selectionSet }: FieldNode, fragments: Fragments): Read
       (fragment.kind === Kind.FRAGMENT_SPREAD ? fragments[fragment.name.value] : fragment)?.selectionSet,
   );
   return new Set([...nodes.values()].flat().map(({ name }) => name.value));
+}
+
+/** The fields whose entries have `lastSeen` by the latest observation of their part. */
+const LISTS = new Set(['dnsRecords', 'httpHeaders', 'dnsRecordsAdded', 'dnsRecordsRemoved', 'record']);
+
+/** Whether `lastSeen` of an entry is selected anywhere inside a field. */
+function selectsLastSeen({ selectionSet }: FieldNode, fragments: Fragments): boolean {
+  const visited = new Set<SelectionSetNode>();
+  const inside = (set: SelectionSetNode | undefined, isOfList: boolean): boolean => {
+    if (set === undefined || visited.has(set)) return false;
+    visited.add(set);
+    return set.selections.some((selection) => {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        return inside(fragments[selection.name.value]?.selectionSet, isOfList);
+      }
+      if (selection.kind === Kind.INLINE_FRAGMENT) return inside(selection.selectionSet, isOfList);
+      const name = selection.name.value;
+      return name === 'lastSeen' ? isOfList : inside(selection.selectionSet, LISTS.has(name));
+    });
+  };
+  return inside(selectionSet, false);
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   type FieldNode,
   type FragmentSpreadNode,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   getNamedType,
@@ -14,6 +15,7 @@ import {
 import { isJsonObject } from '../model/json-values.js';
 import { RENAMED_FIELDS } from './DnsRecord.js';
 import type { Size } from './request-budget.js';
+import { ENTRIES_OF_PART, type InParts, MILLISECONDS_OF_PART } from './select-entries.js';
 
 /** Where a field was selected: part of GraphQLResolveInfo. */
 export type Selecting = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'schema'>;
@@ -23,13 +25,20 @@ interface FieldUse {
   /** Of the objects that have the field. */
   readonly property: string;
   readonly count: number;
-  /** The characters of all its response names, with their punctuation. */
+  /** The octets of all its response names, with their punctuation. */
   readonly names: number;
-  /** What is selected in the objects of the field, under all its names together. */
-  readonly inside: Uses | undefined;
+  /** What is selected in the objects of the field, under all its names together. Undefined: it has no objects. */
+  readonly inside: Inside | undefined;
 }
 
 type Uses = readonly FieldUse[];
+
+/** What is selected in the objects of a field. */
+interface Inside {
+  /** The name of an object's type. */
+  readonly typeOf: (object: unknown) => string;
+  readonly byType: ReadonlyMap<string, Uses>;
+}
 
 /** Quotation marks, colon, comma. */
 const PUNCTUATION = 4;
@@ -52,16 +61,20 @@ const usesOfNode = new WeakMap<FieldNode, Map<string, Uses>>();
  * @param typeOf The name of an object's type.
  * @param most Beyond it, the rest is not measured.
  */
-export function sizeOfObjects<Value extends object>(
+export function* sizeOfObjects<Value extends object>(
   objects: readonly Value[],
   typeOf: (object: Value) => string,
   selecting: Selecting,
   most: Size,
-): Size {
-  const size = { values: 0, characters: 0 };
+): InParts<Size> {
+  const size: Sum = { values: 0, octets: 0, visited: 0 };
   const known = usesKnownOf(selecting.fieldNodes);
   for (const object of objects) {
-    if (size.values > most.values || size.characters > most.characters) break;
+    if (size.values > most.values || size.octets > most.octets) break;
+    if (size.visited > ENTRIES_OF_PART) {
+      size.visited = 0;
+      yield MILLISECONDS_OF_PART;
+    }
     size.values += 1;
     const type = typeOf(object);
     let uses = known.get(type);
@@ -71,6 +84,7 @@ export function sizeOfObjects<Value extends object>(
     }
     if (isJsonObject(object)) addObject(size, object, uses);
   }
+  yield (size.visited / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
   return size;
 }
 
@@ -94,13 +108,28 @@ function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, docu
   const setOf = (fragment: Fragment) => setFor(type, fragment, document);
   for (const [name, nodes] of fieldsByName(sets, setOf)) {
     const field = nodes[0]?.name.value ?? name;
-    const inner = getNamedType(type.getFields()[field]?.type);
     const innerSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-    const inside = isObjectType(inner) ? usesIn(innerSets, inner, document) : undefined;
+    const inside = insideOf(getNamedType(type.getFields()[field]?.type), innerSets, document);
     const property = RENAMED_FIELDS.get(field) ?? field;
     uses.push({ property, count: 1, names: name.length + PUNCTUATION, inside });
   }
   return together(uses);
+}
+
+function insideOf(
+  type: GraphQLNamedType | undefined,
+  sets: readonly SelectionSetNode[],
+  document: Document,
+): Inside | undefined {
+  if (isObjectType(type)) {
+    return { typeOf: () => type.name, byType: new Map([[type.name, usesIn(sets, type, document)]]) };
+  }
+  if (!isAbstractType(type)) return undefined;
+  const types = document.schema.getPossibleTypes(type);
+  return {
+    typeOf: (object) => String(Reflect.apply(type.resolveType ?? String, undefined, [object])),
+    byType: new Map(types.map((each) => [each.name, usesIn(sets, each, document)])),
+  };
 }
 
 /** A fragment in a selection. */
@@ -165,27 +194,48 @@ function sumOf(one: FieldUse, other: FieldUse): FieldUse {
     property: one.property,
     count: one.count + other.count,
     names: one.names + other.names,
-    inside: together([...(one.inside ?? []), ...(other.inside ?? [])]),
+    inside: one.inside && other.inside && bothInside(one.inside, other.inside),
   };
 }
 
-type Sum = { -readonly [Key in keyof Size]: Size[Key] };
+/** Two selections of one property: its objects have the same types in both. */
+function bothInside({ typeOf, byType }: Inside, other: Inside): Inside {
+  const joined = [...byType].map(
+    ([type, uses]) => [type, together([...uses, ...(other.byType.get(type) ?? [])])] as const,
+  );
+  return { typeOf, byType: new Map(joined) };
+}
+
+/** A size, and how many objects and entries of lists were visited in a part of the work. */
+type Sum = { -readonly [Key in keyof Size]: Size[Key] } & { visited: number };
 
 function addObject(sum: Sum, object: Readonly<Record<string, unknown>>, uses: Uses): void {
+  sum.visited += 1;
   for (const use of uses) {
     const value = object[use.property];
-    sum.characters += use.names;
+    sum.octets += use.names;
     if (Array.isArray(value)) addList(sum, value, use);
+    else if (use.inside !== undefined && isJsonObject(value)) addInner(sum, value, use.inside, use.count);
     else addLeaf(sum, value, use.count);
   }
 }
 
-function addList(sum: Sum, entries: readonly unknown[], { count, inside = NOTHING }: FieldUse): void {
+function addInner(
+  sum: Sum,
+  object: Readonly<Record<string, unknown>>,
+  { typeOf, byType }: Inside,
+  count: number,
+): void {
   sum.values += count;
+  addObject(sum, object, byType.get(typeOf(object)) ?? NOTHING);
+}
+
+function addList(sum: Sum, entries: readonly unknown[], { count, inside }: FieldUse): void {
+  sum.values += count;
+  sum.visited += entries.length;
   for (const entry of entries) {
-    if (isJsonObject(entry)) {
-      sum.values += count;
-      addObject(sum, entry, inside);
+    if (inside !== undefined && isJsonObject(entry)) {
+      addInner(sum, entry, inside, count);
     } else {
       addLeaf(sum, entry, count);
     }
@@ -196,10 +246,20 @@ const NOTHING: Uses = [];
 
 function addLeaf(sum: Sum, value: unknown, count: number): void {
   sum.values += count;
-  sum.characters += count * charactersOf(value);
+  sum.octets += count * octetsOf(value);
+  if (typeof value === 'string') sum.visited += value.length / CHARACTERS_OF_ENTRY;
 }
 
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length + PUNCTUATION;
+/** Escaping so many characters takes as long as visiting an entry. */
+const CHARACTERS_OF_ENTRY = 32;
+
+/** What JSON writes with more octets than UTF-8 has. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped (RFC 8259, section 7)
+const ESCAPED = /["\\\u0000-\u001f]/;
+
+function octetsOf(value: unknown): number {
+  if (typeof value === 'string') {
+    return Buffer.byteLength(ESCAPED.test(value) ? JSON.stringify(value) : value) + PUNCTUATION;
+  }
   return typeof value === 'bigint' ? TIMESTAMP : LITERAL;
 }

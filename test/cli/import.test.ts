@@ -522,7 +522,7 @@ describe('dms verify', () => {
       "UPDATE dns_record SET removed = 1, last_seen = 0 WHERE rdata->>'ip' = '192.0.2.2'",
     );
     await database.pool.query(
-      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, true, 'x', null)",
+      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, 'x', null, null)",
     );
     const result = await dms(['verify']);
     expect(result.code).toBe(1);

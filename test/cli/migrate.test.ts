@@ -22,6 +22,7 @@ beforeEach(async () => {
     'DROP INDEX watched_domain_due_normal',
     'DROP INDEX watched_domain_due_low',
     'DROP INDEX dns_record_removed, dns_record_last_seen, header_change_observed_at',
+    'ALTER TABLE header_change DROP COLUMN last_seen, ADD COLUMN present boolean NOT NULL DEFAULT true',
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
     "DELETE FROM schema_migration WHERE name >= '0006'",
     `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
@@ -60,7 +61,9 @@ describe('a database whose rows have to be rewritten', () => {
         'applied 0008_renamed_values',
         'applied 0009_octets_of_parts',
         'applied 0010_drop_history_octets',
-        'applied 0011_times_of_changes\n',
+        'applied 0011_times_of_changes',
+        'applied 0012_changes_in_order',
+        'applied 0013_drop_present\n',
       ].join('\n'),
     );
     expect(code).toBe(0);

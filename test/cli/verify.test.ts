@@ -20,7 +20,7 @@ describe('dms verify', () => {
       "UPDATE header_change SET value = 'a '",
       "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('-', 1, 1, 1)",
       "INSERT INTO access_token VALUES (sha256('a'), 'a', '{everything}', 1)",
-      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, true, 'x', null)",
+      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, 'x', null, null)",
     ]) {
       await database.pool.query(statement);
     }

@@ -56,7 +56,12 @@ describe('a document is not compiled', () => {
     ['with a default for a variable', 'query ($name: String! = "a") { domain(name: $name) { name } }'],
     ['with a variable named __proto__', 'query ($__proto__: String!) { domain(name: $__proto__) { name } }'],
     ['that is long', `${QUERY} # ${'x'.repeat(12_000)}`],
+    [
+      'with many fields of objects of several types',
+      `{ ${aliases(1, `dnsRecords { ... on DnsRecordEntry { ${Array.from({ length: 31 }, (_, at) => `b${at}: host`).join(' ')} } }`)} }`,
+    ],
     ['with many selections', `{ ${aliases(201)} }`],
+    ['with many lists of objects of several types', `{ ${aliases(26, 'dnsRecords { __typename }')} }`],
     [
       'with many selections by fragments',
       `{ ${aliases(20, '...F')} } fragment F on Domain { ${'name '.repeat(20)}}`,

@@ -135,7 +135,7 @@ describe('HTTP headers', () => {
     expect(story.headers).toEqual([
       [1, 'server', 'created', 'a'],
       [2, 'server', 'gone', null],
-      [4, 'server', 'returned', null],
+      [4, 'server', 'returned', 'a'],
     ]);
     expect(story.state?.lastChange).toBe(instant(4));
   });

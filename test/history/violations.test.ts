@@ -198,7 +198,26 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     { headers: [...sound.headers, ...gone('x-old', 'a\n')] },
     /header "x-old".*value is not in canonical form/,
   ],
-  ['a header that went with a value', withHeader({ present: false }), /it is absent, but has a value/],
+  [
+    'a header that is there and was last seen',
+    withHeader({ lastSeen: instant(1) }),
+    /it is there, and has a time at which it was last seen/,
+  ],
+  [
+    'a header that is gone and was never seen last',
+    { headers: sound.headers.map((change) => ({ ...change, lastSeen: null })) },
+    /it is gone, and has no time at which it was last seen/,
+  ],
+  [
+    'a header that was last seen at another time than that of the observation before it was gone',
+    {
+      headers: sound.headers.map((change) => ({
+        ...change,
+        lastSeen: change.lastSeen && change.lastSeen - 1n,
+      })),
+    },
+    /was last seen .* not by the observation before it was gone/,
+  ],
   ['a header whose source is no name of one', withHeader({ source: '' }), /source is not 1 to 64 printable/],
   [
     'a header at a time that cannot be written',
@@ -213,9 +232,9 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     /new value is the old one/,
   ],
   [
-    'a header that returns twice',
-    { headers: sound.headers.map((change) => ({ ...change, present: true })) },
-    /disappeared or reappeared twice/,
+    'a header that disappears twice',
+    { headers: [...sound.headers, ...gone('x-old', 'a'), ...gone('x-old', 'a').slice(1)] },
+    /disappeared twice/,
   ],
   [
     'a header that changed before HTTP was observed',
@@ -232,8 +251,8 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
 /** A header that came and went. */
 function gone(name: string, value: string): StoredHistory['headers'] {
   return [
-    { name, observedAt: instant(1), present: true, value, source: null },
-    { name, observedAt: instant(3), present: false, value: null, source: null },
+    { name, observedAt: instant(1), value, lastSeen: null, source: null },
+    { name, observedAt: instant(3), value: null, lastSeen: instant(1), source: null },
   ];
 }
 

@@ -169,8 +169,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
     await cluster.run(
       `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
          VALUES ('large.example', 1, 0, 0, 1, '{}')`,
-      `INSERT INTO header_change (domain, name, observed_at, present, value)
-         SELECT 'large.example', 'n' || number % 7, number, true, repeat(md5(number::text), 4)
+      `INSERT INTO header_change (domain, name, observed_at, value)
+         SELECT 'large.example', 'n' || number % 7, number, repeat(md5(number::text), 4)
            FROM generate_series(1, 20000) AS number`,
       'ALTER DATABASE postgres SET work_mem = 64',
       'ALTER DATABASE postgres SET temp_file_limit = 0',

@@ -91,7 +91,7 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a site of nginx that is observed every eig
         changed: [...new Set(headers.map(({ observedAt }) => hours(observedAt)))],
         held: headers
           .filter(({ name }) => name === 'strict-transport-security')
-          .map(({ present }) => present),
+          .map(({ value }) => value !== null),
         evidence: responses.map(({ observedAt, scheme, status }) => [hours(observedAt), scheme, status]),
       };
     }

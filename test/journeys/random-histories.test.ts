@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant, parseInstant } from '../../src/model/instant.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { diffBody } from '../replay/body.js';
+import { body, changeItems, diffBody } from '../replay/body.js';
+import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
@@ -167,9 +168,7 @@ describe('between any two instants', () => {
             const [from = 0n, to = 0n] = pair
               .map(({ place, beside }) => (timed[place % timed.length]?.time ?? 0n) + beside)
               .sort(compareInstants);
-            const upTo = (at: bigint) =>
-              replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
-            const [before, after] = [upTo(from), upTo(to)];
+            const [before, after] = [replayedUpTo(timed, from), replayedUpTo(timed, to)];
             const times = { from: formatInstant(from), to: formatInstant(to) };
             const expected = new Map(
               domains.map((domain) => [
@@ -187,6 +186,212 @@ describe('between any two instants', () => {
     TIMEOUT,
   );
 });
+
+describe('the changes of any observations', () => {
+  it(
+    'are those of a plain replay with when each thing was last seen, each once, on pages of any size in either order, of any kinds, in any interval',
+    async () => {
+      const questions = fc.array(
+        fc.record({
+          first: fc.integer({ min: 1, max: 12 }),
+          order: fc.constantFrom('OLDEST_FIRST', 'NEWEST_FIRST'),
+          kinds: fc.subarray(CHANGE_KINDS, { minLength: 1 }),
+          ends: fc.tuple(fc.option(fc.nat()), fc.option(fc.nat())),
+        }),
+        { minLength: 1, maxLength: 4 },
+      );
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        batchSizes,
+        questions,
+        async (given, sizes, asked) => {
+          run += 1;
+          const lines = linesOf(given);
+          await record(lines, sizes);
+          const times = timedLinesOf(given).map(({ time }) => time);
+          for (const [domain, history] of replayLines(lines).histories) {
+            if (history.created === undefined) continue;
+            const items = changeItems(history);
+            expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items.length));
+            for (const question of asked) {
+              const { query, select } = changesQuestion(question, times);
+              expect(await allChanges(domain, query)).toEqual(select(items));
+            }
+          }
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
+
+describe('the changes between any two instants', () => {
+  it(
+    'make the state at the later one of the state at the earlier one',
+    async () => {
+      const place = fc.nat();
+      const property = fc.asyncProperty(
+        manyLines(observationLine(SPELLINGS)),
+        fc.array(fc.tuple(place, place), { minLength: 1, maxLength: 3 }),
+        async (given, pairs) => {
+          run += 1;
+          const timed = timedLinesOf(given);
+          await record(timed.map(({ line }) => line));
+          for (const pair of pairs) {
+            const [from = 0n, to = 0n] = pair
+              .map((each) => timed[each % timed.length]?.time ?? 0n)
+              .sort(compareInstants);
+            const before = replayedUpTo(timed, from);
+            const interval = { from: [formatInstant(from)], to: [formatInstant(to)], first: ['7'] };
+            for (const [domain, after] of replayedUpTo(timed, to)) {
+              const state = stateOf(before.get(domain));
+              for (const change of await allChanges(domain, interval)) apply(state, change);
+              expect(state).toEqual(stateOf(after));
+            }
+          }
+        },
+      );
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
+
+/** The histories that the observations up to an instant give. */
+function replayedUpTo(
+  timed: readonly { readonly line: string; readonly time: Instant }[],
+  at: Instant,
+): ReadonlyMap<string, DomainHistory> {
+  return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
+}
+
+/** What is present: records by their data as JSON, headers by name. */
+function stateOf(history: DomainHistory | undefined): Map<string, string> {
+  const records = (history?.entries ?? []).filter(({ removed }) => removed === null);
+  return new Map([
+    ...records.map(({ data }) => [JSON.stringify(data), ''] as const),
+    ...(history?.present ?? []),
+  ]);
+}
+
+/** Applies an item of Domain changes. */
+function apply(state: Map<string, string>, { kind, data, name = '', new: value }: ChangeItem): void {
+  const key = data === undefined ? name : JSON.stringify(data);
+  if (kind === 'DNS_RECORD_REMOVED' || kind === 'HEADER_GONE') expect(state.delete(key)).toBe(true);
+  else state.set(key, value ?? '');
+}
+
+interface ChangeItem {
+  readonly kind: string;
+  readonly data?: object;
+  readonly name?: string;
+  readonly new?: string | null;
+}
+
+const CHANGE_KINDS = [
+  'DNS_RECORD_ADDED',
+  'DNS_RECORD_REMOVED',
+  ...['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'],
+];
+
+type Query = Readonly<Record<string, readonly string[]>>;
+
+interface ChangesQuestion {
+  readonly first: number;
+  readonly order: string;
+  readonly kinds: readonly string[];
+  /** Places in a list of times; null: no limit. */
+  readonly ends: readonly (number | null)[];
+}
+
+/** The query of a question for changes, and what of all changes it is about. */
+function changesQuestion({ first, order, kinds, ends }: ChangesQuestion, times: readonly Instant[]) {
+  const [from = null, to = null] = ends
+    .map((place) => (place === null ? null : formatInstant(times[place % times.length] ?? 0n)))
+    .sort((one, other) => (one === null || other === null ? 0 : one < other ? -1 : 1));
+  const query: Query = {
+    ...{ first: [String(first)], order: [order], kinds },
+    ...(from !== null && { from: [from] }),
+    ...(to !== null && { to: [to] }),
+  };
+  const select = (items: readonly { kind: string; date: string }[]) => {
+    const selected = items.filter(
+      ({ kind, date }) =>
+        kinds.includes(kind) && (from === null || date > from) && (to === null || date <= to),
+    );
+    return order === 'OLDEST_FIRST' ? selected : selected.reverse();
+  };
+  return { query, select };
+}
+
+async function changesAt(
+  path: string,
+  query: Query,
+): Promise<{ changes: ChangeItem[]; next: string | null }> {
+  const pairs = Object.entries(query).flatMap(([name, values]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const answer = await fetch(`${serving.url}/api/v1/domain/${path}?${new URLSearchParams(pairs)}`);
+  expect(answer.status).toBe(200);
+  return JSON.parse(await answer.text());
+}
+
+/** How many changes a domain has, and when its records and headers were last seen: of what is present, by type. */
+async function lastSightsOf(domain: string): Promise<object> {
+  const query = `{ domain(name: "${domain}") { changeCount
+    dnsRecords { ... on DnsRecordEntry { type removed lastSeen } } httpHeaders { name present lastSeen } } }`;
+  const answer = await fetch(`${serving.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  const { data } = JSON.parse(await answer.text());
+  const records: { type: string; removed: string | null; lastSeen: string }[] = data.domain.dnsRecords;
+  const headers: { name: string; present: boolean; lastSeen: string }[] = data.domain.httpHeaders;
+  return {
+    changes: data.domain.changeCount,
+    present: records.flatMap(({ type, removed, lastSeen }) => (removed === null ? [[type, lastSeen]] : [])),
+    removed: records
+      .flatMap(({ type, removed, lastSeen }) => (removed === null ? [] : [[type, lastSeen]]))
+      .sort(),
+    headers: headers.map(({ name, present, lastSeen }) => [name, present, lastSeen]),
+  };
+}
+
+/** The same of a replay. */
+function lastSightsIn(history: DomainHistory, changes: number): object {
+  const items: { kind: string; name?: string; lastSeen?: string }[] = changeItems(history);
+  const names = [...history.headers.keys()].sort();
+  return {
+    changes,
+    present: JSON.parse(body(history))
+      .dnsRecords.filter(({ removed }: { removed: string | null }) => removed === null)
+      .map(({ data }: { data: { type: string } }) => [data.type, latestOf(history, data.type)]),
+    removed: history.changes
+      .flatMap(({ entry, lastSeen }) =>
+        lastSeen === undefined || !entry ? [] : [[entry.data['type'], lastSeen]],
+      )
+      .sort(),
+    headers: names.map((name) => {
+      const isPresent = history.present.has(name);
+      const gone = items.findLast((item) => item.kind === 'HEADER_GONE' && item.name === name);
+      return [name, isPresent, isPresent ? latestOf(history, HTTP) : gone?.lastSeen];
+    }),
+  };
+}
+
+/** The changes of all pages. */
+async function allChanges(domain: string, query: Query): Promise<ChangeItem[]> {
+  const found: ChangeItem[] = [];
+  for (let after: readonly string[] = []; ; ) {
+    const { changes, next } = await changesAt(`${domain}/changes`, { ...query, after });
+    expect(changes.length).toBeLessThanOrEqual(Number(query['first']));
+    found.push(...changes);
+    if (next === null) return found;
+    after = [next];
+  }
+}
 
 const LAST_UPDATE = /"lastUpdate":"[^"]+"/;
 

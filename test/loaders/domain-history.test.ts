@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
+import { parseDnsEntries } from '../../src/loaders/dns-entries.js';
 import type { DomainHistory, DomainHistoryKey, HistoryParts } from '../../src/loaders/domain-history.js';
+import { parseHeaderPages } from '../../src/loaders/header-entries.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
@@ -114,7 +116,7 @@ describe('what is requested at once', () => {
     query.mockRestore();
     expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
-      ...{ recordedAt: 0n, version: 1n },
+      ...{ recordedAt: 0n, version: 1n, times: null, at: undefined },
       ...{ dnsRecords: null, httpHeaders: null, counts: null, octets: 0 },
     });
     expect(nobody).toBeNull();
@@ -135,6 +137,29 @@ test('a history of more than 256 kB is not counted before it is paid for: its si
   expect(await load('a.example', { counts: true, countsAny: true })).toMatchObject({
     counts: { changes: 0 },
   });
+});
+
+test('a large history is read in pages of about one size, however much its records differ in size', async () => {
+  await insertDomain(database.pool, { name: 'a.example' });
+  const small = Array.from({ length: 300 }, (_, at) => ({ type: 'A', rdata: { ip: `192.0.2.${at}` } }));
+  const entries = Array<string>(65_000).fill('');
+  const large = Array.from({ length: 20 }, (_, at) => ({ entries, txt: `${at}` }));
+  await insertDnsRecords(database.pool, 'a.example', [
+    ...small,
+    ...large.map((rdata) => ({ type: 'TXT', rdata })),
+  ]);
+  const values = Array.from({ length: 60 }, (_, at) => 'x'.repeat(at < 30 ? 1 : 60_000) + at);
+  const changes = values.map((value, at) => ({ name: 'a', observedAt: BigInt(at), value }));
+  await insertHeaderChanges(database.pool, 'a.example', changes);
+  const pages = await loaders.domainHistory.readPages({ ...ALL, name: 'a.example' }, 0);
+  const lengths = [...(pages?.dnsPages ?? []), ...(pages?.headerPages ?? [])].map(({ length }) => length);
+  expect(Math.max(...lengths)).toBeLessThan(300_000);
+  const parsed = pages?.dnsPages?.flatMap((page) => parseDnsEntries(page));
+  expect(parsed?.map(({ type }) => type)).toEqual(
+    [...small, ...large].map((_, at) => (at < 300 ? 'A' : 'TXT')),
+  );
+  const [header] = await parseHeaderPages(pages?.headerPages ?? []);
+  expect(header?.history.map((change) => change.new)).toEqual(values);
 });
 
 test('nothing is kept: a change in the database shows in the next answer', async () => {
@@ -186,13 +211,14 @@ test('DNS entries come by the time they were first seen, then by type and place'
     },
     { type: 'A', rdata: { ip: '4' }, firstSeen: 3n, class: 'CH' },
   ]);
-  const common = { host: 'a.example', class: 'IN', removed: null };
+  const common = { host: 'a.example', class: 'IN', removed: null, lastSeen: null };
   expect((await loadAll('a.example')).dnsRecords).toEqual([
     {
       ...common,
       type: 'TXT',
       firstSeen: 1n,
       removed: 2n,
+      lastSeen: 1n,
       host: 'x"\\032.a.example',
       txt: '3',
       entries: ['3'],
@@ -209,14 +235,14 @@ describe('HTTP headers', () => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertHeaderChanges(database.pool, 'a.example', [
       { name: 'age', observedAt: 1n, value: '' },
-      { name: 'age', observedAt: 2n, present: false },
-      { name: 'age', observedAt: 3n, present: true },
+      { name: 'age', observedAt: 2n },
+      { name: 'age', observedAt: 3n, value: '' },
       { name: 'via', observedAt: 1n, value: 'one' },
       { name: 'server', observedAt: 1n, value: 'nginx' },
-      { name: 'server', observedAt: 2n, present: false },
-      { name: 'server', observedAt: 3n, present: true },
+      { name: 'server', observedAt: 2n },
+      { name: 'server', observedAt: 3n, value: 'nginx' },
       { name: 'server', observedAt: 4n, value: 'caddy' },
-      { name: 'server', observedAt: 5n, present: false },
+      { name: 'server', observedAt: 5n },
     ]);
     const history = await loadAll('a.example');
     expect(history.httpHeaders).toEqual([
@@ -224,16 +250,18 @@ describe('HTTP headers', () => {
         name: 'age',
         value: '',
         present: true,
-        absences: [{ from: 2n, to: 3n }],
+        lastSeen: null,
+        absences: [{ from: 2n, to: 3n, lastSeen: 1n }],
         history: [{ event: 'created', date: 1n, new: '', old: null }],
       },
       {
         name: 'server',
         value: 'caddy',
         present: false,
+        lastSeen: 4n,
         absences: [
-          { from: 2n, to: 3n },
-          { from: 5n, to: null },
+          { from: 2n, to: 3n, lastSeen: 1n },
+          { from: 5n, to: null, lastSeen: 4n },
         ],
         history: [
           { event: 'created', date: 1n, new: 'nginx', old: null },
@@ -244,6 +272,7 @@ describe('HTTP headers', () => {
         name: 'via',
         value: 'one',
         present: true,
+        lastSeen: null,
         absences: [],
         history: [{ event: 'created', date: 1n, new: 'one', old: null }],
       },
@@ -253,9 +282,13 @@ describe('HTTP headers', () => {
 
   test('keep any value that can be stored, and follow the rules of 2.4 and 2.5', async () => {
     const value = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0'));
+    // An equal value is no change.
+    const values = fc
+      .array(value, { minLength: 1 })
+      .map((drawn) => drawn.filter((text, at) => text !== drawn[at - 1]));
     const names = fc.uniqueArray(fc.stringMatching(/^[!#$%&'*+.^_`|~0-9a-z-]{1,9}$/), { maxLength: 5 });
     const headers = names.chain((keys) =>
-      fc.tuple(...keys.map((name) => fc.tuple(fc.constant(name), fc.array(value, { minLength: 1 })))),
+      fc.tuple(...keys.map((name) => fc.tuple(fc.constant(name), values))),
     );
     await fc.assert(
       fc.asyncProperty(headers, async (drawn) => {
@@ -291,7 +324,7 @@ test('the counts are those of all entries and of all changes', async () => {
   ]);
   await insertHeaderChanges(database.pool, 'a.example', [
     { name: 'server', observedAt: 1n, value: 'nginx' },
-    { name: 'server', observedAt: 2n, present: false },
+    { name: 'server', observedAt: 2n },
   ]);
   expect((await loadAll('a.example')).counts).toMatchObject({ dnsRecords: 3, httpHeaders: 1, changes: 6 });
 });

@@ -20,7 +20,15 @@ const STAY: RecordStay = {
   ...{ firstSeen: 1n, position: 0, source: null, removal: null },
 };
 const CREATED: HeaderChange = {
-  ...{ name: 'server', kind: 'created', observedAt: 1n, value: 'nginx', old: null, source: null },
+  ...{
+    name: 'server',
+    kind: 'created',
+    observedAt: 1n,
+    value: 'nginx',
+    old: null,
+    lastSeen: null,
+    source: null,
+  },
 };
 const CHANGES: MergedChanges = {
   added: [STAY, STAY],

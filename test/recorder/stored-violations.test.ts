@@ -119,7 +119,7 @@ describe('checking the rows of a domain', () => {
     ],
     [
       'a time beyond the year 9999',
-      'UPDATE header_change SET observed_at = 9223372036854775807 WHERE present',
+      'UPDATE header_change SET observed_at = 9223372036854775807 WHERE value IS NOT NULL',
       'outside the years 0000 to 9999',
     ],
     [

@@ -62,6 +62,38 @@ export function diffBody(before, after, question) {
   });
 }
 
+/** In their order among changes of one time. */
+const KINDS = [
+  'DNS_RECORD_ADDED',
+  'DNS_RECORD_REMOVED',
+  'HEADER_CREATED',
+  'HEADER_UPDATED',
+  'HEADER_GONE',
+  'HEADER_RETURNED',
+];
+
+/**
+ * The items of Domain changes, the oldest first.
+ *
+ * @param {DomainHistory} history
+ * @returns {{ kind: string, date: string }[]}
+ */
+export function changeItems({ changes }) {
+  return [...changes]
+    .sort(
+      (one, other) =>
+        compareValues(one.date, other.date) ||
+        KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind) ||
+        (one.entry && other.entry ? compareEntries(one.entry, other.entry) : 0) ||
+        compareValues(one.name, other.name),
+    )
+    .map(({ kind, date, source, entry, name, old, new: value, lastSeen }) => ({
+      ...{ kind, date, source },
+      ...(entry === undefined ? { name, old, new: value } : { data: entry.data }),
+      ...(lastSeen === undefined ? {} : { lastSeen }),
+    }));
+}
+
 /**
  * @param {string} name
  * @param {HeaderItem[]} items

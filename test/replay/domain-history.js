@@ -10,6 +10,20 @@
 /** @typedef {{ date: string, value: string }} HeaderItem */
 
 /**
+ * What one observation changed: of a record its entry, of a header its name and values.
+ *
+ * @typedef {object} Change
+ * @property {string} kind
+ * @property {string} date
+ * @property {string | null} source
+ * @property {Entry} [entry]
+ * @property {string} [name]
+ * @property {string | null} [old]
+ * @property {string | null} [new]
+ * @property {string} [lastSeen] of what is gone: the time of the part's observation before
+ */
+
+/**
  * @typedef {object} DomainHistory
  * @property {string} domain
  * @property {string | undefined} created
@@ -18,6 +32,7 @@
  * @property {Map<string, HeaderItem[]>} headers by name, oldest first
  * @property {Map<string, string>} present headers of the latest observation of them, by name
  * @property {Map<string, string>} latest time of the latest observation of each part
+ * @property {Change[]} changes in the order of recording
  */
 
 /** @typedef {'acts' | 'again' | 'stale'} Standing what an observation may do to a part */
@@ -29,7 +44,7 @@
  */
 
 /** The part of HTTP headers; no DNS type has a name in lower case. */
-const HTTP = 'http';
+export const HTTP = 'http';
 
 /** The part of all DNS types that nobody asked for by name. */
 const EVERY_TYPE = 'every type';
@@ -47,6 +62,7 @@ export function newHistory(domain) {
     headers: new Map(),
     present: new Map(),
     latest: new Map(),
+    changes: [],
   };
 }
 
@@ -92,11 +108,13 @@ function observedParts(history, { records, types, headers }) {
 }
 
 /**
+ * The time of a part's latest observation.
+ *
  * @param {DomainHistory} history
  * @param {string} part
  * @returns {string | undefined}
  */
-function latestOf(history, part) {
+export function latestOf(history, part) {
   const own = history.latest.get(part);
   const common = part === HTTP ? undefined : history.latest.get(EVERY_TYPE);
   if (own === undefined || common === undefined) return own ?? common;
@@ -119,24 +137,19 @@ function standingOf(latest, time) {
  * @param {Observation} observation
  * @returns {boolean} whether anything changed
  */
-function actOn(history, part, { time, records = [], headers = new Map() }) {
-  if (part === HTTP) return actOnHeaders(history, headers, time);
-  return actOnType(
-    history,
-    part,
-    records.filter((data) => data['type'] === part),
-    time,
-  );
+function actOn(history, part, observation) {
+  if (part === HTTP) return actOnHeaders(history, observation);
+  return actOnType(history, part, observation);
 }
 
 /**
  * @param {DomainHistory} history
  * @param {string} type
- * @param {RecordData[]} records the complete set of this type's records
- * @param {string} time
+ * @param {Observation} observation
  * @returns {boolean}
  */
-function actOnType(history, type, records, time) {
+function actOnType(history, type, { time, source, records: all = [] }) {
+  const records = all.filter((data) => data['type'] === type);
   const present = new Map();
   for (const entry of history.entries) {
     if (entry.data['type'] === type && entry.removed === null) present.set(JSON.stringify(entry.data), entry);
@@ -144,8 +157,16 @@ function actOnType(history, type, records, time) {
   const observed = new Map(records.map((data) => [JSON.stringify(data), data]));
   const gone = [...present].filter(([key]) => !observed.has(key));
   const come = [...observed].filter(([key]) => !present.has(key));
-  for (const [, entry] of gone) entry.removed = time;
-  for (const [, data] of come) history.entries.push({ data, firstSeen: time, removed: null });
+  const lastSeen = latestOf(history, type) ?? time;
+  for (const [, entry] of gone) {
+    entry.removed = time;
+    history.changes.push({ kind: 'DNS_RECORD_REMOVED', date: time, source, entry, lastSeen });
+  }
+  for (const [, data] of come) {
+    const entry = { data, firstSeen: time, removed: null };
+    history.entries.push(entry);
+    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, entry });
+  }
   return gone.length + come.length > 0;
 }
 
@@ -153,16 +174,30 @@ function actOnType(history, type, records, time) {
  * A header that is missing changes nothing, and neither does its return with the value it had.
  *
  * @param {DomainHistory} history
- * @param {Map<string, string>} headers
- * @param {string} time
+ * @param {Observation} observation
  * @returns {boolean}
  */
-function actOnHeaders(history, headers, time) {
+function actOnHeaders(history, { time, source, headers = new Map() }) {
   let changed = false;
+  const { present } = history;
+  const base = { date: time, source };
+  for (const [name, old] of present) {
+    if (headers.has(name)) continue;
+    const lastSeen = latestOf(history, HTTP) ?? time;
+    history.changes.push({ ...base, kind: 'HEADER_GONE', name, old, new: null, lastSeen });
+  }
   history.present = headers;
   for (const [name, value] of headers) {
     const items = history.headers.get(name) ?? [];
-    if (items.at(-1)?.value === value) continue;
+    const old = items.at(-1)?.value ?? null;
+    if (old === value) {
+      if (!present.has(name)) {
+        history.changes.push({ ...base, kind: 'HEADER_RETURNED', name, old: null, new: value });
+      }
+      continue;
+    }
+    const kind = old === null ? 'HEADER_CREATED' : 'HEADER_UPDATED';
+    history.changes.push({ ...base, kind, name, old, new: value });
     history.headers.set(name, [...items, { date: time, value }]);
     changed = true;
   }

@@ -4,7 +4,9 @@ import { neededParts } from '../../src/resolvers/needed-parts.js';
 
 const schema = buildSchema(`
   type Query { domain: Domain }
-  type Domain { name: String dnsRecords: Int httpHeaders: Int dnsRecordCount: Int changeCount: Int }
+  type Domain { name: String dnsRecords: Int httpHeaders: Int dnsRecordCount: Int changeCount: Int parts: Int diff: Diff changes: Diff }
+  type Diff { dnsRecordsAdded: Entry lastSeen: Int }
+  type Entry { lastSeen: Int }
 `);
 
 /** The parts that a query of `domain` needs. */
@@ -18,7 +20,7 @@ function partsOf(source: string) {
   return needed;
 }
 
-const NOTHING = { dnsRecords: false, httpHeaders: false, counts: false };
+const NOTHING = { dnsRecords: false, httpHeaders: false, counts: false, times: false };
 
 test.each([
   ['{ domain { name } }', NOTHING],
@@ -32,8 +34,14 @@ test.each([
   ],
   [
     '{ domain { name } domain { dnsRecords } ...F } fragment F on Query { domain { httpHeaders } }',
-    { dnsRecords: true, httpHeaders: true, counts: false },
+    { ...NOTHING, dnsRecords: true, httpHeaders: true },
   ],
+  ['{ domain { parts } }', { ...NOTHING, times: true }],
+  [
+    '{ domain { ...F } } fragment F on Domain { changes { ...G } } fragment G on Diff { ... { dnsRecordsAdded { lastSeen } } }',
+    { ...NOTHING, times: true },
+  ],
+  ['{ domain { changes { lastSeen } } }', NOTHING],
   ['{ domain { name dnsRecords @skip(if: true) } }', { ...NOTHING, dnsRecords: true }],
 ])('%s', (source, parts) => {
   expect(partsOf(source)).toEqual([parts]);

@@ -47,7 +47,7 @@ export async function insertEverything(pool: pg.Pool): Promise<void> {
     { name: 'via', observedAt: FIRST_SEEN, value: '1.1 a, 1.1 b' },
     { name: 'server', observedAt: FIRST_SEEN, value: 'nginx' },
     { name: 'server', observedAt: FIRST_SEEN + 5n * SECOND },
-    { name: 'server', observedAt: FIRST_SEEN + 6n * SECOND, present: true },
+    { name: 'server', observedAt: FIRST_SEEN + 6n * SECOND, value: 'nginx' },
     { name: 'server', observedAt: FIRST_SEEN + 7n * SECOND, value: '' },
   ]);
 }

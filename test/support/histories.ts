@@ -25,11 +25,9 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
       (left, right) =>
         compareInstants(left.firstSeen, right.firstSeen) || compareDnsRecords(left.record, right.record),
     ),
-    headers: headers
-      .map(({ kind, ...change }) => ({ ...change, present: kind !== 'gone' }))
-      .sort(
-        (left, right) =>
-          compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
-      ),
+    headers: [...headers].sort(
+      (left, right) =>
+        compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
+    ),
   };
 }

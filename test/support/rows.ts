@@ -20,14 +20,17 @@ export interface DnsRecordRow {
   readonly class?: string;
   readonly firstSeen?: Instant;
   readonly removed?: Instant | null;
+  /** Of one that was removed; defaults to its first sight. */
+  readonly lastSeen?: Instant;
 }
 
-/** A row of table `header_change`: a new value, or without one the header gone or back. */
+/** A row of table `header_change`: a value, or without one the header gone. */
 export interface HeaderChangeRow {
   readonly name: string;
   readonly observedAt: Instant;
   readonly value?: string;
-  readonly present?: boolean;
+  /** Of one that is gone; defaults to the microsecond before. */
+  readonly lastSeen?: Instant;
 }
 
 export async function insertDomain(pool: pg.Pool, row: DomainRow): Promise<void> {
@@ -46,11 +49,12 @@ export async function insertDnsRecords(
 ): Promise<void> {
   for (const [position, row] of rows.entries()) {
     await pool.query(
-      `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata, removed)
-       VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8)`,
+      `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata, removed, last_seen)
+       VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8, $9)`,
       [
         ...[domain, row.firstSeen ?? FIRST_SEEN, row.type, position, row.host ?? domain, row.class ?? 'IN'],
         ...[JSON.stringify(row.rdata), row.removed ?? null],
+        row.removed == null ? null : (row.lastSeen ?? row.firstSeen ?? FIRST_SEEN),
       ],
     );
   }
@@ -61,10 +65,10 @@ export async function insertHeaderChanges(
   domain: string,
   rows: readonly HeaderChangeRow[],
 ): Promise<void> {
-  for (const { name, observedAt, value, present } of rows) {
+  for (const { name, observedAt, value = null, lastSeen = observedAt - 1n } of rows) {
     await pool.query(
-      'INSERT INTO header_change (domain, name, observed_at, present, value) VALUES ($1, $2, $3, $4, $5)',
-      [domain, name, observedAt, present ?? value !== undefined, value ?? null],
+      'INSERT INTO header_change (domain, name, observed_at, value, last_seen) VALUES ($1, $2, $3, $4, $5)',
+      [domain, name, observedAt, value, value === null ? lastSeen : null],
     );
   }
 }

@@ -42,14 +42,22 @@ export function larger(one: Cost, other: Cost): Cost {
 interface FieldPrice {
   /** Of each occurrence; 1 if absent. */
   readonly price?: number;
-  /** The argument whose list limits how many objects there are. */
+  /** Of each object besides its selection; 0 if absent. */
+  readonly each?: number;
+  /** The argument that limits how many objects there are: a list, or a number. */
   readonly sizedBy?: string;
+  /** Of a list whose objects its parent's price has counted. */
+  readonly size?: 1;
 }
 
 /** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
 export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
   ['Query.domain', { price: 10 }],
+  ['Query.domains', { each: 10, sizedBy: 'names' }],
   ['Domain.diff', { price: 10 }],
+  ['Domain.changes', { price: 10, sizedBy: 'first' }],
+  ['ChangeConnection.nodes', { size: 1 }],
+  ['ChangeConnection.edges', { size: 1 }],
   ['Domain.dnsRecords', { sizedBy: 'types' }],
   ['Domain.httpHeaders', { sizedBy: 'names' }],
 ]);
@@ -62,18 +70,26 @@ export function priceOf(field: string): number {
   return PRICES.get(field)?.price ?? 1;
 }
 
-/** How many objects a list is assumed to have. @param field Such as `Domain.dnsRecords`. */
-export function sizeOf(field: string, node: FieldNode): Cost {
-  const name = PRICES.get(field)?.sizedBy;
-  const value = name === undefined ? undefined : valueOfArgument(node.arguments, name);
+/** The cost of each object of a field besides its selection. @param field Such as `Query.domains`. */
+export function priceOfObject(field: string): number {
+  return PRICES.get(field)?.each ?? 0;
+}
+
+/** How many objects a field is assumed to have. @param field Such as `Domain.dnsRecords`. */
+export function sizeOf(field: string, node: FieldNode, isList: boolean): Cost {
+  const { sizedBy, size } = PRICES.get(field) ?? {};
+  if (size !== undefined || (!isList && sizedBy === undefined)) return 1;
+  const value = sizedBy === undefined ? undefined : valueOfArgument(node.arguments, sizedBy);
   switch (value?.kind) {
     case undefined:
     case Kind.NULL:
       return ASSUMED_SIZE;
     case Kind.LIST:
       return value.values.length;
+    case Kind.INT:
+      return sizedBy === 'first' ? numberOf(Number(value.value)) : 1;
     case Kind.VARIABLE:
-      return lengthOf(value.name.value);
+      return sizedBy === 'first' ? numberIn(value.name.value) : lengthOf(value.name.value);
     default:
       return 1;
   }
@@ -86,6 +102,18 @@ function lengthOf(variable: string): Cost {
     if (value === undefined || value === null) return ASSUMED_SIZE;
     return Array.isArray(value) ? value.length : 1;
   };
+}
+
+function numberIn(variable: string): Cost {
+  return (variables) => {
+    const value = valueOfVariable(variables, variable);
+    return typeof value === 'number' ? numberOf(value) : 1;
+  };
+}
+
+/** The operation rejects numbers that are not positive. */
+function numberOf(value: number): number {
+  return Number.isFinite(value) ? Math.max(value, 1) : 1;
 }
 
 /** 1 where a selection is included, 0 where `@skip` or `@include` leaves it out. */

@@ -33,6 +33,8 @@ export interface Examination {
   readonly introspections: ReadonlyMap<string | null, Introspection>;
   /** How many selections all operations have, those of a fragment counted wherever it is spread. */
   readonly selections: number;
+  /** How many a compiled operation has: also one for each type that a selected object may have. */
+  readonly selectionsByType: number;
   readonly work: DocumentWork;
 }
 
@@ -40,10 +42,12 @@ export interface Examination {
  * Parses a document and checks it against the limits. The time that this takes is bounded, which that of validation
  * is not for documents beyond them.
  *
+ * @yields where what follows is done in a turn of its own, if the text is long.
  * @throws GraphQLError where the text is not GraphQL; QueryTooComplexError beyond a limit.
  */
-export function examine(schema: GraphQLSchema, text: string): Examination {
+export function* examine(schema: GraphQLSchema, text: string): Generator<undefined, Examination> {
   checkText(text);
+  yield;
   const document = parse(text);
   const { definitions } = document;
   const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
@@ -69,6 +73,7 @@ export function examine(schema: GraphQLSchema, text: string): Examination {
     costs,
     introspections,
     selections,
+    selectionsByType: measured.reduce((sum, [, each]) => sum + each.selectionsByType, 0),
     work: { tokens: document.tokenCount ?? 0, comparisons },
   };
 }

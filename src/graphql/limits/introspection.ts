@@ -13,7 +13,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 import type { Size } from '../../resolvers/request-budget.js';
-import { MOST_CHARACTERS_OF_SCHEMA, MOST_VALUES_OF_SCHEMA, tooComplex } from './limits.js';
+import { MOST_OCTETS_OF_SCHEMA, MOST_VALUES_OF_SCHEMA, tooComplex } from './limits.js';
 
 /** What an operation selects of the schema itself. */
 export interface Introspection extends Size {
@@ -61,13 +61,13 @@ export function introspectionOf(
   fragments: Fragments,
 ): Introspection | undefined {
   const known = new Map<Objects, Map<string, FieldOfObjects>>();
-  let [values, characters] = [0, 0];
+  let [values, octets] = [0, 0];
   let [isAll, isAny] = [true, false];
   const add = (size: Size) => {
     values += size.values;
-    characters += size.characters;
+    octets += size.octets;
     if (values > MOST_VALUES_OF_SCHEMA) tooMuch(MOST_VALUES_OF_SCHEMA, 'values');
-    if (characters > MOST_CHARACTERS_OF_SCHEMA) tooMuch(MOST_CHARACTERS_OF_SCHEMA, 'characters');
+    if (octets > MOST_OCTETS_OF_SCHEMA) tooMuch(MOST_OCTETS_OF_SCHEMA, 'octets');
   };
   const fieldOf = (objects: Objects, name: string): FieldOfObjects => {
     const fields = known.get(objects) ?? new Map<string, FieldOfObjects>();
@@ -80,7 +80,7 @@ export function introspectionOf(
     for (const { name, alias, selectionSet } of fieldsIn(set, fragments)) {
       const field = fieldOf(objects, name.value);
       const ofNames = objects.count * ((alias ?? name).value.length + OF_MEMBER);
-      add({ values: field.values, characters: field.characters + ofNames });
+      add({ values: field.values, octets: field.octets + ofNames });
       if (field.objects !== undefined && selectionSet !== undefined) visit(selectionSet, field.objects);
     }
   };
@@ -89,10 +89,10 @@ export function introspectionOf(
     isAll &&= objects !== undefined || field.name.value === '__typename';
     if (objects === undefined || field.selectionSet === undefined) continue;
     isAny = true;
-    add({ values: objects.count, characters: OF_OBJECT });
+    add({ values: objects.count, octets: OF_OBJECT });
     visit(field.selectionSet, objects);
   }
-  return isAny ? { values, characters, isAll } : undefined;
+  return isAny ? { values, octets, isAll } : undefined;
 }
 
 function tooMuch(most: number, what: string): never {
@@ -128,10 +128,10 @@ function objectsOf(
 
 function measureField(schema: GraphQLSchema, { type, counts, count }: Objects, name: string): FieldOfObjects {
   if (name === '__typename') {
-    return { values: count, characters: count * (type.name.length + 2), objects: undefined };
+    return { values: count, octets: count * (type.name.length + 2), objects: undefined };
   }
   const field = type.getFields()[name];
-  if (field === undefined) return { values: 0, characters: 0, objects: undefined };
+  if (field === undefined) return { values: 0, octets: 0, objects: undefined };
   // What graphql-js' own resolver gives for each object, each as often as the object.
   const entries = [...counts].flatMap(([object, times]) => {
     const value: unknown = Reflect.apply(field.resolve ?? nothing, undefined, [
@@ -144,10 +144,10 @@ function measureField(schema: GraphQLSchema, { type, counts, count }: Objects, n
   });
   const objects = objectsOf(field, entries);
   const values = sumOf(entries, () => 1);
-  const characters = sumOf(entries, (entry) =>
+  const octets = sumOf(entries, (entry) =>
     objects === undefined ? JSON.stringify(entry).length : OF_OBJECT,
   );
-  return { values, characters, objects };
+  return { values, octets, objects };
 }
 
 function nothing(): void {}

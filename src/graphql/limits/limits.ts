@@ -28,7 +28,7 @@ export const MOST_COMPARISONS = 50_000;
 
 /** Of the schema, in a result: nine times what tools request. Each 25,000 take 50 ms. */
 export const MOST_VALUES_OF_SCHEMA = 25_000;
-export const MOST_CHARACTERS_OF_SCHEMA = 1_000_000;
+export const MOST_OCTETS_OF_SCHEMA = 1_000_000;
 
 /** In the variables of a request: lists and objects, and all that is in them. 100 lists of 100 types have 10,100. */
 export const MOST_VARIABLE_VALUES = 11_000;

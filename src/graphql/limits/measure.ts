@@ -22,12 +22,14 @@ import {
   type SelectionSetNode,
   TypeMetaFieldDef,
 } from 'graphql';
-import { type Cost, inclusionOf, larger, plus, priceOf, sizeOf, times } from './cost.js';
+import { type Cost, inclusionOf, larger, plus, priceOf, priceOfObject, sizeOf, times } from './cost.js';
 import { MOST_LEVELS, tooComplex } from './limits.js';
 
 /** What a selection set holds, fragments counted wherever they are spread. */
 export interface Measure {
   readonly selections: number;
+  /** The same, those of objects that have one of several types once for each type, and each of these types. */
+  readonly selectionsByType: number;
   readonly aliases: number;
   /** Fields that are not inside other fields. */
   readonly fields: number;
@@ -44,6 +46,7 @@ export interface Measure {
 /** Nothing selected. */
 const NOTHING: Measure = {
   selections: 0,
+  selectionsByType: 0,
   aliases: 0,
   fields: 0,
   depth: 0,
@@ -56,6 +59,7 @@ const NOTHING: Measure = {
 function together(one: Measure, other: Measure): Measure {
   return {
     selections: one.selections + other.selections,
+    selectionsByType: one.selectionsByType + other.selectionsByType,
     aliases: one.aliases + other.aliases,
     fields: one.fields + other.fields,
     depth: Math.max(one.depth, other.depth),
@@ -85,7 +89,12 @@ function ofFragment(
   condition: GraphQLCompositeType | undefined,
   parent: GraphQLCompositeType | undefined,
 ): Measure {
-  const measure = { ...fragment, selections: fragment.selections + 1, levels: fragment.levels + 1 };
+  const measure = {
+    ...fragment,
+    selections: fragment.selections + 1,
+    selectionsByType: fragment.selectionsByType + 1,
+    levels: fragment.levels + 1,
+  };
   if (isObjectType(condition) && isAbstractType(parent)) {
     return { ...measure, cost: 0, costByType: new Map([[condition.name, fragment.cost]]) };
   }
@@ -183,16 +192,23 @@ export class DocumentMeasure {
     const field = `${parent?.name}.${node.name.value}`;
     const isMeta = definition === SchemaMetaFieldDef || definition === TypeMetaFieldDef;
     // What is selected of the schema costs what introspectionOf() says.
-    const size = isMeta ? 0 : isList(definition?.type) ? sizeOf(field, node) : 1;
+    const types = isAbstractType(type) ? this.#typesOf(type) : 0;
+    const size = isMeta ? 0 : sizeOf(field, node, isList(definition?.type));
     return {
       selections: inside.selections + 1,
+      selectionsByType: (inside.selectionsByType + 1 + types) * this.#typesOf(parent),
       aliases: inside.aliases + (node.alias === undefined ? 0 : 1),
       fields: 1,
       depth: inside.depth + 1,
       levels: inside.levels + 1,
-      cost: isMeta ? 0 : plus(priceOf(field), times(size, costOfObject(inside))),
+      cost: isMeta ? 0 : plus(priceOf(field), times(size, plus(priceOfObject(field), costOfObject(inside)))),
       costByType: NOTHING.costByType,
     };
+  }
+
+  /** How many types an object of a type may have. */
+  #typesOf(type: GraphQLCompositeType | undefined): number {
+    return isAbstractType(type) ? this.#schema.getPossibleTypes(type).length : 1;
   }
 
   #inlineFragment(

@@ -1,23 +1,57 @@
-import type { DomainHistoryKey } from '../../loaders/domain-history.js';
+import type { GraphQLResolveInfo } from 'graphql';
+import type { DomainHistory, DomainHistoryKey } from '../../loaders/domain-history.js';
 import { parseDomainName } from '../../model/domain-name.js';
-import { requireReached } from '../../model/instant.js';
+import { PublicError } from '../../model/errors.js';
+import { type Instant, requireReached } from '../../model/instant.js';
+import type { RequestContext } from '../context.js';
 import { neededParts } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
 
-export const domain: NonNullable<QueryResolvers['domain']> = (
+export const domain: NonNullable<QueryResolvers['domain']> = (_query, { name, at }, context, info) =>
+  context.part ?? load(name, instantOf(at), context, info);
+
+/** How many names one field may have. */
+const MOST_NAMES = 1_000;
+
+export const domains: NonNullable<QueryResolvers['domains']> = async (
   _query,
-  { name, at },
-  { loaders, viewer, recipient, onLarge, part, budget },
+  { names, at },
+  context,
   info,
 ) => {
-  if (part !== undefined) return part;
-  const { dnsRecords, httpHeaders, counts } = neededParts(info);
+  if (names.length > MOST_NAMES) {
+    throw new PublicError('INVALID_PARAMETER', `names: ${names.length} names; ${MOST_NAMES} are allowed.`);
+  }
+  const instant = instantOf(at);
+  await context.budget.readDomains(info.path.key, names.length);
+  // A name that is not valid is an error at its place: a value, since a promise that is rejected before its turn comes
+  // would end the process. The generated type knows neither errors nor null in promises.
+  const loadOrError = async (name: string) => load(name, instant, context, info);
+  return names.map((name) => loadOrError(name).catch((error: Error) => error) as Promise<DomainHistory>);
+};
+
+function instantOf(at: Instant | null | undefined): Instant | undefined {
+  return at == null ? undefined : requireReached(at, BigInt(Date.now()) * 1_000n);
+}
+
+/** The history of a domain, with the parts that the field selects. */
+function load(
+  name: string,
+  at: Instant | undefined,
+  { loaders, viewer, recipient, onLarge, budget }: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<DomainHistory | null> {
+  const needed = neededParts(info);
+  const { counts, times = false } = needed;
+  // The times of the parts of an earlier state are found in its lists.
+  const needsLists = at !== undefined && times;
   const key: DomainHistoryKey = {
     name: parseDomainName(name),
-    at: at == null ? undefined : requireReached(at, BigInt(Date.now()) * 1_000n),
-    dnsRecords,
-    httpHeaders,
+    at,
+    dnsRecords: needed.dnsRecords || needsLists,
+    httpHeaders: needed.httpHeaders || needsLists,
     counts,
+    times,
     recipient,
     client: viewer.rateLimitKey,
     onLarge: (octets) => onLarge(key, octets),
@@ -26,14 +60,15 @@ export const domain: NonNullable<QueryResolvers['domain']> = (
   if (!counts) return history;
   return history.then(async (found) => {
     if (found === null) return null;
-    await budget.count(found.octets);
+    await budget.count(found.octets, loaders.mostOctets);
     if (found.counts !== null) return found;
     const counted = await loaders.domainHistory.load({
       ...key,
       dnsRecords: false,
       httpHeaders: false,
+      times: false,
       countsAny: true,
     });
     return counted && { ...found, counts: counted.counts };
   });
-};
+}

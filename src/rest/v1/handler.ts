@@ -9,7 +9,7 @@ import {
   largeHistoryIn,
   type StoredOperation,
 } from '../../graphql/execute.js';
-import { InvalidDomainError, PublicError } from '../../model/errors.js';
+import { PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyInParts } from './body-in-parts.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
@@ -97,8 +97,8 @@ async function readVariables(
   try {
     return route.readParameters(segments, request.url);
   } catch (error) {
-    if (!(error instanceof InvalidDomainError)) throw error;
-    // It counts against the rate limit like a name that the operation rejects.
+    if (!(error instanceof PublicError)) throw error;
+    // It counts against the rate limit like what the operation rejects.
     const { budget } = executor.contextFor(viewer, response);
     await budget.spend(1).finally(() => setRateFields(response, viewer.rates));
     throw error;

@@ -1,3 +1,4 @@
+import { MOST_OF_PAGE } from '../../model/cursor.js';
 import { InvalidDomainError, InvalidObservationError, PublicError } from '../../model/errors.js';
 import { parseInstant } from '../../model/instant.js';
 import { quoted } from '../../model/text.js';
@@ -8,8 +9,8 @@ export interface Parameter {
   readonly description: string;
   /** Of the value. `default` is what an absent one means; one of type `array` may be given several times. */
   readonly schema: Schema;
-  /** A value that the sample observations have an answer for. */
-  readonly example: string;
+  /** A value that the sample observations have an answer for; absent: there is none. */
+  readonly example?: string;
   /** Whether a query must have it: one in the path is always there. */
   readonly required?: boolean;
   /**
@@ -19,7 +20,7 @@ export interface Parameter {
    * @throws PublicError with `errorCode` that says what is wrong with it.
    */
   readonly read: (text: string) => unknown;
-  readonly errorCode: 'INVALID_DOMAIN' | 'INVALID_PARAMETER';
+  readonly errorCode: 'INVALID_DOMAIN' | 'INVALID_PARAMETER' | 'INVALID_CURSOR';
 }
 
 /** The parameters of a route, by name. Those that its path does not name are in the query. */
@@ -112,6 +113,52 @@ export const TO = time(
   '2023-06-01T00:00:00Z',
 );
 
+/** Those of a page of a list. */
+export const FIRST: Parameter = {
+  description:
+    'How many entries at most. A page may have fewer, or none, also where `next` is not null: where entries are long, or few of many are of the kinds.',
+  schema: { type: 'integer', minimum: 1, maximum: MOST_OF_PAGE, default: 100 },
+  example: '100',
+  read(text) {
+    const first = Number(text);
+    if (/^\d+$/.test(text) && first >= 1 && first <= MOST_OF_PAGE) return first;
+    throw invalid(`first must be an integer from 1 to ${MOST_OF_PAGE}.`);
+  },
+  errorCode: 'INVALID_PARAMETER',
+};
+export const AFTER: Parameter = {
+  description: 'The cursor `next` of the page before, of the same question. Without it, the first page.',
+  schema: { type: 'string' },
+  read: (text) => text,
+  errorCode: 'INVALID_CURSOR',
+};
+
+/**
+ * A parameter with a value of an enumeration of the schema.
+ *
+ * @param isList Whether it may be given several times.
+ */
+export function oneOf(
+  name: string,
+  values: readonly string[],
+  description: string,
+  options: { readonly isList: boolean; readonly default?: string; readonly example: string },
+): Parameter {
+  const value = { type: 'string', enum: values };
+  return {
+    description,
+    schema: options.isList
+      ? { type: 'array', items: value }
+      : { ...value, ...(options.default !== undefined && { default: options.default }) },
+    example: options.example,
+    read(text) {
+      if (values.includes(text)) return text;
+      throw invalid(`${name}: ${quoted(text)} is not one of ${values.join(', ')}.`);
+    },
+    errorCode: 'INVALID_PARAMETER',
+  };
+}
+
 /** A parameter whose text is read by the operation. */
 function time(name: string, description: string, example: string): Parameter {
   return {
@@ -132,7 +179,7 @@ function time(name: string, description: string, example: string): Parameter {
 
 /** A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was. */
 function requireTime(text: string): string {
-  const time = text.replace(/(?<=:\d\d(?:\.\d+)?) (?=\d\d:\d\d$)/, '+');
+  const time = / \d\d:\d\d$/.test(text) ? `${text.slice(0, -6)}+${text.slice(-5)}` : text;
   parseInstant(time);
   return time;
 }

@@ -1,8 +1,20 @@
 import type { Scope } from '../../auth/viewer.js';
+import { CHANGE_KINDS } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { type ErrorCode, PublicError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
-import { AT, DOMAIN, FROM, type ParameterTable, TO, type Variables } from './parameters.js';
+import {
+  AFTER,
+  AT,
+  DOMAIN,
+  FIRST,
+  FROM,
+  oneOf,
+  type ParameterTable,
+  TO,
+  type Variables,
+} from './parameters.js';
+import { DOMAIN_CHANGES } from './presenters/changes.js';
 import {
   type Body,
   DOMAIN_DETAILS,
@@ -129,6 +141,39 @@ export const ROUTES: readonly Route[] = [
     body: DOMAIN_DIFF,
     // A record may have gone in one part and returned in another.
     inParts: false,
+    scope: null,
+    maturity: 'Developing',
+  },
+  {
+    name: 'Domain changes',
+    operationId: 'getDomainChanges',
+    description: 'What changed at a domain and when, with who observed it, a page at a time.',
+    path: '/domain/{domain}/changes',
+    ...OF_DOMAIN,
+    parameters: {
+      domain: DOMAIN,
+      from: {
+        ...FROM,
+        description: 'Only changes after this time, an RFC 3339 time. Without it, all from the first on.',
+      },
+      to: {
+        ...TO,
+        description: 'Only changes up to this time, an RFC 3339 time, not before `from`. Without it, all.',
+      },
+      kinds: oneOf('kinds', CHANGE_KINDS, 'Only changes of this kind; may be given several times.', {
+        isList: true,
+        example: 'DNS_RECORD_REMOVED',
+      }),
+      order: oneOf('order', ['OLDEST_FIRST', 'NEWEST_FIRST'], 'The order in time.', {
+        isList: false,
+        default: 'OLDEST_FIRST',
+        example: 'NEWEST_FIRST',
+      }),
+      first: FIRST,
+      after: AFTER,
+    },
+    operation: 'domain-changes.graphql',
+    body: DOMAIN_CHANGES,
     scope: null,
     maturity: 'Developing',
   },

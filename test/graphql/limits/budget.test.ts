@@ -85,7 +85,7 @@ test('a history of more than 64 MB is not read by GraphQL, whose error names RES
   );
   expect(answer.errors?.[0]).toMatchObject({
     message: expect.stringMatching(
-      /^The history of huge\.example that is requested is larger than 64 MB: request Get domain by REST/,
+      /^The history of huge\.example that is requested is larger than 64 MB, and cannot be read in one piece\. Get domain of REST has it/,
     ),
     extensions: { code: 'QUERY_TOO_COMPLEX' },
   });

@@ -3,13 +3,14 @@ import { PRICES } from '../../../src/graphql/limits/cost.js';
 import { costOf as costIn, examine } from '../../../src/graphql/limits/examine.js';
 import { QueryTooComplexError } from '../../../src/graphql/limits/limits.js';
 import { createSchema } from '../../../src/graphql/schema.js';
+import { atOnce } from '../../support/at-once.js';
 
 const schema = createSchema();
 const MAX_COST = 100_000;
 const TYPES = Object.keys(schema.getTypeMap()).length;
 
 function costOf(source: string, variables = {}, operationName: string | null = null): number | undefined {
-  return costIn(examine(schema, source), operationName, variables, MAX_COST);
+  return costIn(atOnce(examine(schema, source)), operationName, variables, MAX_COST);
 }
 
 /** The cost of what is selected of one domain, without the domain's own. */
@@ -80,6 +81,15 @@ describe('a query costs', () => {
     expect(inDomain(selection, variables, '($list: [String!], $one: String!)')).toBe(cost);
   });
 
+  test.each([
+    ['in the document', 'changes(first: 50) { nodes { kind } }', {}, 10 + 50 * 2],
+    ['in a variable', 'changes(first: $first) { edges { node { kind } } }', { first: 20 }, 10 + 20 * 3],
+    ['that is not one', 'changes(first: $first) { nodes { kind } }', { first: 'many' }, 10 + 2],
+    ['that is negative', 'changes(first: -5) { nodes { kind } }', {}, 10 + 2],
+  ])('as many objects as a page may have by a number %s', (_case, selection, variables, cost) => {
+    expect(inDomain(selection, variables, '($first: Int!)')).toBe(cost);
+  });
+
   test('what a default says where the variable is missing', () => {
     const source = 'httpHeaders(names: $list) { name }';
     const declared = '($list: [String!] = ["a", "b", "c"])';
@@ -140,7 +150,7 @@ describe('the cost is that of the requested operation', () => {
 test('what costs the maximum passes, and 1 more is rejected with both figures', () => {
   const source = 'query ($types: [String!]) { domain(name: "a") { dnsRecords(types: $types) { host } } }';
   const ask = (count: number) =>
-    costIn(examine(schema, source), null, { types: Array(count).fill('A') }, 100);
+    costIn(atOnce(examine(schema, source)), null, { types: Array(count).fill('A') }, 100);
   expect(ask(89)).toBe(100);
   expect(() => ask(90)).toThrow(QueryTooComplexError);
   expect(() => ask(90)).toThrow(

@@ -146,7 +146,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
   const records = (domain: string, selection: string) =>
     `{ domain(name: "${domain}") { name dnsRecords { ${selection} } } }`;
 
-  test.each(['the first time', 'and as often as it comes'])('by its characters: %s', async (occasion) => {
+  test.each(['the first time', 'and as often as it comes'])('by its octets: %s', async (occasion) => {
     const query = records('texts.example', `... on TxtRecord ${aliases(120, 'txt')}`);
     for (let time = 0; time < (occasion === 'the first time' ? 1 : 34); time += 1) {
       const { status, answer } = await ask(service, { query });
@@ -154,7 +154,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
       expect(answer.errors).toEqual([
         {
           message:
-            'The response would have more than 10000000 characters: select fewer domains, types, names or fields in one request.',
+            'The response would have more than 10000000 octets: select fewer domains, types, names or fields in one request.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ]);
@@ -164,6 +164,31 @@ describe('an answer that would be too long is rejected, whatever its query costs
       query: records('texts.example', `... on TxtRecord ${aliases(90, 'txt')}`),
     });
     expect([modest.status, modest.answer.errors]).toEqual([200, undefined]);
+  });
+
+  test.each([
+    ['control characters', '\u0001', 6],
+    ['characters of several octets', '€', 3],
+    ['quotation marks', '"', 2],
+  ])('by the octets that JSON has for %s', async (_which, character, octets) => {
+    const rdata = JSON.stringify({ txt: character.repeat(20_000), entries: [] });
+    await service.database.pool.query(
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
+       VALUES ('escaped.example', 1, 0, 0, 0, '{}') ON CONFLICT DO NOTHING`,
+    );
+    await service.database.pool.query("DELETE FROM dns_record WHERE domain = 'escaped.example'");
+    await service.database.pool.query(
+      `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata)
+       VALUES ('escaped.example', 0, 'TXT', 0, 'escaped.example', 'IN', $1)`,
+      [rdata],
+    );
+    const most = Math.floor(10_000_000 / (20_000 * octets)) - 1;
+    const statusOf = async (count: number) => {
+      const query = records('escaped.example', `... on TxtRecord ${aliases(count, 'txt')}`);
+      return (await ask(service, { query })).status;
+    };
+    expect(await statusOf(Math.min(most, 490))).toBe(200);
+    if (most + 2 <= 490) expect(await statusOf(most + 2)).toBe(400);
   });
 
   test.each(['the first time', 'and as often as it comes'])(

@@ -217,12 +217,18 @@ describe('when the budget of requests is used up', () => {
     await limited.stop();
   });
 
-  test('a name that is not percent-encoded counts against it like any other', async () => {
+  test.each([
+    ['a name that is not percent-encoded counts', ['%zz', '%ff', '%zz', 'example.com']],
+    [
+      'a parameter that is not valid counts, however long it is,',
+      [`example.com?at=${'1'.repeat(15_000)}`, 'example.com?att=2024', 'example.com?at=soon', 'example.com'],
+    ],
+  ])('%s against it like any other name', async (_what, requests) => {
     const { database } = service;
     const limited = await startTestService({ database, rateLimits: { anonymous: 2, token: 1 } });
     const statuses = [];
-    for (const name of ['%zz', '%ff', '%zz', 'example.com']) {
-      const response = await fetch(`${limited.url}/api/v1/domain/${name}`);
+    for (const request of requests) {
+      const response = await fetch(`${limited.url}/api/v1/domain/${request}`);
       statuses.push([response.status, response.headers.get('ratelimit')?.split(';')[1]]);
     }
     expect(statuses).toEqual([

@@ -83,11 +83,12 @@ describe('the OpenAPI document', () => {
       ['/domain/{domain}/details', [{ accessToken: ['details:read'] }], true],
       ['/domain/{domain}/headers', [{ accessToken: ['headers:read'] }], true],
       ['/domain/{domain}/diff', [{}, { accessToken: [] }], false],
+      ['/domain/{domain}/changes', [{}, { accessToken: [] }], false],
     ]);
     expect(text).toContain(
       "Needs no access token: the server's `ANONYMOUS_SCOPES` opens operations with the scope `dns:read`.",
     );
-    expect(page.match(/no token needed/g)).toHaveLength(3);
+    expect(page.match(/no token needed/g)).toHaveLength(4);
   });
 
   test('passes the recommended rules of Redocly, without a warning, with operations opened and closed, too', async () => {

@@ -93,8 +93,15 @@ function parametersOf({ path, parameters, state }: Route): readonly object[] {
 
 function parameterOf(path: string, name: string, parameter: Parameter): object {
   const inPath = isInPath(path, name);
-  const { description, schema, example, required = inPath } = parameter;
-  return { name, in: inPath ? 'path' : 'query', required, description, schema, example };
+  const { description, schema, required = inPath } = parameter;
+  const example = exampleOf(parameter);
+  return { name, in: inPath ? 'path' : 'query', required, description, schema, ...example };
+}
+
+function exampleOf({ schema, example }: Parameter): { readonly example?: unknown } {
+  if (example === undefined) return {};
+  if (schema['type'] === 'array') return { example: [example] };
+  return { example: schema['type'] === 'integer' ? Number(example) : example };
 }
 
 const DESCRIPTION = `The history of domains, read-only. Every operation has the method GET, and HEAD for the header

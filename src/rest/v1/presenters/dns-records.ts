@@ -20,9 +20,16 @@ export function dnsRecordFragment(): string {
   return `fragment DnsRecordFields on DnsRecord { ${common} ${members.join(' ')} }`;
 }
 
+/** An entry of a body. */
+interface PresentedRecord {
+  readonly data: object;
+  readonly firstSeen: string;
+  readonly removed: string | null;
+}
+
 /** The DNS record entries of a body (specification, 2.2 and 2.3), in the order that they come in. */
-export function presentDnsRecords(entries: readonly DnsRecordResult[]): object[] {
-  const presented: object[] = [];
+export function presentDnsRecords(entries: readonly DnsRecordResult[]): PresentedRecord[] {
+  const presented: PresentedRecord[] = [];
   for (const entry of entries) {
     const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
     const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);

@@ -32,7 +32,7 @@ interface DomainResult {
   readonly httpHeaders: readonly object[];
 }
 
-const START = {
+export const START = {
   domain: text('The requested name in canonical form: lower-case A-labels, no final dot.', 'example.com'),
 };
 const TIMES = {

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { PublicError } from './errors.js';
+
+/** How many entries a page may have. */
+export const MOST_OF_PAGE = 500;
+
+/** How many octets of the SHA-256 a cursor begins with. */
+const OCTETS_OF_DIGEST = 9;
+
+/**
+ * Writes the place where a page ends, for the next page of the same question.
+ *
+ * @param question Text that is the same for all pages of a question, and for no other question.
+ * @param place A JSON value.
+ */
+export function writeCursor(question: string, place: unknown): string {
+  const text = Buffer.from(JSON.stringify(place));
+  return Buffer.concat([digestOf(question, text), text]).toString('base64url');
+}
+
+/**
+ * Reads what writeCursor() has written for the same question.
+ *
+ * @param name Of the argument.
+ * @param isPlace Whether a value is a place of the question: the digest is no secret.
+ * @throws PublicError INVALID_CURSOR for any other text.
+ */
+export function readCursor<Place>(
+  name: string,
+  question: string,
+  cursor: string,
+  isPlace: (value: unknown) => value is Place,
+): Place {
+  const octets = Buffer.from(cursor, 'base64url');
+  const text = octets.subarray(OCTETS_OF_DIGEST);
+  const isOfQuestion = octets.subarray(0, OCTETS_OF_DIGEST).equals(digestOf(question, text));
+  // Buffer.from ignores what is not of the alphabet.
+  if (isOfQuestion && octets.toString('base64url') === cursor) {
+    const value = parsed(text.toString());
+    if (isPlace(value)) return value;
+  }
+  throw new PublicError(
+    'INVALID_CURSOR',
+    `${name}: this is not a cursor of this question. Use that of the page before, with the same arguments, or begin without.`,
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function digestOf(question: string, text: Buffer): Buffer {
+  return createHash('sha256').update(`${question}\n`).update(text).digest().subarray(0, OCTETS_OF_DIGEST);
+}
