@@ -41,7 +41,7 @@ export default defineConfig({
     },
     globalSetup: 'test/support/global-setup.ts',
     // More than two cores: some tests wait. Each has a database in a process of some 450 MB beside it.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: ProcessesFirst },
     // Against a test that hangs, not one that is slow: machines are shared.
     testTimeout: 120_000,
