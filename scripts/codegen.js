@@ -21,12 +21,33 @@ const RECORD_TYPES = isUnionType(union) ? union.getTypes().map(({ name }) => nam
 const change = schema.getType('Change');
 const CHANGE_TYPES = isInterfaceType(change) ? schema.getPossibleTypes(change).map(({ name }) => name) : [];
 
+/**
+ * The types of a connection and its edges.
+ *
+ * @param {string} node
+ * @param {string} name of the types in pages.ts
+ */
+function connection(node, name) {
+  return {
+    [`${node}Connection`]: `./pages.js#${name}Page as ${name}PageData`,
+    [`${node}Edge`]: `./pages.js#${name}Edge as ${name}EdgeData`,
+  };
+}
+
 /** What the resolvers of a type get as their parent: what the loaders give. */
 const MAPPERS = {
   Domain: '../loaders/domain-history.js#DomainHistory',
   DomainDiff: '../loaders/state-diff.js#StateDiff',
-  ChangeConnection: '../loaders/domain-changes.js#ChangesOfQuestion',
-  ChangeEdge: '../loaders/domain-changes.js#ChangeWithCursor',
+  ...connection('Change', 'Change'),
+  ...connection('DnsRecordMatch', 'RecordMatch'),
+  ...connection('HttpHeaderMatch', 'HeaderMatch'),
+  ...connection('Domain', 'Domain'),
+  ...connection('DnsRecord', 'Record'),
+  ...connection('HeaderHistory', 'Header'),
+  ...connection('HeaderChange', 'HeaderHistory'),
+  DnsRecordMatch: './pages.js#RecordMatchAt',
+  HttpHeaderMatch: './pages.js#HeaderMatchAt',
+  Statistics: '../loaders/search-domains.js#Statistics as StatisticsData',
   ...Object.fromEntries(
     CHANGE_TYPES.map((name) => [name, '../loaders/domain-changes.js#Change as ChangeData']),
   ),

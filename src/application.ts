@@ -12,6 +12,7 @@ import { startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { DATA_STEPS } from './recorder/data-steps.js';
+import { startPruning } from './recorder/prune-feed.js';
 import { createRecorder } from './recorder/recorder.js';
 import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
@@ -100,12 +101,16 @@ async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
   try {
     const server = await startServing({ ...parts, monitoring });
     const observes = settings.role === 'all';
+    const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
+      log.warn({ err: error }, 'the feed of changes was not pruned'),
+    );
     const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
     return {
       url: urlOf(settings.host, server.port) + settings.basePath,
       port: server.port,
       metricsUrl: monitoring.metricsUrl,
       async stop() {
+        endPruning();
         monitoring.stopping();
         await Promise.all([server.close(), observing?.stop()]);
         await monitoring.stop();

@@ -31,6 +31,7 @@ const DOCUMENTS = [
   'docs/importing.md',
   'docs/observing.md',
   'docs/rest.md',
+  'docs/questions.md',
   'docs/graphql.md',
   'docs/limits.md',
   'docs/access.md',

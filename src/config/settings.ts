@@ -89,6 +89,8 @@ export function settingsFrom(read: Read) {
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
     anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
     samples: read('SAMPLES', 'on', onOff),
+    /** How far back the feed of changes goes, in milliseconds. */
+    changesKept: read('CHANGES_KEPT', '365d', duration({ least: '1h', most: '3650d', example: '30d' })),
     /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
     /** How long requests and observations in progress may take once the service stops. */

@@ -26,8 +26,9 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     },
     limits,
-    // Without it, a statement that waits for a lock would keep waiting at the server after its timeout here.
-    { statement_timeout: limits.query },
+    // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
+    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many.
+    { statement_timeout: limits.query, onConnect: (client) => client.query('SET jit = off') },
   );
   try {
     await requireUsable(pools.writing);

@@ -90,9 +90,14 @@ function ignore(): void {}
 
 const QUERIES_FILE = new URL('../../samples/queries.graphql', import.meta.url);
 
-/** The ready queries as a part of an address: tabs are shorter than spaces there. */
+/** The ready queries as a part of an address, where short selections in one line and tabs are shorter. */
 export function sandboxDocument(): string {
-  return readFileSync(QUERIES_FILE, 'utf8').replaceAll(/(?<=^ *) {2}/gm, '\t');
+  return readFileSync(QUERIES_FILE, 'utf8')
+    .replaceAll(
+      /\{([^{}]{1,120})\}/g,
+      (_set, fields: string) => `{ ${fields.trim().replaceAll(/\s+/g, ' ')} }`,
+    )
+    .replaceAll(/(?<=^ *) {2}/gm, '\t');
 }
 
 /** Apollo Sandbox, opened with the ready queries of samples/queries.graphql. */

@@ -188,7 +188,7 @@ async function readInOnePiece(
   most: number,
 ): Promise<void> {
   if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 64 MB, and cannot be read in one piece. Get domain of REST has it, also as of a time.`;
+    const message = `The history of ${name} that is requested is larger than 64 MB, and cannot be read in one piece. dnsRecordsConnection and httpHeadersConnection have its pages, and Get domain of REST all of it, also as of a time.`;
     throw new PublicError('QUERY_TOO_COMPLEX', message);
   }
   await budget.read(octets, most);

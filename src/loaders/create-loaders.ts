@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
+import { type FeedKey, type FeedPage, loadFeed } from './change-feed.js';
 import { Pages } from './columns.js';
 import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
 import {
@@ -14,9 +15,27 @@ import {
   wholeHistory,
 } from './domain-history.js';
 import { BATCH_SIZE, type DomainRow, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import {
+  type HeaderHistoryKey,
+  type HeaderHistoryPage,
+  type HeaderPage,
+  type HeaderPageKey,
+  loadHeaderHistory,
+  loadHeaderPage,
+} from './header-pages.js';
 import { type Attempt, loadAttempts } from './observed-parts.js';
 import { abandoned } from './recipient.js';
 import { ResponseMemory } from './response-memory.js';
+import type { Searching } from './search.js';
+import {
+  type DomainMatches,
+  type DomainSearchKey,
+  loadStatistics,
+  type Statistics,
+  searchDomains,
+} from './search-domains.js';
+import { type HeaderMatches, type HeaderSearchKey, searchHeaders } from './search-headers.js';
+import { type RecordMatches, type RecordSearchKey, searchRecords } from './search-records.js';
 import { ClientShares, Turns } from './turns.js';
 
 /** What the resolvers read from. */
@@ -35,6 +54,16 @@ export interface Loaders {
   readonly attempt: { load(key: DomainRowKey): Promise<Attempt | null> };
   /** A page of a domain's changes; of a domain that is not recorded it is empty. */
   readonly changes: { load(key: ChangesKey): Promise<ChangePage> };
+  /** A page of a domain's headers, and of the changes of one header's value. */
+  readonly headerPage: { load(key: HeaderPageKey): Promise<HeaderPage> };
+  readonly headerHistory: { load(key: HeaderHistoryKey): Promise<HeaderHistoryPage> };
+  /** Pages of what is found in all domains. */
+  readonly records: { load(key: RecordSearchKey): Promise<RecordMatches> };
+  readonly headers: { load(key: HeaderSearchKey): Promise<HeaderMatches> };
+  readonly domains: { load(key: DomainSearchKey): Promise<DomainMatches> };
+  /** A page of the feed; null where it begins at a place that is not in it. */
+  readonly feed: { load(key: FeedKey): Promise<FeedPage | null> };
+  readonly statistics: { load(key: Searching): Promise<Statistics> };
 }
 
 /** How batches are loaded. */
@@ -76,14 +105,16 @@ const ROOM_LIMIT = 30_000;
 /** In milliseconds: shorter, so that a request that waits behind slow readers gets its turn. */
 const READING_LIMIT = 20_000;
 
+/** What loads a page by a statement of its own. */
+type PageLoader = 'changes' | 'headerPage' | 'headerHistory' | 'search' | 'feed' | 'statistics';
+
 /**
  * Loads a batch, and reports it.
  *
- * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page of
- * their changes.
+ * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow' | 'attempt' | 'changes',
+  loader: 'domainHistory' | 'domainRow' | 'attempt' | PageLoader,
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
@@ -127,6 +158,13 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const shares = new ClientShares(HISTORIES_OF_CLIENT);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
+  const pages = <Key extends Searching, Page>(
+    loader: PageLoader,
+    load: (prisma: PrismaClient, key: Key) => Promise<Page>,
+  ) => ({
+    load: (key: Key) =>
+      shares.run(key.client, () => turns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key)))),
+  });
   return {
     responseMemory: memory,
     mostOctets: responseMemory / MEMORY_OF_OBJECTS,
@@ -155,12 +193,14 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       readPages,
     },
     attempt: { load: loadAttempt },
-    changes: {
-      load: (key) =>
-        shares.run(key.client, () =>
-          turns.single(key, () => aroundBatch('changes', 1, () => loadChanges(prisma, key))),
-        ),
-    },
+    changes: pages('changes', loadChanges),
+    headerPage: pages('headerPage', loadHeaderPage),
+    headerHistory: pages('headerHistory', loadHeaderHistory),
+    records: pages('search', searchRecords),
+    headers: pages('search', searchHeaders),
+    domains: pages('search', searchDomains),
+    feed: pages('feed', loadFeed),
+    statistics: pages('statistics', loadStatistics),
   };
 }
 

@@ -152,7 +152,7 @@ function recordsAddedSql(key: ChangesKey): Prisma.Sql {
   });
 }
 
-function added(domain: string, record: DnsEntry, position: number, source: string | null): Change {
+export function added(domain: string, record: DnsEntry, position: number, source: string | null): Change {
   const { firstSeen: date, type } = record;
   const at = { date, kind: ADDED, firstSeen: date, type, position };
   return { id: idOf(domain, at), domain, kind: 'DNS_RECORD_ADDED', date, source, record, at };
@@ -166,7 +166,7 @@ function recordsRemovedSql(key: ChangesKey): Prisma.Sql {
   });
 }
 
-function removed(domain: string, record: DnsEntry, position: number, source: string | null): Change {
+export function removed(domain: string, record: DnsEntry, position: number, source: string | null): Change {
   const { firstSeen, removed: date, lastSeen, type } = record;
   if (date === null || lastSeen === null) throw new Error('A record that was removed has no removal.');
   const at = { date, kind: REMOVED, firstSeen, type, position };
@@ -231,7 +231,7 @@ function endOf({ first }: ChangesKey, changes: readonly Change[], candidates: nu
 }
 
 /** A change of a header: times as digits, the kind in CHANGE_KINDS, whether others may follow that were not looked at. */
-type HeaderRow = readonly [
+export type HeaderRow = readonly [
   name: string,
   date: string,
   value: string | null,
@@ -251,7 +251,7 @@ interface HeaderRows {
 const MOST_EXAMINED = 2_000;
 
 /** In CHANGE_KINDS. A header that returns with another value is updated. */
-const KIND_OF_HEADER = Prisma.raw(
+export const KIND_OF_HEADER = Prisma.raw(
   `CASE WHEN value IS NULL THEN ${rankOf('HEADER_GONE')} WHEN old IS NULL THEN ${rankOf('HEADER_CREATED')}
         WHEN old = value THEN ${rankOf('HEADER_RETURNED')} ELSE ${rankOf('HEADER_UPDATED')} END`,
 );
@@ -303,7 +303,7 @@ function headerChanges(key: ChangesKey, found: HeaderRows | null): Candidates {
   return { changes, end };
 }
 
-function headerChange(domain: string, row: HeaderRow): Change {
+export function headerChange(domain: string, row: HeaderRow): Change {
   const [name, digits, value, old, lastSeen, source, rank] = row;
   const date = BigInt(digits);
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';

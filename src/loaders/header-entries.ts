@@ -26,6 +26,8 @@ export interface HeaderEntry {
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
+  /** Of a header whose history was not read: the domain that it is of, and as of when. */
+  readonly of?: { readonly domain: string; readonly at: Instant | undefined };
 }
 
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */
@@ -42,7 +44,7 @@ const NO_ABSENCES: readonly Absence[] = [];
  * Rows of table `header_change` in their order, as columns; null for none. After the date of an absence follow a space and
  * when the header was last seen.
  */
-const COLUMNS_SQL = Prisma.sql`
+export const HEADER_COLUMNS_SQL = Prisma.sql`
   '["' || string_agg(name, ',') || '","'
       || string_agg(CASE WHEN value IS NULL THEN observed_at || ' ' || coalesce(last_seen, observed_at) ELSE observed_at::text END, ',')
       || '",' || json_agg(value) || ']'`;
@@ -53,7 +55,7 @@ const COLUMNS_SQL = Prisma.sql`
  */
 export function headerEntriesSql(at: Instant | undefined): Prisma.Sql {
   return Prisma.sql`
-  SELECT ${COLUMNS_SQL}
+  SELECT ${HEADER_COLUMNS_SQL}
     FROM (SELECT name, observed_at, last_seen, value
             FROM header_change
            WHERE header_change.domain = domain.name ${upTo(at)}
@@ -89,7 +91,7 @@ export async function readHeaderPages(
        ORDER BY name, observed_at
        LIMIT ${limit}`;
     const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
-      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+      SELECT ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
              (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
         FROM (${pageOf(candidates, ['value'], 'name, observed_at')}) AS change`;
     last = page ?? last;

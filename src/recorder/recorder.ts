@@ -149,7 +149,8 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
         merged.added.map(({ record }) => record),
         merged.headers,
       );
-      domains.push({ name, before, stateBefore, state: progress.state, version, changes: merged, octets });
+      const { state, changes: observed } = progress;
+      domains.push({ name, before, stateBefore, state, version, changes: merged, observed, octets });
     }
   }
   return new Set([...idle, ...(await writeDomains(pool, domains))]);

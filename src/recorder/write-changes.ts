@@ -1,8 +1,12 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
+import type { Changes } from '../history/apply-observation.js';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
+import { isJsonObject } from '../model/json-values.js';
+import { type Columns, DATABASE_NOW, insertInto, namesOf, rowsOf, write } from './bulk-write.js';
 import { noneOnContention } from './contention.js';
+import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
 import { type DomainRow, storedTypes } from './rows.js';
 
@@ -17,12 +21,11 @@ export interface DomainChanges {
   /** The least that its version may be now (`leastNextVersion`). */
   readonly version: bigint;
   readonly changes: MergedChanges;
+  /** The changes of each observation, for the feed; absent where what is written is no change. */
+  readonly observed?: readonly Changes[];
   /** By how much the parts of its history grow. */
   readonly octets: HistoryOctets;
 }
-
-/** Columns of a table: each with its type, and its value in a row. */
-type Columns<Row> = readonly (readonly [name: string, type: string, read: (row: Row) => unknown])[];
 
 /** The columns of table `domain` that an observation may change. */
 const STATE_COLUMNS: Columns<DomainChanges> = [
@@ -92,6 +95,19 @@ const HEADER_COLUMNS: Columns<RowOf<HeaderChange>> = [
   ['last_seen', 'bigint', ({ item }) => item.lastSeen],
 ];
 
+const NAME_COLUMNS: Columns<string> = [['name', 'text', (name) => name]];
+
+/** A text, and what it is the text of: `TXT` or the name of a header. */
+interface KnownText {
+  readonly kind: string;
+  readonly text: string;
+}
+
+const TEXT_COLUMNS: Columns<KnownText> = [
+  ['kind', 'text', ({ kind }) => kind],
+  ['text', 'text', ({ text }) => text],
+];
+
 const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ item }) => item.observedAt],
@@ -99,12 +115,6 @@ const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
   ['status', 'integer', ({ item }) => item.status],
   ['address', 'text', ({ item }) => item.address],
 ];
-
-/**
- * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has one
- * value within a statement, and may be used to update sharded tables.
- */
-const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::bigint';
 
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
@@ -132,6 +142,15 @@ const END_STAYS = `
      SET removed = new.removed, last_seen = new.last_seen, removed_source = new.removed_source
     FROM ${rowsOf([...STAY_KEY, ...STAY_END])}
    WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
+
+// In one order for all writers: rows of two that are inserted in different orders would be a deadlock.
+const INSERT_NAMES = `
+  INSERT INTO known_name (name) SELECT name FROM ${rowsOf(NAME_COLUMNS)} ORDER BY name ON CONFLICT DO NOTHING`;
+
+const INSERT_TEXTS = `
+  INSERT INTO known_text (kind, digest, text)
+  SELECT kind, substring(sha256(convert_to(text, 'UTF8')) FOR 16) AS digest, text
+    FROM ${rowsOf(TEXT_COLUMNS)} ORDER BY kind, digest ON CONFLICT DO NOTHING`;
 
 /**
  * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
@@ -197,29 +216,29 @@ async function writeHistory(client: PoolClient, domains: readonly DomainChanges[
   await write(client, END_STAYS, [...STAY_KEY, ...STAY_END], removed);
   await write(client, insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers);
   await write(client, insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses);
+  await write(client, INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added));
+  await write(client, INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers));
+  // The last statement: other writers wait from here on until the transaction is committed.
+  await write(client, INSERT_FEED, FEED_COLUMNS, feedRows(domains));
 }
 
-/** Runs a statement whose parameters are arrays, one for each column. */
-async function write<Row, Result extends object>(
-  client: PoolClient,
-  statement: string,
-  columns: Columns<Row>,
-  rows: readonly Row[],
-): Promise<Result[]> {
-  if (rows.length === 0) return [];
-  const values = columns.map(([, , read]) => rows.map((row) => read(row) ?? null));
-  return (await client.query<Result>(statement, values)).rows;
+/** The names of domains that were not recorded, and the other owner names of records. */
+function namesIn(domains: readonly DomainChanges[], added: readonly RowOf<RecordStay>[]): string[] {
+  const names = new Set<string>();
+  for (const { name, before } of domains) if (before === null) names.add(name);
+  for (const { domain, item } of added) if (item.record.host !== domain) names.add(item.record.host);
+  return [...names];
 }
 
-function insertInto<Row>(table: string, columns: Columns<Row>): string {
-  return `INSERT INTO ${table} (${namesOf(columns)}) SELECT * FROM ${rowsOf(columns)}`;
-}
-
-function rowsOf<Row>(columns: Columns<Row>): string {
-  const arrays = columns.map(([, type], place) => `$${place + 1}::${type}[]`);
-  return `unnest(${arrays.join(', ')}) AS new (${namesOf(columns)})`;
-}
-
-function namesOf<Row>(columns: Columns<Row>): string {
-  return columns.map(([name]) => name).join(', ');
+/** The texts of TXT records, and the values of headers: each once. */
+function textsIn(added: readonly RowOf<RecordStay>[], headers: readonly RowOf<HeaderChange>[]): KnownText[] {
+  const texts = new Map<string, KnownText>();
+  const add = (kind: string, text: string) => texts.set(`${kind}\n${text}`, { kind, text });
+  for (const { item } of added) {
+    if (item.record.type !== 'TXT') continue;
+    const rdata: unknown = JSON.parse(item.record.rdata);
+    if (isJsonObject(rdata) && typeof rdata['txt'] === 'string') add('TXT', rdata['txt']);
+  }
+  for (const { item } of headers) if (item.value !== null) add(item.name, item.value);
+  return [...texts.values()];
 }

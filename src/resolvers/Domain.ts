@@ -1,15 +1,19 @@
+import type { DnsEntry } from '../loaders/dns-entries.js';
+import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
+import type { RecordPlace } from '../loaders/search-records.js';
 import { compareStates, weightOf } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
 import { PublicError } from '../model/errors.js';
-import { formatInstant, requireReached } from '../model/instant.js';
+import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
+import { connection, pageOf, placeIn, requireFirst } from './connection.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
-import { loadedPart } from './needed-parts.js';
-import { selectDnsEntries, selectHeaders } from './select-entries.js';
-import type { DomainDiffResolvers, DomainResolvers } from './types.generated.js';
+import { loadedPart, selectsOfNodes } from './needed-parts.js';
+import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
+import type { DomainDiffResolvers, DomainResolvers, HeaderHistoryResolvers } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
   unicodeName: ({ name }) => unicodeName(name),
@@ -27,6 +31,36 @@ export const Domain: DomainResolvers = {
       budget,
       info,
     ),
+  async dnsRecordsConnection({ name, at }, args, { loaders, budget, viewer, recipient }, info) {
+    const first = requireFirst(args.first);
+    const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
+    const filter = { domain: name, at, types, present: args.present ?? undefined };
+    const question = ['dnsRecordsConnection', name, at, types, filter.present].join(' ');
+    const place = { domain: 'text', firstSeen: 'bigint', type: 'text', position: 'number' } as const;
+    const after = placeIn<RecordPlace>(question, args.after, place);
+    await budget.readPage();
+    const lastSeen = selectsOfNodes('lastSeen', info);
+    const onMany = (rows: number) => budget.readRows(rows);
+    const key = { filter, first, after, lastSeen, onMany, recipient, client: viewer.rateLimitKey };
+    const { matches, next } = await loaders.records.load(key);
+    const places = new Map(matches.map((match) => [match.record, match.place]));
+    const nodes = matches.map(({ record }) => record);
+    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, (entry) => places.get(entry));
+  },
+  async httpHeadersConnection({ name: domain, at }, args, { loaders, budget, viewer, recipient }, info) {
+    const first = requireFirst(args.first);
+    const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
+    const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
+    const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
+    await budget.readPage();
+    const history = selectsOfNodes('history', info);
+    const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
+    const { headers, next } = await loaders.headerPage.load(key);
+    const end = next === null ? null : { name: next };
+    return pageOf<HeaderEntry, { name: string }>(question, { nodes: headers, next: end }, ({ name }) => ({
+      name,
+    }));
+  },
   changes: (history, args, context) => changesOf(history, args, context),
   async parts({ name, times, at }, _args, { loaders, recipient }) {
     const attempt = at === undefined ? await loaders.attempt.load({ name, recipient }) : null;
@@ -47,6 +81,43 @@ export const Domain: DomainResolvers = {
 };
 
 const NOTHING = { dnsRecords: [], httpHeaders: [] };
+
+export const DnsRecordConnection = connection<DnsEntry>(memberOf, 'DnsRecordEdge');
+export const HeaderHistoryConnection = connection<HeaderEntry>(() => 'HeaderHistory', 'HeaderHistoryEdge');
+export const HeaderChangeConnection = connection<HeaderHistoryItem>(() => 'HeaderChange', 'HeaderChangeEdge');
+
+export const HeaderHistory: HeaderHistoryResolvers = {
+  async historyConnection({ name, history, of }, args, { loaders, budget, viewer, recipient }) {
+    const first = requireFirst(args.first);
+    const question = ['historyConnection', of?.domain, of?.at, name].join(' ');
+    const after = placeIn<{ date: Instant }>(question, args.after, { date: 'bigint' })?.date;
+    await budget.readPage();
+    const page =
+      of === undefined
+        ? pageOfList(history, first, after)
+        : await loaders.headerHistory.load({
+            ...of,
+            name,
+            first,
+            after,
+            recipient,
+            client: viewer.rateLimitKey,
+          });
+    const next = page.next === null ? null : { date: page.next };
+    return pageOf<HeaderHistoryItem, { date: Instant }>(
+      question,
+      { nodes: page.items, next },
+      ({ date }) => ({ date }),
+    );
+  },
+};
+
+/** A page of a history that was read as a whole. */
+function pageOfList(history: readonly HeaderHistoryItem[], first: number, after: Instant | undefined) {
+  const following = after === undefined ? history : history.filter(({ date }) => date > after);
+  const items = following.slice(0, first);
+  return { items, next: following.length > first ? (items.at(-1)?.date ?? null) : null };
+}
 
 export const DomainDiff: DomainDiffResolvers = {
   dnsRecordsAdded: ({ dnsRecordsAdded }, _args, { budget }, info) =>

@@ -15,6 +15,25 @@ export function neededParts(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragm
   return info.fieldNodes.map((node) => partsOf(node, info.fragments)).reduce(union);
 }
 
+/** The fields that follow from a domain's name. */
+const NAMES = new Set(['name', 'unicodeName', 'registrableDomain', '__typename']);
+
+/** Whether a field of domains selects nothing but names. */
+export function selectsNames(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
+  return info.fieldNodes.every((node) =>
+    [...selectedFields(node, info.fragments)].every((name) => NAMES.has(name)),
+  );
+}
+
+/** Whether a field is selected of the nodes of a connection. */
+export function selectsOfNodes(
+  field: string,
+  info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>,
+): boolean {
+  const isNode = (name: string) => name === 'node' || name === 'nodes';
+  return info.fieldNodes.some((node) => selects(node, info.fragments, field, isNode));
+}
+
 function union(one: HistoryParts, other: HistoryParts): HistoryParts {
   return {
     dnsRecords: one.dnsRecords || other.dnsRecords,
@@ -54,7 +73,17 @@ function selectedFields({ selectionSet }: FieldNode, fragments: Fragments): Read
 const LISTS = new Set(['dnsRecords', 'httpHeaders', 'dnsRecordsAdded', 'dnsRecordsRemoved', 'record']);
 
 /** Whether `lastSeen` of an entry is selected anywhere inside a field. */
-function selectsLastSeen({ selectionSet }: FieldNode, fragments: Fragments): boolean {
+function selectsLastSeen(node: FieldNode, fragments: Fragments): boolean {
+  return selects(node, fragments, 'lastSeen', (name) => LISTS.has(name));
+}
+
+/** Whether a field is selected anywhere inside another, in an entry of a list. */
+function selects(
+  { selectionSet }: FieldNode,
+  fragments: Fragments,
+  field: string,
+  isList: (name: string) => boolean,
+): boolean {
   const visited = new Set<SelectionSetNode>();
   const inside = (set: SelectionSetNode | undefined, isOfList: boolean): boolean => {
     if (set === undefined || visited.has(set)) return false;
@@ -65,7 +94,7 @@ function selectsLastSeen({ selectionSet }: FieldNode, fragments: Fragments): boo
       }
       if (selection.kind === Kind.INLINE_FRAGMENT) return inside(selection.selectionSet, isOfList);
       const name = selection.name.value;
-      return name === 'lastSeen' ? isOfList : inside(selection.selectionSet, LISTS.has(name));
+      return name === field ? isOfList : inside(selection.selectionSet, isList(name));
     });
   };
   return inside(selectionSet, false);

@@ -8,6 +8,8 @@ const OCTETS_OF_UNIT = 32_768;
 
 /** Counting a history takes so many times less than reading it. */
 const OCTETS_COUNTED_PER_READ = 8;
+/** Reading a row of a table while searching takes as long as reading so many octets. */
+const OCTETS_OF_ROW = 8;
 /** Comparing an entry at two times takes as long as reading so many octets. */
 const OCTETS_OF_COMPARISON = 16;
 
@@ -394,6 +396,17 @@ export class RequestBudget {
     await this.#paid();
   }
 
+  /**
+   * Takes the work of reading so many rows of a table.
+   *
+   * @throws RateLimitedError
+   */
+  async readRows(rows: number): Promise<void> {
+    this.#requireWithin();
+    this.#octetsRead += rows * OCTETS_OF_ROW;
+    await this.#paid();
+  }
+
   #abandonTentative(): void {
     this.#isAbandoned ||= this.#isTentative;
   }
@@ -431,16 +444,19 @@ function anotherFollows(): PublicError {
   return new PublicError('UNAVAILABLE', 'Another execution follows.');
 }
 
+/** What has no such limit. */
+const PAGES = 'Long lists have pages: dnsRecordsConnection, httpHeadersConnection, historyConnection.';
+
 function tooLarge(): PublicError {
   return new PublicError(
     'QUERY_TOO_COMPLEX',
-    'The histories of the domains in this request are too large together: request fewer at once.',
+    `The histories of the domains in this request are too large together: request fewer at once. ${PAGES}`,
   );
 }
 
 function tooMuch(most: number, what: string): PublicError {
   return new PublicError(
     'QUERY_TOO_COMPLEX',
-    `The response would have more than ${most} ${what}: select fewer domains, types, names or fields in one request.`,
+    `The response would have more than ${most} ${what}: select fewer domains, types, names or fields in one request. ${PAGES}`,
   );
 }

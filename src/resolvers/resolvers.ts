@@ -2,13 +2,36 @@ import type { IResolvers } from '@graphql-tools/utils';
 import { Change, ChangeConnection } from './Change.js';
 import type { RequestContext } from './context.js';
 import { DnsRecord, recordResolvers } from './DnsRecord.js';
-import { Domain, DomainDiff } from './Domain.js';
+import {
+  DnsRecordConnection,
+  Domain,
+  DomainDiff,
+  HeaderChangeConnection,
+  HeaderHistory,
+  HeaderHistoryConnection,
+} from './Domain.js';
 import { domain, domains } from './Query/domain.js';
+import {
+  changes,
+  DnsRecordMatch,
+  DnsRecordMatchConnection,
+  DomainConnection,
+  DomainEdge,
+  dnsRecords,
+  HttpHeaderMatch,
+  HttpHeaderMatchConnection,
+  httpHeaders,
+  searchDomains,
+  statistics,
+} from './Query/search.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {
-  ...{ Query: { domain, domains }, Domain, DomainDiff, DnsRecord, DnsRecordEntry: DnsRecord },
+  Query: { domain, domains, dnsRecords, httpHeaders, searchDomains, changes, statistics },
+  ...{ Domain, DomainDiff, DomainConnection, DomainEdge, DnsRecord, DnsRecordEntry: DnsRecord },
+  ...{ DnsRecordConnection, HeaderHistory, HeaderHistoryConnection, HeaderChangeConnection },
   ...{ Change, ChangeConnection },
+  ...{ DnsRecordMatch, DnsRecordMatchConnection, HttpHeaderMatch, HttpHeaderMatchConnection },
 };
 
 /**

@@ -122,8 +122,8 @@ function* indexOf<Entry>(entries: readonly Entry[], describe: Describe<Entry>): 
 /** In characters. */
 const LONGEST_FIELD_NAME = 1024;
 
-const canonicalTypes = canonicalizer((types) => types.map(readType));
-const canonicalNames = canonicalizer((names) =>
+export const canonicalTypes = canonicalizer((types) => types.map(readType));
+export const canonicalNames = canonicalizer((names) =>
   names.filter(({ length }) => length > 0 && length <= LONGEST_FIELD_NAME).map((name) => name.toLowerCase()),
 );
 

@@ -1,4 +1,5 @@
 import { PGlite } from '@electric-sql/pglite';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
 type ExecArguments = Parameters<PGlite['exec']>;
 type StreamArguments = Parameters<PGlite['execProtocolRawStream']>;
@@ -34,7 +35,7 @@ export class Engine extends PGlite {
   }
 
   private constructor(folder: string, broken: (error: unknown) => void) {
-    super({ dataDir: folder, relaxedDurability: false, onStderr: noteFatal });
+    super({ dataDir: folder, relaxedDurability: false, onStderr: noteFatal, extensions: { pg_trgm } });
     this.#broken = broken;
   }
 

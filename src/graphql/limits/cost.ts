@@ -50,14 +50,28 @@ interface FieldPrice {
   readonly size?: 1;
 }
 
+const CONNECTIONS = [
+  ...['Change', 'DnsRecord', 'DnsRecordMatch', 'Domain', 'HeaderChange', 'HeaderHistory', 'HttpHeaderMatch'],
+];
+
 /** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
-export const PRICES: ReadonlyMap<string, FieldPrice> = new Map([
+export const PRICES: ReadonlyMap<string, FieldPrice> = new Map<string, FieldPrice>([
   ['Query.domain', { price: 10 }],
   ['Query.domains', { each: 10, sizedBy: 'names' }],
   ['Domain.diff', { price: 10 }],
   ['Domain.changes', { price: 10, sizedBy: 'first' }],
-  ['ChangeConnection.nodes', { size: 1 }],
-  ['ChangeConnection.edges', { size: 1 }],
+  ['Domain.dnsRecordsConnection', { price: 10, sizedBy: 'first' }],
+  ['Domain.httpHeadersConnection', { price: 10, sizedBy: 'first' }],
+  ['HeaderHistory.historyConnection', { price: 10, sizedBy: 'first' }],
+  ['Query.dnsRecords', { price: 10, sizedBy: 'first' }],
+  ['Query.httpHeaders', { price: 10, sizedBy: 'first' }],
+  ['Query.searchDomains', { price: 10, sizedBy: 'first' }],
+  ['Query.changes', { price: 10, sizedBy: 'first' }],
+  ['Query.statistics', { price: 10 }],
+  ...CONNECTIONS.flatMap((type) => [
+    [`${type}Connection.nodes`, { size: 1 }] as const,
+    [`${type}Connection.edges`, { size: 1 }] as const,
+  ]),
   ['Domain.dnsRecords', { sizedBy: 'types' }],
   ['Domain.httpHeaders', { sizedBy: 'names' }],
 ]);

@@ -1,10 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { DomainHistory, DomainHistoryKey } from '../../loaders/domain-history.js';
+import type { DomainRow } from '../../loaders/domain-row.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import { type Instant, requireReached } from '../../model/instant.js';
 import type { RequestContext } from '../context.js';
-import { neededParts } from '../needed-parts.js';
+import { neededParts, selectsNames } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
 
 export const domain: NonNullable<QueryResolvers['domain']> = (_query, { name, at }, context, info) =>
@@ -30,13 +31,51 @@ export const domains: NonNullable<QueryResolvers['domains']> = async (
   return names.map((name) => loadOrError(name).catch((error: Error) => error) as Promise<DomainHistory>);
 };
 
-function instantOf(at: Instant | null | undefined): Instant | undefined {
+export function instantOf(at: Instant | null | undefined): Instant | undefined {
   return at == null ? undefined : requireReached(at, BigInt(Date.now()) * 1_000n);
+}
+
+/** What a domain has whose row alone is needed. */
+const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
+
+/** A domain that was found, of which a history counts as one `domain`. */
+export async function foundDomain(
+  row: DomainRow,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<DomainHistory> {
+  const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
+  if (!(dnsRecords || httpHeaders || counts || times)) return { ...row, ...NO_PARTS, at: undefined };
+  const found = await loadDomain(row.name, undefined, context, info);
+  return found ?? { ...row, ...NO_PARTS, dnsRecords: [], httpHeaders: [], at: undefined };
+}
+
+/** The row of a domain of which nothing but the name is selected. */
+const UNREAD = { created: 0n, lastUpdate: 0n, lastChange: 0n, recordedAt: 0n, version: 0n };
+
+/** The domain of a match. A history counts as one `domain`. */
+export async function loadDomain(
+  name: string,
+  at: Instant | undefined,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<DomainHistory | null> {
+  if (selectsNames(info)) return { name, at, ...UNREAD, ...NO_PARTS };
+  const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
+  if (dnsRecords || httpHeaders || counts || times) await context.budget.readDomains(pathOf(info), 1);
+  return load(name, at, context, info);
+}
+
+/** The response names that lead to a field, and the places in lists. */
+function pathOf({ path }: GraphQLResolveInfo): string {
+  const keys: (string | number)[] = [];
+  for (let at: typeof path | undefined = path; at !== undefined; at = at.prev) keys.push(at.key);
+  return keys.reverse().join('.');
 }
 
 /** The history of a domain, with the parts that the field selects. */
 function load(
-  name: string,
+  text: string,
   at: Instant | undefined,
   { loaders, viewer, recipient, onLarge, budget }: RequestContext,
   info: GraphQLResolveInfo,
@@ -46,7 +85,7 @@ function load(
   // The times of the parts of an earlier state are found in its lists.
   const needsLists = at !== undefined && times;
   const key: DomainHistoryKey = {
-    name: parseDomainName(name),
+    name: parseDomainName(text),
     at,
     dnsRecords: needed.dnsRecords || needsLists,
     httpHeaders: needed.httpHeaders || needsLists,

@@ -122,14 +122,19 @@ const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 /** Of what comes in bodies more than once. */
 const FRAGMENTS = [
   readFileSync(new URL('HttpHeaderFields.graphql', OPERATIONS), 'utf8'),
+  readFileSync(new URL('ChangeFields.graphql', OPERATIONS), 'utf8'),
   dnsRecordFragment(),
 ];
 
 /** The text of a stored operation, with the fragments that it spreads. */
 function readStoredOperation(file: string): string {
   const operation = readFileSync(new URL(file, OPERATIONS), 'utf8');
-  const spread = FRAGMENTS.filter((text) => operation.includes(`...${/fragment (\w+)/.exec(text)?.[1]}`));
-  return [operation, ...spread].join('\n');
+  let text = operation;
+  // A fragment may spread one that follows it.
+  for (const fragment of FRAGMENTS) {
+    if (text.includes(`...${/fragment (\w+)/.exec(fragment)?.[1]}`)) text += `\n${fragment}`;
+  }
+  return text;
 }
 
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {

@@ -159,7 +159,43 @@ export function oneOf(
   };
 }
 
-/** A parameter whose text is read by the operation. */
+/** A parameter whose text is read by the operation, as one of its times is. */
+export function plainText(
+  description: string,
+  options: { readonly isList?: boolean; readonly required?: boolean; readonly example?: string } = {},
+): Parameter {
+  const { isList = false, required = false, example } = options;
+  const value = { type: 'string', minLength: 1 };
+  return {
+    description,
+    schema: isList ? { type: 'array', items: value } : value,
+    ...(example !== undefined && { example }),
+    ...(required && { required }),
+    read: (text) => text,
+    errorCode: 'INVALID_PARAMETER',
+  };
+}
+
+/** A parameter that is `true` or `false`. */
+export function flag(name: string, description: string): Parameter {
+  return {
+    description,
+    schema: { type: 'boolean' },
+    read(text) {
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw invalid(`${name} must be true or false.`);
+    },
+    errorCode: 'INVALID_PARAMETER',
+  };
+}
+
+/** A parameter that is a time. @param description What it does: "an RFC 3339 time" follows. */
+export function instant(name: string, description: string): Parameter {
+  const { example, ...parameter } = time(name, `${description} An RFC 3339 time.`, '');
+  return parameter;
+}
+
+/** A parameter whose text is a time. */
 function time(name: string, description: string, example: string): Parameter {
   return {
     description,

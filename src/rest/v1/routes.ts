@@ -9,12 +9,15 @@ import {
   DOMAIN,
   FIRST,
   FROM,
+  flag,
+  instant,
   oneOf,
   type ParameterTable,
+  plainText,
   TO,
   type Variables,
 } from './parameters.js';
-import { DOMAIN_CHANGES } from './presenters/changes.js';
+import { CHANGES, DOMAIN_CHANGES } from './presenters/changes.js';
 import {
   type Body,
   DOMAIN_DETAILS,
@@ -23,6 +26,7 @@ import {
   DOMAIN_HISTORY,
   DOMAIN_HTTP_HEADERS,
 } from './presenters/domain.js';
+import { DNS_RECORD_MATCHES, DOMAIN_MATCHES, HTTP_HEADER_MATCHES } from './presenters/search.js';
 
 /**
  * One operation of REST v1. Everything about it follows from its row: which requests it answers, with what
@@ -79,6 +83,23 @@ const OF_DOMAIN = {
   state: 'domain-state.graphql',
   inParts: true,
 } satisfies Partial<Route>;
+
+/** What the operations on all domains have in common. */
+const ACROSS_DOMAINS = {
+  missing: null,
+  state: null,
+  inParts: false,
+  scope: 'search:read',
+  maturity: 'Developing',
+} satisfies Partial<Route>;
+
+const KINDS = oneOf('kinds', CHANGE_KINDS, 'Only changes of this kind; may be given several times.', {
+  isList: true,
+  example: 'DNS_RECORD_REMOVED',
+});
+
+const ORDER = { isList: false, default: 'OLDEST_FIRST', example: 'NEWEST_FIRST' } as const;
+const ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'];
 
 /** All that REST v1 answers. */
 export const ROUTES: readonly Route[] = [
@@ -160,15 +181,8 @@ export const ROUTES: readonly Route[] = [
         ...TO,
         description: 'Only changes up to this time, an RFC 3339 time, not before `from`. Without it, all.',
       },
-      kinds: oneOf('kinds', CHANGE_KINDS, 'Only changes of this kind; may be given several times.', {
-        isList: true,
-        example: 'DNS_RECORD_REMOVED',
-      }),
-      order: oneOf('order', ['OLDEST_FIRST', 'NEWEST_FIRST'], 'The order in time.', {
-        isList: false,
-        default: 'OLDEST_FIRST',
-        example: 'NEWEST_FIRST',
-      }),
+      kinds: KINDS,
+      order: oneOf('order', ORDERS, 'The order in time.', ORDER),
       first: FIRST,
       after: AFTER,
     },
@@ -176,6 +190,116 @@ export const ROUTES: readonly Route[] = [
     body: DOMAIN_CHANGES,
     scope: null,
     maturity: 'Developing',
+  },
+  {
+    name: 'Search DNS records',
+    operationId: 'searchDnsRecords',
+    description:
+      'The DNS records of all domains that have an address, name a host, have a text or belong to an owner name: at least ' +
+      'one of `ip`, `network`, `target`, `text` and `host` is required.',
+    path: '/search/dns-records',
+    ...ACROSS_DOMAINS,
+    parameters: {
+      ip: plainText('An IPv4 or IPv6 address, of A and AAAA records.', { example: '192.0.2.7' }),
+      network: plainText(
+        'A network in CIDR notation, such as `192.0.2.0/24`, with the addresses of A and AAAA records.',
+      ),
+      target: plainText(
+        "A host name that the record's data has: of NS, CNAME, PTR, MX and SRV records, and `mname` and `rname` of SOA. " +
+          '`*.example.net` stands for all names below it.',
+      ),
+      text: plainText('A part of the text of a TXT record, at least three characters.'),
+      host: plainText('The owner name, or a pattern of it as `match` of Search domains.'),
+      types: plainText('Only records of this type; may be given several times.', { isList: true }),
+      present: flag(
+        'present',
+        'Whether the records are present: `true`, or removed: `false`. Without it, both.',
+      ),
+      at: AT,
+      seenFrom: instant('seenFrom', 'Only records that were present at some time after this one.'),
+      seenTo: instant('seenTo', 'Only records that were present at some time up to this one.'),
+      firstSeenFrom: instant('firstSeenFrom', 'Only records that were first observed after this time.'),
+      firstSeenTo: instant('firstSeenTo', 'Only records that were first observed up to this time.'),
+      first: FIRST,
+      after: AFTER,
+    },
+    operation: 'search-dns-records.graphql',
+    body: DNS_RECORD_MATCHES,
+  },
+  {
+    name: 'Search HTTP headers',
+    operationId: 'searchHttpHeaders',
+    description:
+      'The HTTP response headers of all domains that had a value, or a value with a part: exactly one of `value` and ' +
+      '`contains` is required.',
+    path: '/search/http-headers',
+    ...ACROSS_DOMAINS,
+    parameters: {
+      name: plainText('The name of the header, in upper or lower case.', {
+        required: true,
+        example: 'server',
+      }),
+      value: plainText('The whole value.', { example: 'nginx' }),
+      contains: plainText('A part of the value, at least three characters, in the same case.'),
+      present: flag(
+        'present',
+        'Whether the headers still have the value: `true`, or had it: `false`. Without it, both.',
+      ),
+      at: AT,
+      seenFrom: instant('seenFrom', 'Only headers that had the value at some time after this one.'),
+      seenTo: instant('seenTo', 'Only headers that had the value at some time up to this one.'),
+      first: FIRST,
+      after: AFTER,
+    },
+    operation: 'search-http-headers.graphql',
+    body: HTTP_HEADER_MATCHES,
+  },
+  {
+    name: 'Search domains',
+    operationId: 'searchDomains',
+    description: 'The domains that meet every condition, by name; without any, all of them.',
+    path: '/search/domains',
+    ...ACROSS_DOMAINS,
+    parameters: {
+      match: plainText(
+        'A name in which `*` stands for any characters, such as `*.example.com`, `example.*` or `*shop*`, with at least three ' +
+          'characters besides.',
+        { example: '*.example' },
+      ),
+      registrableDomain: plainText(
+        'A registrable domain, such as `example.co.uk`: it and all domains below it.',
+      ),
+      createdFrom: instant('createdFrom', 'Domains whose earliest observation is after this time.'),
+      createdTo: instant('createdTo', 'Domains whose earliest observation is not after this time.'),
+      changedFrom: instant('changedFrom', 'Domains that last changed after this time.'),
+      changedTo: instant('changedTo', 'Domains that last changed up to this time.'),
+      first: FIRST,
+      after: AFTER,
+    },
+    operation: 'search-domains.graphql',
+    body: DOMAIN_MATCHES,
+  },
+  {
+    name: 'Changes',
+    operationId: 'getChanges',
+    description:
+      'What changed at any domain, in the order in which it was recorded. A reader that continues with `next` of its last page ' +
+      'misses no change and gets none twice. A cursor from before a restore of the database, or older than what is kept, is ' +
+      '400 `INVALID_CURSOR`.',
+    path: '/changes',
+    ...ACROSS_DOMAINS,
+    parameters: {
+      domains: plainText('Only changes of this domain; may be given up to 1,000 times.', {
+        isList: true,
+        example: 'example.com',
+      }),
+      kinds: KINDS,
+      order: oneOf('order', ORDERS, 'The order of recording.', ORDER),
+      first: FIRST,
+      after: AFTER,
+    },
+    operation: 'changes.graphql',
+    body: CHANGES,
   },
 ];
 

@@ -154,7 +154,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
       expect(answer.errors).toEqual([
         {
           message:
-            'The response would have more than 10000000 octets: select fewer domains, types, names or fields in one request.',
+            'The response would have more than 10000000 octets: select fewer domains, types, names or fields in one request. Long lists have pages: dnsRecordsConnection, httpHeadersConnection, historyConnection.',
           extensions: { code: 'QUERY_TOO_COMPLEX' },
         },
       ]);
@@ -202,7 +202,7 @@ describe('an answer that would be too long is rejected, whatever its query costs
           errors: [
             {
               message:
-                'The response would have more than 250000 values: select fewer domains, types, names or fields in one request.',
+                'The response would have more than 250000 values: select fewer domains, types, names or fields in one request. Long lists have pages: dnsRecordsConnection, httpHeadersConnection, historyConnection.',
               extensions: { code: 'QUERY_TOO_COMPLEX' },
             },
           ],

@@ -141,6 +141,8 @@ describe('a question that is not valid is rejected with what is wrong:', () => {
   });
 });
 
+const FIRST_PLACE = { date: '0n', kind: 0, firstSeen: '0n', type: 'A', position: 0 };
+
 describe('a cursor is INVALID_CURSOR', () => {
   let next = '';
   beforeAll(async () => {
@@ -162,11 +164,12 @@ describe('a cursor is INVALID_CURSOR', () => {
 
   test.each([
     ['of a place that is none', null],
-    ['of too few values', [1]],
-    ['of a time that is no number', ['x', 0, '0', 'A', 0]],
-    ['of a time beyond all', ['9'.repeat(30), 0, '0', 'A', 0]],
-    ['of a position beyond all', ['0', 0, '0', 'A', 2 ** 40]],
-    ['of a text that cannot be stored', ['0', 2, '0', '\0', 0]],
+    ['of too few values', { date: '0n' }],
+    ['of too many values', { ...FIRST_PLACE, more: 0 }],
+    ['of a time that is no number', { ...FIRST_PLACE, date: 'x' }],
+    ['of a time beyond all', { ...FIRST_PLACE, date: `${'9'.repeat(30)}n` }],
+    ['of a position beyond all', { ...FIRST_PLACE, position: 2 ** 40 }],
+    ['of a text that cannot be stored', { ...FIRST_PLACE, kind: 2, type: '\0' }],
   ])('%s, though it was made for the question', async (_case, place) => {
     const kinds = [
       ...['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED', 'HEADER_CREATED'],
@@ -174,7 +177,7 @@ describe('a cursor is INVALID_CURSOR', () => {
     ];
     const question = ['changes', NAME, undefined, undefined, undefined, kinds, false].join(' ');
     // A place that is one, to see that the question is right.
-    const sound = writeCursor(question, ['0', 0, '0', 'A', 0]);
+    const sound = writeCursor(question, FIRST_PLACE);
     expect((await get(`?after=${sound}`)).status).toBe(200);
     const { status, body } = await get(`?after=${writeCursor(question, place)}`);
     expect([status, body.code]).toEqual([400, 'INVALID_CURSOR']);

@@ -4,12 +4,13 @@ import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
 import { type Body, START } from './domain.js';
 
 /** A page of a list as a stored operation selects it. */
-interface PageResult<Node> {
+export interface PageResult<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
 interface ChangeResult {
+  readonly domain?: string;
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
@@ -26,16 +27,23 @@ interface ChangesResult {
   readonly changes: PageResult<ChangeResult>;
 }
 
+/** The schema of where a page ends. */
+export const NEXT: Schema = {
+  type: ['string', 'null'],
+  description: 'The cursor of the next page, for the parameter `after`; null on the last one.',
+  examples: [null],
+};
+
 /** Domain changes. */
 export const DOMAIN_CHANGES: Body = {
   name: 'DomainChanges',
   schema: closedObject('What changed at a domain, a page of it.', {
     ...START,
     changes: listOf(
-      { oneOf: [changeOf(RECORD_CHANGES, { data: schemaReference('DnsRecordData') }), headerChange()] },
+      { oneOf: [recordChange(), headerChange()] },
       'The changes: by date, then by kind, then as Get domain orders records and headers.',
     ),
-    next: next(),
+    next: NEXT,
   }),
   present: ({ domain, changes }: ChangesResult) => ({
     domain,
@@ -44,8 +52,28 @@ export const DOMAIN_CHANGES: Body = {
   }),
 };
 
+/** Changes of all domains. */
+export const CHANGES: Body = {
+  name: 'Changes',
+  schema: closedObject('What changed at any domain, a page of it.', {
+    changes: listOf(
+      { oneOf: [recordChange(START), headerChange(START)] },
+      'The changes, in the order in which they were recorded.',
+    ),
+    next: {
+      type: 'string',
+      description:
+        'The cursor where the page ends, for the parameter `after`: it is there also where nothing is new.',
+    },
+  }),
+  present: ({ nodes, pageInfo }: PageResult<ChangeResult>) => ({
+    changes: nodes.map(({ domain, ...change }) => ({ domain, ...presentChange(change) })),
+    next: pageInfo.endCursor,
+  }),
+};
+
 /** The cursor of the next page; null on the last one. */
-function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
+export function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
   return pageInfo.hasNextPage ? pageInfo.endCursor : null;
 }
 
@@ -62,8 +90,11 @@ function dataOf(record: DnsRecordResult): unknown {
   return entry?.data;
 }
 
-function changeOf(kinds: readonly string[], what: Readonly<Record<string, Schema>>): Schema {
+type Properties = Readonly<Record<string, Schema>>;
+
+function changeOf(kinds: readonly string[], before: Properties, what: Properties): Schema {
   const change = closedObject('A change, with its evidence.', {
+    ...before,
     kind: { type: 'string', enum: kinds, description: 'What changed.' },
     date: timestamp('The time of the observation that showed the change.'),
     source: {
@@ -77,18 +108,14 @@ function changeOf(kinds: readonly string[], what: Readonly<Record<string, Schema
   return { ...change, properties: { ...Object(change['properties']), lastSeen } };
 }
 
-function headerChange(): Schema {
-  return changeOf(HEADER_CHANGES, {
+function recordChange(before: Properties = {}): Schema {
+  return changeOf(RECORD_CHANGES, before, { data: schemaReference('DnsRecordData') });
+}
+
+function headerChange(before: Properties = {}): Schema {
+  return changeOf(HEADER_CHANGES, before, {
     name: text('The name of the header, in lower case.', 'server'),
     old: { type: ['string', 'null'], description: 'The value before, of HEADER_UPDATED and HEADER_GONE.' },
     new: { type: ['string', 'null'], description: 'The value from then on; null for HEADER_GONE.' },
   });
-}
-
-function next(): Schema {
-  return {
-    type: ['string', 'null'],
-    description: 'The cursor of the next page, for the parameter `after`; null on the last one.',
-    examples: [null],
-  };
 }

@@ -1,0 +1,273 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import type { Instant } from '../model/instant.js';
+import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import {
+  added,
+  type Change,
+  type HeaderRow,
+  headerChange,
+  KIND_OF_HEADER,
+  removed,
+} from './domain-changes.js';
+import { latestOfTypeSql } from './observed-parts.js';
+import type { Requested } from './recipient.js';
+import { literal, readFewThenMany } from './search.js';
+
+/** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
+export interface FeedPlace {
+  readonly number: bigint;
+  /** When the row was recorded: after a restore, another row may have its number. */
+  readonly recordedAt: Instant;
+  readonly given: number;
+}
+
+/** Which changes of all domains, and how many. */
+export interface FeedKey extends Requested {
+  /** Of these domains, by canonical name; absent: of all. */
+  readonly domains?: readonly string[] | undefined;
+  readonly kinds: ReadonlySet<ChangeKind>;
+  readonly newestFirst: boolean;
+  readonly first: number;
+  /** The place that they follow. */
+  readonly after?: FeedPlace | undefined;
+  /** Identifies the client that the recipient responds to. */
+  readonly client: string;
+}
+
+/** A change, and where it is in the feed. */
+export interface FeedChange extends Change {
+  readonly feedPlace: FeedPlace;
+}
+
+/** Changes in the order of recording. */
+export interface FeedPage {
+  readonly changes: readonly FeedChange[];
+  /** Where the page ends, also if it is empty. */
+  readonly end: FeedPlace;
+  /** The same where there may be more; otherwise null. */
+  readonly next: FeedPlace | null;
+}
+
+/** How many rows of the feed a page reads. */
+const MOST_EXAMINED = 10_000;
+/** What a page has of records and values, in octets. */
+const MOST_OCTETS = 262_144;
+
+/** An observation that changed something. */
+interface FeedRow {
+  readonly number: bigint;
+  readonly domain: string | null;
+  readonly observedAt: Instant;
+  readonly types: readonly string[];
+  readonly counts: readonly number[];
+  readonly octets: bigint;
+  readonly recordedAt: Instant;
+}
+
+/** Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept. */
+export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<FeedPage | null> {
+  return readFewThenMany(
+    key.first,
+    (rows) => readPage(prisma, key, Math.min(rows, MOST_EXAMINED)),
+    ({ changes }) => changes.length,
+  );
+}
+
+async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promise<FeedPage | null> {
+  const { after } = key;
+  const found = await readRows(prisma, key, rows);
+  const [begin] = found;
+  if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
+  const isLimited = begin.examined === BigInt(rows);
+  const chosen = chooseRows(found, key);
+  const lastChosen = chosen.at(-1);
+  const changes = await readChanges(prisma, chosen, key);
+  const page = changes.slice(0, key.first);
+  const isCut =
+    changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
+  const end = page.at(-1)?.feedPlace;
+  if (isCut && end !== undefined) return { changes: page, end, next: end };
+  // All of the chosen rows were given: the page ends there, or at the last row that was examined.
+  const isWhole = lastChosen === undefined || lastChosen.isLast;
+  const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
+  return { changes: page, end: last, next: isLimited || !isWhole ? last : null };
+}
+
+/** Reads the first row, those with changes of the question, and the last of so many. */
+async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
+  const { after, newestFirst } = key;
+  const from = newestFirst ? Prisma.sql`number <= ${after?.number}` : Prisma.sql`number >= ${after?.number}`;
+  const direction = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
+  const domains =
+    key.domains === undefined
+      ? Prisma.sql`domain IS NOT NULL`
+      : Prisma.sql`domain = ANY (${[...key.domains]})`;
+  const kinds = [...key.kinds].map((kind) => Prisma.sql`counts[${literal(CHANGE_KINDS.indexOf(kind) + 1)}]`);
+  return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint })[]>`
+    WITH examined AS MATERIALIZED (
+      SELECT *, row_number() OVER (ORDER BY number ${direction}) AS place
+        FROM (SELECT * FROM change_feed WHERE ${after === undefined ? Prisma.sql`true` : from}
+               ORDER BY number ${direction} LIMIT ${literal(rows)}) AS row)
+    SELECT number, domain, observed_at AS "observedAt", types, counts, octets, recorded_at AS "recordedAt",
+           (SELECT count(*) FROM examined) AS examined
+      FROM examined
+     WHERE place = 1 OR place = (SELECT count(*) FROM examined)
+        OR (${domains} AND ${kinds.length === 0 ? Prisma.sql`false` : Prisma.sql`${Prisma.join(kinds, ' + ')} > 0`})
+     ORDER BY place`;
+}
+
+/** The feed has a row from its beginning on: that of the migration which made it. */
+function isAt(row: FeedRow, { number, recordedAt }: FeedPlace): boolean {
+  return row.number === number && row.recordedAt === recordedAt;
+}
+
+function endOf(row: FeedRow): FeedPlace {
+  return { number: row.number, recordedAt: row.recordedAt, given: sumOf(row.counts) };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+interface ChosenRow {
+  readonly row: FeedRow;
+  /** How many of its changes were given before. */
+  readonly given: number;
+  /** How many changes of the kinds it still has. */
+  readonly wanted: number;
+  /** Whether no other row that was examined has any. */
+  readonly isLast: boolean;
+}
+
+/** The rows with as many changes as a page has, as far as their octets allow. */
+function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
+  const domains = key.domains && new Set(key.domains);
+  const matching = rows.flatMap((row) => {
+    if (row.domain === null || domains?.has(row.domain) === false) return [];
+    const given = row.number === key.after?.number ? key.after.given : 0;
+    const wanted = wantedOf(row.counts, given, key);
+    return wanted === 0 ? [] : [{ row, given, wanted }];
+  });
+  let [changes, octets] = [0, 0];
+  const chosen: ChosenRow[] = [];
+  for (const [at, match] of matching.entries()) {
+    if (changes > key.first || (octets > 0 && octets + Number(match.row.octets) > MOST_OCTETS)) break;
+    chosen.push({ ...match, isLast: at === matching.length - 1 });
+    changes += match.wanted;
+    octets += Number(match.row.octets);
+  }
+  return chosen;
+}
+
+/** How many changes of the kinds a row has after those that were given. */
+function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedKey): number {
+  let [left, wanted] = [given, 0];
+  const ranks = newestFirst ? [...CHANGE_KINDS.keys()].reverse() : [...CHANGE_KINDS.keys()];
+  for (const rank of ranks) {
+    const count = counts[rank] ?? 0;
+    const skipped = Math.min(left, count);
+    left -= skipped;
+    const kind = CHANGE_KINDS[rank];
+    if (kind !== undefined && kinds.has(kind)) wanted += count - skipped;
+  }
+  return wanted;
+}
+
+/** Reads the changes of rows, in their order. It ends early where one has more octets than a page. */
+async function readChanges(
+  prisma: PrismaClient,
+  rows: readonly ChosenRow[],
+  key: FeedKey,
+): Promise<FeedChange[]> {
+  if (rows.length === 0) return [];
+  const [tables] = await prisma.$queryRaw<readonly Tables[]>`
+    WITH feed AS (
+      SELECT * FROM unnest(${rows.map(({ row }) => row.domain)}::text[], ${rows.map(({ row }) => row.observedAt)}::bigint[],
+                           ${rows.map(({ row }) => row.types.join(','))}::text[])
+             WITH ORDINALITY AS feed (domain, observed_at, types, place))
+    SELECT ${recordsSql('first_seen', 'source')} AS added, ${recordsSql('removed', 'removed_source')} AS removed,
+           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, last_seen::text, source, ${KIND_OF_HEADER}, false))
+                            ORDER BY place, name)
+              FROM (SELECT place, change.*, before.value AS old
+                      FROM feed JOIN header_change AS change USING (domain, observed_at)
+                      LEFT JOIN LATERAL (
+                             SELECT value FROM header_change AS before
+                              WHERE before.domain = change.domain AND before.name = change.name
+                                AND before.observed_at < change.observed_at AND before.value IS NOT NULL
+                              ORDER BY before.observed_at DESC LIMIT 1) AS before ON true) AS change) AS headers`;
+  return rows.flatMap((chosen, at) => changesOfRow(chosen, at + 1, tables, key));
+}
+
+interface RecordRows {
+  readonly columns: string | null;
+  readonly places: readonly number[] | null;
+  readonly positions: readonly number[] | null;
+  readonly sources: readonly (string | null)[] | null;
+  readonly latest: readonly (string | null)[] | null;
+}
+
+interface Tables {
+  readonly added: RecordRows;
+  readonly removed: RecordRows;
+  readonly headers: readonly (readonly [place: number, row: HeaderRow])[] | null;
+}
+
+function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_source'): Prisma.Sql {
+  return Prisma.sql`
+    (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'places', json_agg(place), 'positions', json_agg(position),
+                              'sources', json_agg(${Prisma.raw(source)}), 'latest', json_agg(${latestOfTypeSql(undefined)}))
+       FROM (SELECT place, entry.*
+               FROM feed JOIN dns_record AS entry
+                 ON entry.domain = feed.domain AND entry.${Prisma.raw(date)} = feed.observed_at
+                AND entry.type = ANY (string_to_array(feed.types, ','))
+              ORDER BY place, entry.first_seen, entry.type, entry.position) AS entry)`;
+}
+
+function changesOfRow(
+  { row, given }: ChosenRow,
+  place: number,
+  tables: Tables | undefined,
+  { kinds, newestFirst }: FeedKey,
+): FeedChange[] {
+  const domain = row.domain ?? '';
+  const all = [
+    ...recordChanges(domain, place, tables?.added, added),
+    ...recordChanges(domain, place, tables?.removed, removed),
+    ...headersOf(row, place, tables),
+  ];
+  if (newestFirst) all.reverse();
+  const { number, recordedAt } = row;
+  return all
+    .map((change, at) => ({ ...change, feedPlace: { number, recordedAt, given: at + 1 } }))
+    .slice(given)
+    .filter(({ kind }) => kinds.has(kind));
+}
+
+const parsed = new WeakMap<RecordRows, readonly DnsEntry[]>();
+
+function recordChanges(
+  domain: string,
+  place: number,
+  rows: RecordRows | undefined,
+  changeOf: typeof added,
+): Change[] {
+  if (rows === undefined) return [];
+  const entries = parsed.get(rows) ?? parseDnsEntries(rows.columns ?? '');
+  parsed.set(rows, entries);
+  return entries.flatMap((entry, at) => {
+    if (rows.places?.[at] !== place) return [];
+    const latest = rows.latest?.[at];
+    if (entry.removed === null) entry.lastSeen = latest == null ? null : BigInt(latest);
+    return [changeOf(domain, entry, rows.positions?.[at] ?? 0, rows.sources?.[at] ?? null)];
+  });
+}
+
+function headersOf(row: FeedRow, place: number, tables: Tables | undefined): Change[] {
+  // Another observation of the same time may have changed the headers: theirs is another row.
+  if (row.counts.slice(2).every((count) => count === 0)) return [];
+  const found = (tables?.headers ?? []).filter(([of]) => of === place);
+  return found
+    .map(([, header]) => headerChange(row.domain ?? '', header))
+    .sort((one, other) => one.at.kind - other.at.kind || (one.at.type < other.at.type ? -1 : 1));
+}

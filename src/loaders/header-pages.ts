@@ -1,0 +1,192 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { PublicError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
+import { pageOf } from './columns.js';
+import {
+  HEADER_COLUMNS_SQL,
+  type HeaderEntry,
+  type HeaderHistoryItem,
+  parseHeaderEntries,
+} from './header-entries.js';
+import type { Requested } from './recipient.js';
+import { literal, readFewThenMany } from './search.js';
+
+/** Which headers of a domain, and how many. */
+export interface HeaderPageKey extends Requested {
+  readonly domain: string;
+  /** As of when; absent: now. */
+  readonly at?: Instant | undefined;
+  /** Field names in lower case; absent: all. */
+  readonly names?: readonly string[] | undefined;
+  readonly first: number;
+  /** The name that they follow. */
+  readonly after?: string | undefined;
+  /** Whether the history of each header is needed. */
+  readonly history: boolean;
+  /** Identifies the client that the recipient responds to. */
+  readonly client: string;
+}
+
+/** Headers by name, and where the page ends. */
+export interface HeaderPage {
+  readonly headers: readonly HeaderEntry[];
+  /** The name after which the next page begins; null on the last one. */
+  readonly next: string | null;
+}
+
+/** So many changes may the headers of a page have, where their histories are needed. */
+const MOST_CHANGES = 10_000;
+
+/** Loads a page of a domain's headers. Without their histories, only the latest changes are read. */
+export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
+  const { domain, at, first, after = '' } = key;
+  const limit = literal(first + 1);
+  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
+  const next = (name: Prisma.Sql) => Prisma.sql`
+    (SELECT name FROM header_change WHERE domain = ${domain} AND name > ${name} ORDER BY name LIMIT 1)`;
+  // Each name by one step in the primary key.
+  const names =
+    key.names === undefined
+      ? Prisma.sql`
+        WITH RECURSIVE step AS (
+          SELECT ${next(Prisma.sql`${after}`)} AS name
+          UNION ALL SELECT ${next(Prisma.sql`step.name`)} FROM step WHERE step.name IS NOT NULL)
+        SELECT name FROM step WHERE name IS NOT NULL`
+      : Prisma.sql`SELECT DISTINCT name COLLATE "C" AS name FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after}`;
+  const recent = (where: Prisma.Sql) => Prisma.sql`
+    (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ${where}
+      ORDER BY observed_at DESC LIMIT 1)`;
+  const rows = key.history
+    ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
+    : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
+  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
+    WITH named AS MATERIALIZED (
+      SELECT name FROM (${names}) AS name
+       WHERE EXISTS (SELECT FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo})
+       ORDER BY name LIMIT ${limit}),
+    change AS MATERIALIZED (
+      SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
+       CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
+    page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at')})
+    SELECT ${latestSql(domain, at)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+           (SELECT count(*)::int FROM named) AS names FROM page`;
+  return page === undefined ? { headers: [], next: null } : pageOfRow(page, key);
+}
+
+function pageOfRow(page: PageRow, { domain, at, first, history }: HeaderPageKey): HeaderPage {
+  const { columns, rows, candidates, names, latest } = page;
+  const headers = parseHeaderEntries(columns ?? '');
+  const isWhole = rows === (candidates ?? 0);
+  // The last header of a page that ends by its octets may not be complete.
+  const isTooLong = rows > MOST_CHANGES || (!isWhole && headers.length === 1);
+  if (history && isTooLong) throw tooLong();
+  const complete = isWhole ? headers : headers.slice(0, Math.max(1, headers.length - 1));
+  const isLast = isWhole && names <= first;
+  return {
+    headers: complete.map((header) => ({
+      ...{ ...header, of: { domain, at } },
+      ...(header.present && { lastSeen: latest }),
+    })),
+    next: isLast ? null : (complete.at(-1)?.name ?? null),
+  };
+}
+
+/** The latest observation of a domain's HTTP headers: as of an instant, of those whose times are known. */
+function latestSql(domain: string, at: Instant | undefined): Prisma.Sql {
+  if (at === undefined) return Prisma.sql`(SELECT http_latest FROM domain WHERE name = ${domain})`;
+  const ofChanges = (column: string) => Prisma.sql`
+    (SELECT max(${Prisma.raw(column)}) FROM header_change WHERE domain = ${domain} AND ${Prisma.raw(column)} <= ${at})`;
+  return Prisma.sql`
+    (SELECT greatest(CASE WHEN http_first <= ${at} THEN http_first END, CASE WHEN http_latest <= ${at} THEN http_latest END,
+                     ${ofChanges('observed_at')}, ${ofChanges('last_seen')})
+       FROM domain WHERE name = ${domain})`;
+}
+
+interface PageRow {
+  readonly latest: Instant | null;
+  readonly columns: string | null;
+  readonly rows: number;
+  readonly candidates: number | null;
+  readonly names: number;
+}
+
+function tooLong(): PublicError {
+  return new PublicError(
+    'QUERY_TOO_COMPLEX',
+    'The histories of these headers are too long for one page: request historyConnection in place of history.',
+  );
+}
+
+/** Which changes of the value of a header, and how many. */
+export interface HeaderHistoryKey extends Requested {
+  readonly domain: string;
+  readonly name: string;
+  readonly at?: Instant | undefined;
+  readonly first: number;
+  /** The time that they follow. */
+  readonly after?: Instant | undefined;
+  /** Identifies the client that the recipient responds to. */
+  readonly client: string;
+}
+
+/** Changes of the value of a header, and where the page ends. */
+export interface HeaderHistoryPage {
+  readonly items: readonly HeaderHistoryItem[];
+  /** The time after which the next page begins; null on the last one. */
+  readonly next: Instant | null;
+}
+
+/** Loads a page of the changes of a header's value. */
+export async function loadHeaderHistory(
+  prisma: PrismaClient,
+  key: HeaderHistoryKey,
+): Promise<HeaderHistoryPage> {
+  const page = await readFewThenMany(
+    key.first,
+    (rows) => readHistory(prisma, key, rows),
+    ({ items }) => items.length,
+  );
+  if (page === null) throw new Error('Reading in order has no limit to exceed.');
+  return page;
+}
+
+interface HistoryRow {
+  readonly date: Instant;
+  readonly value: string;
+  readonly old: string | null;
+  readonly isLast: boolean;
+  readonly candidates: bigint;
+}
+
+async function readHistory(
+  prisma: PrismaClient,
+  { domain, name, at, first, after }: HeaderHistoryKey,
+  most: number,
+): Promise<HeaderHistoryPage> {
+  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
+  const follows = after === undefined ? Prisma.empty : Prisma.sql`AND observed_at > ${after}`;
+  const candidates = Prisma.sql`
+    SELECT date, value, old, is_last
+      FROM (SELECT observed_at AS date, change.value, before.value AS old,
+                   row_number() OVER (ORDER BY observed_at) = ${literal(most)} AS is_last
+              FROM (SELECT observed_at, value FROM header_change
+                     WHERE domain = ${domain} AND name = ${name} AND value IS NOT NULL ${follows} ${upTo}
+                     ORDER BY observed_at LIMIT ${literal(most)}) AS change
+              LEFT JOIN LATERAL (
+                     SELECT earlier.value FROM header_change AS earlier
+                      WHERE earlier.domain = ${domain} AND earlier.name = ${name} AND earlier.observed_at < change.observed_at
+                        AND earlier.value IS NOT NULL
+                      ORDER BY earlier.observed_at DESC LIMIT 1) AS before (value) ON true) AS change
+     WHERE value IS DISTINCT FROM old OR is_last
+     ORDER BY date LIMIT ${literal(first + 1)}`;
+  const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
+    SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
+  const found = rows.slice(0, first);
+  const items = found
+    .filter(({ value, old }) => value !== old)
+    .map(({ date, value, old }) => ({
+      ...{ event: old === null ? ('created' as const) : ('updated' as const), date, new: value, old },
+    }));
+  const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
+  return { items, next: isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null };
+}

@@ -1,0 +1,226 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
+import type { NamePattern } from '../model/name-pattern.js';
+import { type DomainRow, domainRowSql, parseDomainRow } from './domain-row.js';
+import {
+  knownNamesOf,
+  literal,
+  meetsPattern,
+  readFewThenMany,
+  reversed,
+  type Searching,
+  startsWith,
+  within,
+} from './search.js';
+
+/** Which domains. All that is given has to be met. */
+export interface DomainFilter {
+  readonly match?: NamePattern | undefined;
+  /** A registrable domain: it and all below it. */
+  readonly registrableDomain?: string | undefined;
+  /** Created after `createdFrom`, up to `createdTo`. */
+  readonly createdFrom?: Instant | undefined;
+  readonly createdTo?: Instant | undefined;
+  /** Last changed after `changedFrom`, up to `changedTo`. */
+  readonly changedFrom?: Instant | undefined;
+  readonly changedTo?: Instant | undefined;
+}
+
+/** Which domains, and how many. */
+export interface DomainSearchKey extends Searching {
+  readonly filter: DomainFilter;
+  readonly first: number;
+  /** The name that they follow. */
+  readonly after?: string | undefined;
+}
+
+/** Domains by name, and where the page ends. */
+export interface DomainMatches {
+  readonly domains: readonly DomainRow[];
+  /** The name after which the next page begins; null on the last one. */
+  readonly next: string | null;
+}
+
+/** So many names are read and sorted for a page. */
+const MOST_NAMES = 50_000;
+
+/** Searches domains. Without any condition it lists all. */
+export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
+  const { filter, after = '', first } = key;
+  const limit = literal(first + 1);
+  for (const names of sourcesOf(filter)) {
+    // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
+    const found = await readPage(prisma, key, {
+      queries: Prisma.sql`
+        named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(MOST_NAMES + 1)}),
+        found AS MATERIALIZED (
+          SELECT domain.*
+            FROM (SELECT name FROM named
+                   WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(MOST_NAMES)}
+                   ORDER BY name) AS next
+           CROSS JOIN LATERAL (
+                   SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
+           LIMIT ${limit})`,
+      overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(MOST_NAMES)}`,
+      end: Prisma.sql`NULL`,
+    });
+    if (found !== null) return found;
+  }
+  const readInOrder = (rows: number) =>
+    readPage(prisma, key, {
+      queries: Prisma.sql`
+        found AS MATERIALIZED (
+          SELECT * FROM (SELECT * FROM domain WHERE name > ${after} ORDER BY name LIMIT ${literal(rows)}) AS domain
+           WHERE ${conditionsOf(filter)} LIMIT ${limit})`,
+      overflow: Prisma.sql`false`,
+      end: Prisma.sql`
+        (SELECT name FROM (SELECT name FROM domain WHERE name > ${after} ORDER BY name LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
+          WHERE (SELECT count(*) FROM found) <= ${literal(first)})`,
+    });
+  const page = await readFewThenMany(first, readInOrder, ({ domains }) => domains.length, key.onMany);
+  return within(page);
+}
+
+const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
+
+/** What finds the names by an index, each a query of its own. */
+function sourcesOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql[] {
+  const known = match === undefined ? null : knownNamesOf(match);
+  const isInterval = (from: Instant | undefined, to: Instant | undefined) =>
+    from !== undefined || to !== undefined;
+  const sources: (Prisma.Sql | false)[] = [
+    registrableDomain !== undefined &&
+      Prisma.sql`SELECT name FROM known_name WHERE ${isAtOrBelow(registrableDomain)}`,
+    known !== null && Prisma.sql`SELECT name FROM known_name WHERE ${known}`,
+    isInterval(times.changedFrom, times.changedTo) &&
+      Prisma.sql`SELECT name FROM domain WHERE ${isWithin(LAST_CHANGE, times.changedFrom, times.changedTo)}`,
+    isInterval(times.createdFrom, times.createdTo) &&
+      Prisma.sql`SELECT name FROM domain WHERE ${isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo)}`,
+  ];
+  return sources.filter((source) => source !== false);
+}
+
+function isAtOrBelow(name: string): Prisma.Sql {
+  return Prisma.sql`(name = ${name} OR ${startsWith(Prisma.sql`reverse(name)`, `${reversed(name)}.`)})`;
+}
+
+function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
+  const conditions = [
+    ...(from === undefined ? [] : [Prisma.sql`${column} > ${from}`]),
+    ...(to === undefined ? [] : [Prisma.sql`${column} <= ${to}`]),
+  ];
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(conditions, ' AND ')})`;
+}
+
+/** Whether a row of table `domain` meets all that the filter has. */
+function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
+  const conditions: (Prisma.Sql | false)[] = [
+    match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
+    registrableDomain !== undefined &&
+      Prisma.sql`(domain.name = ${registrableDomain} OR ${startsWith(Prisma.sql`reverse(domain.name)`, `${reversed(registrableDomain)}.`)})`,
+    isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo),
+    isWithin(LAST_CHANGE, times.changedFrom, times.changedTo),
+  ];
+  return Prisma.sql`(${Prisma.join(
+    conditions.filter((condition) => condition !== false),
+    ' AND ',
+  )})`;
+}
+
+interface PageRow {
+  readonly overflow: boolean;
+  readonly rows: readonly (readonly [name: string, numbers: string])[] | null;
+  /** Where the rows end that were read; null: there are no others. */
+  readonly end: string | null;
+}
+
+/** How the rows of a page are found. */
+interface Way {
+  /** Queries in WITH: `found` has the rows, one more than the page. */
+  readonly queries: Prisma.Sql;
+  /** Whether there are too many for this way. */
+  readonly overflow: Prisma.Sql;
+  /** The name at which the rows end that were read; null: there are no others. */
+  readonly end: Prisma.Sql;
+}
+
+async function readPage(
+  prisma: PrismaClient,
+  { first }: DomainSearchKey,
+  { queries, overflow, end }: Way,
+): Promise<DomainMatches | null> {
+  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
+    WITH ${queries}
+    SELECT ${overflow} AS overflow,
+           (SELECT json_agg(json_build_array(name, ${domainRowSql(undefined)}) ORDER BY name) FROM found AS domain) AS rows,
+           ${end} AS end`;
+  if (page === undefined || page.overflow) return null;
+  const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));
+  const domains = found.slice(0, first);
+  return { domains, next: found.length > first ? (domains.at(-1)?.name ?? null) : page.end };
+}
+
+/** How much there is. */
+export interface Statistics {
+  readonly domains: number;
+  readonly dnsRecords: number;
+  readonly httpHeaders: number;
+  readonly changes: number;
+  /** When an observation was recorded last; null: none is recorded. Of more than MOST_COUNTED domains, it may be one that changed something. */
+  readonly lastRecordedAt: Instant | null;
+}
+
+function later(one: Instant | null, other: Instant | null): Instant | null {
+  return one === null || (other !== null && other > one) ? other : one;
+}
+
+/** Up to so many rows are counted; what is beyond is estimated. */
+const MOST_COUNTED = 100_000;
+
+/** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
+export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
+  const counted = (rows: Prisma.Sql) => Prisma.sql`
+    (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
+  // As the planner estimates the rows of a table, or of a partial index: by its density when it was analyzed last.
+  const estimated = (relation: string) => Prisma.sql`
+    (SELECT CASE WHEN relpages > 0 THEN (reltuples / relpages * (pg_relation_size(oid) / 8192))::float8 ELSE 0 END
+       FROM pg_class WHERE oid = ${relation}::regclass)`;
+  const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
+    SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
+           ${counted(Prisma.sql`SELECT FROM dns_record`)} AS records, ${estimated('dns_record')} AS "estimatedRecords",
+           ${counted(Prisma.sql`SELECT FROM dns_record WHERE removed IS NOT NULL`)} AS removed,
+           ${estimated('dns_record_removed')} AS "estimatedRemoved",
+           ${counted(Prisma.sql`SELECT FROM header_change`)} AS changes, ${estimated('header_change')} AS "estimatedChanges",
+           (SELECT count(DISTINCT (domain, name))::int
+              FROM (SELECT domain, name FROM header_change ORDER BY domain, name, observed_at
+                     LIMIT ${literal(MOST_COUNTED)}) AS change) AS headers,
+           (SELECT max(recorded_at)
+              FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",
+           (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
+  if (row === undefined) throw new Error('A query without FROM gives a row.');
+  const number = (exact: number, estimate: number) =>
+    exact < MOST_COUNTED ? exact : Math.max(exact, Math.round(estimate));
+  const changes = number(row.changes, row.estimatedChanges);
+  const dnsRecords = number(row.records, row.estimatedRecords);
+  return {
+    domains: number(row.domains, row.estimatedDomains),
+    dnsRecords,
+    httpHeaders: row.changes === 0 ? 0 : Math.round((row.headers / row.changes) * changes),
+    changes: dnsRecords + number(row.removed, row.estimatedRemoved) + changes,
+    lastRecordedAt: later(row.lastRecordedAt, row.lastChangedAt),
+  };
+}
+
+interface StatisticsRow {
+  readonly domains: number;
+  readonly estimatedDomains: number;
+  readonly records: number;
+  readonly estimatedRecords: number;
+  readonly removed: number;
+  readonly estimatedRemoved: number;
+  readonly changes: number;
+  readonly estimatedChanges: number;
+  readonly headers: number;
+  readonly lastRecordedAt: Instant | null;
+  readonly lastChangedAt: Instant | null;
+}

@@ -1,0 +1,223 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
+import { pageOf } from './columns.js';
+import {
+  hasTrigram,
+  likePart,
+  literal,
+  MOST_ROWS_BY_VALUE,
+  MOST_VALUES,
+  readMatches,
+  rowsOfValue,
+  type Searching,
+  within,
+} from './search.js';
+
+/** Which headers, with their whole value or a part of it. */
+export interface HeaderFilter {
+  /** Field name in lower case. */
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly contains?: string | undefined;
+  /** Whether the header still has the value. */
+  readonly present?: boolean | undefined;
+  /** As of when; absent: now. */
+  readonly at?: Instant | undefined;
+  /** The header had the value at some time after `seenFrom`, up to `seenTo`. */
+  readonly seenFrom?: Instant | undefined;
+  readonly seenTo?: Instant | undefined;
+}
+
+/** The place of a match: by domain, then by time. */
+export interface HeaderPlace {
+  readonly domain: string;
+  readonly from: Instant;
+}
+
+/** A time at which a header of a domain had a value. */
+export interface HeaderMatch extends HeaderPlace {
+  readonly name: string;
+  readonly value: string;
+  /** Null: it has the value. */
+  readonly to: Instant | null;
+}
+
+/** Which matches, and how many. */
+export interface HeaderSearchKey extends Searching {
+  readonly filter: HeaderFilter;
+  readonly first: number;
+  /** The place that they follow. */
+  readonly after?: HeaderPlace | undefined;
+}
+
+/** Matches in their order, and where the page ends. */
+export interface HeaderMatches {
+  readonly matches: readonly HeaderMatch[];
+  /** The place after which the next page begins; null on the last one. */
+  readonly next: HeaderPlace | null;
+}
+
+/** Searches the values of headers. */
+export async function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
+  const values = valuesOf(key.filter);
+  return readMatches<HeaderMatches>(key, {
+    byValue: values && ((rows) => readByValue(prisma, key, values, rows)),
+    isOneValue: key.filter.value !== undefined,
+    inOrder: (rows) => readInOrder(prisma, key, rows),
+  });
+}
+
+const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
+const PLACE = Prisma.raw('domain, observed_at');
+
+/** What is looked up, value by value; null where a part cannot be found by an index. */
+function valuesOf({ name, value, contains }: HeaderFilter): Prisma.Sql | null {
+  if (value !== undefined) return Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
+  if (contains === undefined || !hasTrigram(contains)) return null;
+  return Prisma.sql`
+    SELECT hashtextextended(kind || E'\\n' || text, 0) AS value FROM known_text
+     WHERE kind <> 'TXT' AND kind = ${name} AND text LIKE ${likePart(contains)}`;
+}
+
+/** Whether a row of table `header_change` meets all that the filter has. */
+function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
+  const end = endSql('change', at);
+  const conditions: (Prisma.Sql | false)[] = [
+    Prisma.sql`name = ${name}`,
+    value !== undefined && Prisma.sql`value = ${value}`,
+    contains !== undefined && Prisma.sql`strpos(value, ${contains}) > 0`,
+    at !== undefined && Prisma.sql`observed_at <= ${at}`,
+    seenTo !== undefined && Prisma.sql`observed_at <= ${seenTo}`,
+    present !== undefined && Prisma.sql`(${end} IS NULL) = ${present}`,
+    seenFrom !== undefined && Prisma.sql`coalesce(${end} > ${seenFrom}, true)`,
+  ];
+  return Prisma.sql`(${Prisma.join(
+    conditions.filter((condition) => condition !== false),
+    ' AND ',
+  )})`;
+}
+
+/** When the header had another value or was gone, as of an instant; null if it was not. */
+function endSql(table: string, at: Instant | undefined): Prisma.Sql {
+  const [domain, name, from] = ['domain', 'name', 'observed_at'].map((column) =>
+    Prisma.raw(`${table}.${column}`),
+  );
+  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND later.observed_at <= ${at}`;
+  return Prisma.sql`
+    (SELECT min(later.observed_at) FROM header_change AS later
+      WHERE later.domain = ${domain} AND later.name = ${name} AND later.observed_at > ${from} ${upTo})`;
+}
+
+/** Looks the values up; null where there are too many. */
+async function readByValue(
+  prisma: PrismaClient,
+  key: HeaderSearchKey,
+  values: Prisma.Sql,
+  most: number,
+): Promise<HeaderMatches | null> {
+  const { filter, first, after } = key;
+  const follows =
+    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
+  const examined = Prisma.sql`
+    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
+    size AS MATERIALIZED (SELECT ${rowsOfValue(first, most)} AS rows),
+    examined AS MATERIALIZED (
+      SELECT found.*
+        FROM sought CROSS JOIN LATERAL (
+               SELECT ${PLACE}, ${conditionsOf(filter)} AS matches,
+                      row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
+                 FROM (SELECT ${PLACE}, name, value
+                         FROM header_change
+                        WHERE value IS NOT NULL AND ${HASH} = sought.value ${follows}
+                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS change) AS found
+       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
+       LIMIT ${literal(MOST_ROWS_BY_VALUE + first + 2)}),
+    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
+    found AS MATERIALIZED (
+      SELECT ${PLACE} FROM examined
+       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
+       ORDER BY ${PLACE} LIMIT ${literal(first + 1)})`;
+  const overflow = Prisma.sql`
+    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + first + 1)}`;
+  return readPage(prisma, key, examined, overflow);
+}
+
+/** In so many domains the header is looked for: for each row that is read. */
+const DOMAINS_OF_ROW = 0.2;
+
+/** Reads the header of one domain after the other, until there are enough matches. */
+async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: number): Promise<HeaderMatches> {
+  const { filter, after, first } = key;
+  const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
+  const from = after === undefined ? Prisma.empty : Prisma.sql`WHERE name >= ${after.domain}`;
+  const follows =
+    after === undefined ? Prisma.empty : Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
+  // A lateral query with a limit is read row by row, in the order of the domains: ORDER BY would read all of them first.
+  const read = Prisma.sql`
+    (SELECT change.*
+       FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
+      CROSS JOIN LATERAL (
+             SELECT ${PLACE}, name, value FROM header_change
+              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${follows}
+              ORDER BY observed_at LIMIT ${literal(rows)}) AS change
+      LIMIT ${literal(rows)}) AS change`;
+  const found = Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT ${PLACE} FROM ${read} WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${PLACE} FROM (
+        (SELECT ${PLACE} FROM ${read} LIMIT 1 OFFSET ${literal(rows - 1)})
+        UNION ALL
+        (SELECT name, ${2n ** 63n - 1n} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)}
+       ORDER BY ${PLACE} LIMIT 1)`;
+  return within(await readPage(prisma, key, found, Prisma.sql`false`));
+}
+
+/** Times as digits. */
+type Row = readonly [domain: string, from: string, value: string, to: string | null];
+
+interface PageRow {
+  readonly overflow: boolean;
+  readonly rows: readonly Row[] | null;
+  readonly candidates: number | null;
+  /** Where the rows end that were read; null: there are no others. */
+  readonly end: readonly [domain: string, from: string] | null;
+}
+
+/**
+ * Reads the values of a page.
+ *
+ * @param queries In WITH in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
+ * if there may be others.
+ */
+async function readPage(
+  prisma: PrismaClient,
+  { filter, first }: HeaderSearchKey,
+  queries: Prisma.Sql,
+  overflow: Prisma.Sql,
+): Promise<HeaderMatches | null> {
+  const { name, at } = filter;
+  const candidates = Prisma.sql`
+    SELECT change.domain, change.observed_at, change.value
+      FROM found
+      JOIN header_change AS change USING (${PLACE})
+     WHERE change.name = ${name}`;
+  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
+    WITH ${queries}
+    SELECT ${overflow} AS overflow, max(candidates)::int AS candidates,
+           json_agg(json_build_array(domain, observed_at::text, value, ${endSql('named', at)}::text)) AS rows,
+           (SELECT json_build_array(domain, observed_at::text) FROM last) AS end
+      FROM (SELECT *, ${name} AS name FROM (${pageOf(candidates, ['value'], 'domain, observed_at')}) AS entry) AS named`;
+  if (page === undefined || page.overflow) return null;
+  const found = (page.rows ?? []).map(([domain, from, value, to]) => ({
+    ...{ domain, name, value, from: BigInt(from) },
+    to: to === null ? null : BigInt(to),
+  }));
+  const matches = found.slice(0, first);
+  const isShort = found.length < (page.candidates ?? 0);
+  const last = matches.at(-1);
+  if (found.length > first || isShort)
+    return { matches, next: last ? { domain: last.domain, from: last.from } : null };
+  return { matches, next: page.end && { domain: page.end[0], from: BigInt(page.end[1]) } };
+}

@@ -1,0 +1,358 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
+import type { NamePattern } from '../model/name-pattern.js';
+import { pageOf } from './columns.js';
+import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import { latestOfTypeSql } from './observed-parts.js';
+import {
+  hasTrigram,
+  knownNamesOf,
+  likePart,
+  literal,
+  MOST_ROWS_BY_VALUE,
+  MOST_VALUES,
+  meetsPattern,
+  readMatches,
+  reversed,
+  rowsOfValue,
+  type Searching,
+  startsWith,
+  within,
+} from './search.js';
+
+/** Which DNS records. All that is given has to be met. */
+export interface RecordFilter {
+  /** A domain's name, in canonical form. */
+  readonly domain?: string | undefined;
+  /** The address of an A or AAAA record, in canonical form. */
+  readonly ip?: string | undefined;
+  /** The first and the last address of a network. */
+  readonly network?: { readonly first: string; readonly last: string } | undefined;
+  /** A host name that the rdata has. */
+  readonly target?: NamePattern | undefined;
+  /** A part of the text of a TXT record. */
+  readonly text?: string | undefined;
+  /** The owner name. */
+  readonly host?: NamePattern | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly present?: boolean | undefined;
+  /** As of when; absent: now. */
+  readonly at?: Instant | undefined;
+  /** The stay overlaps the time after `seenFrom`, up to `seenTo`. */
+  readonly seenFrom?: Instant | undefined;
+  readonly seenTo?: Instant | undefined;
+  /** First seen after `firstSeenFrom`, up to `firstSeenTo`. */
+  readonly firstSeenFrom?: Instant | undefined;
+  readonly firstSeenTo?: Instant | undefined;
+}
+
+/** The place of a match: by domain, then as Get domain orders records. */
+export interface RecordPlace {
+  readonly domain: string;
+  readonly firstSeen: Instant;
+  readonly type: string;
+  readonly position: number;
+}
+
+/** A record of a domain. */
+export interface RecordMatch {
+  readonly domain: string;
+  readonly record: DnsEntry;
+  readonly place: RecordPlace;
+}
+
+/** Which matches, and how many. */
+export interface RecordSearchKey extends Searching {
+  readonly filter: RecordFilter;
+  readonly first: number;
+  /** The place that they follow. */
+  readonly after?: RecordPlace | undefined;
+  /** Whether `lastSeen` of what is present is needed. */
+  readonly lastSeen: boolean;
+}
+
+/** Matches in their order, and where the page ends. */
+export interface RecordMatches {
+  readonly matches: readonly RecordMatch[];
+  /** The place after which the next page begins; null on the last one. */
+  readonly next: RecordPlace | null;
+}
+
+/**
+ * Searches DNS records.
+ *
+ * @param key Its filter has a condition besides types and times.
+ */
+export async function searchRecords(prisma: PrismaClient, key: RecordSearchKey): Promise<RecordMatches> {
+  const source = sourceOf(key.filter);
+  return readMatches<RecordMatches>(key, {
+    byValue: source && ((rows) => readByValue(prisma, key, source, rows)),
+    isOneValue: source?.isOneValue === true,
+    inOrder: (rows) => readInOrder(prisma, key, rows),
+  });
+}
+
+const TARGET_TYPES = Prisma.raw(`type IN ('NS', 'CNAME', 'PTR', 'MX', 'SRV', 'SOA')`);
+const ADDRESS_TYPES = Prisma.raw(`type IN ('A', 'AAAA')`);
+const ADDRESS = Prisma.raw('address_of(rdata)');
+const TARGET = Prisma.raw(`reverse(coalesce(rdata ->> 'target', rdata ->> 'mname')) COLLATE "C"`);
+const MAILBOX = Prisma.raw(`reverse(rdata ->> 'rname') COLLATE "C"`);
+const TEXT = Prisma.raw(`rdata ->> 'txt'`);
+const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
+const PLACE = Prisma.raw('domain, first_seen, type, position');
+
+/** What is looked up, value by value. */
+interface Source {
+  /** The values, as rows with one column `value`. */
+  readonly values: Prisma.Sql;
+  /** Conditions of the rows that have `sought.value`, each by an index: their rows are joined. */
+  readonly lookups: readonly Prisma.Sql[];
+  readonly isOneValue: boolean;
+}
+
+/** The condition that leaves the fewest rows, as far as can be told from the question. */
+function sourceOf(filter: RecordFilter): Source | null {
+  const { domain, ip, network, target, text, host } = filter;
+  if (domain !== undefined) return domainSource(domain, filter);
+  const ofHost = host && hostSource(host);
+  const ofTarget = target && targetSource(target);
+  if (ip !== undefined) return addressSource(Prisma.sql`SELECT ${ip}::inet AS value`, true);
+  if (ofHost && isName(host)) return ofHost;
+  if (ofTarget) return ofTarget;
+  if (network !== undefined) {
+    const inNetwork = Prisma.sql`${ADDRESS} <= ${network.last}::inet`;
+    return addressSource(
+      distinctValues('inet', ADDRESS, Prisma.sql`${ADDRESS_TYPES} AND ${inNetwork}`, network.first),
+      false,
+    );
+  }
+  if (text !== undefined && hasTrigram(text)) {
+    return {
+      values: Prisma.sql`
+        SELECT hashtextextended(text, 0) AS value FROM known_text WHERE kind = 'TXT' AND text LIKE ${likePart(text)}`,
+      lookups: [Prisma.sql`type = 'TXT' AND ${TEXT_HASH} = sought.value`],
+      isOneValue: false,
+    };
+  }
+  return ofHost ?? null;
+}
+
+function isName({ parts }: NamePattern = { parts: [] }): boolean {
+  return parts.length === 1;
+}
+
+function addressSource(values: Prisma.Sql, isOneValue: boolean): Source {
+  return { isOneValue, values, lookups: [Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} = sought.value`] };
+}
+
+/** The rows of a domain, by the index that has the fewest others. What is removed now may have been present at an instant. */
+function domainSource(domain: string, { types, present, at }: RecordFilter): Source {
+  const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
+  const all = Prisma.sql`domain = sought.value`;
+  const isPresent = Prisma.sql`${all} AND removed IS NULL`;
+  if (present === true && at === undefined) return { isOneValue: true, values, lookups: [isPresent] };
+  if (types === undefined || types.length > MOST_TYPES) return { isOneValue: true, values, lookups: [all] };
+  const removed = types.map((type) => Prisma.sql`${all} AND type = ${type} AND removed IS NOT NULL`);
+  return { isOneValue: true, values, lookups: [...removed, isPresent] };
+}
+
+/** So many types are looked up, one by one. */
+const MOST_TYPES = 20;
+
+function hostSource(pattern: NamePattern): Source | null {
+  const known = knownNamesOf(pattern);
+  if (known === null) return null;
+  return {
+    isOneValue: isName(pattern),
+    values: Prisma.sql`SELECT name AS value FROM known_name WHERE ${known} AND ${meetsPattern(Prisma.raw('name'), pattern)}`,
+    lookups: [
+      Prisma.sql`domain = sought.value AND host = domain`,
+      Prisma.sql`host = sought.value AND host <> domain`,
+    ],
+  };
+}
+
+function targetSource(pattern: NamePattern): Source {
+  const { parts } = pattern;
+  const lookups = [
+    Prisma.sql`${TARGET_TYPES} AND ${TARGET} = sought.value`,
+    // One that both fields have is among those of the first.
+    Prisma.sql`type = 'SOA' AND ${MAILBOX} = sought.value AND NOT ${meetsTarget(TARGET, pattern)}`,
+  ];
+  if (isName(pattern)) {
+    return {
+      isOneValue: true,
+      values: Prisma.sql`SELECT ${reversed(parts[0] ?? '')}::text COLLATE "C" AS value`,
+      lookups,
+    };
+  }
+  const prefix = reversed(parts[1] ?? '');
+  const below = (column: Prisma.Sql, types: Prisma.Sql) =>
+    distinctValues('text', column, Prisma.sql`${types} AND ${startsWith(column, prefix)}`, prefix);
+  return {
+    isOneValue: false,
+    values: Prisma.sql`
+      (${below(TARGET, TARGET_TYPES)}) UNION (${below(MAILBOX, Prisma.raw(`type = 'SOA'`))})`,
+    lookups,
+  };
+}
+
+/** The values of a column from one on, each once: each found by one step in its index. */
+function distinctValues(type: string, column: Prisma.Sql, condition: Prisma.Sql, from: string): Prisma.Sql {
+  const next = (comparison: Prisma.Sql) => Prisma.sql`
+    SELECT ${column} AS value FROM dns_record WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1`;
+  const cast = Prisma.raw(type);
+  return Prisma.sql`
+    WITH RECURSIVE step AS (
+      (${next(Prisma.sql`>= CAST(${from} AS ${cast})`)})
+      UNION ALL
+      SELECT (${next(Prisma.sql`> step.value`)}) FROM step WHERE step.value IS NOT NULL
+    )
+    SELECT value FROM step WHERE value IS NOT NULL LIMIT ${literal(MOST_VALUES + 1)}`;
+}
+
+function meetsTarget(column: Prisma.Sql, pattern: NamePattern): Prisma.Sql {
+  const [name = '', suffix = ''] = pattern.parts;
+  const meets = isName(pattern)
+    ? Prisma.sql`${column} = ${reversed(name)}`
+    : startsWith(column, reversed(suffix));
+  return Prisma.sql`coalesce(${meets}, false)`;
+}
+
+/** Whether a row of table `dns_record` meets all that the filter has. */
+function conditionsOf(filter: RecordFilter): Prisma.Sql {
+  const { domain, ip, network, target, text, host, types, present, at } = filter;
+  const removed = removedSql(at);
+  const conditions: (Prisma.Sql | false)[] = [
+    domain !== undefined && Prisma.sql`domain = ${domain}`,
+    ip !== undefined && Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} = ${ip}::inet)`,
+    network !== undefined &&
+      Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} BETWEEN ${network.first}::inet AND ${network.last}::inet)`,
+    target !== undefined &&
+      Prisma.sql`((${TARGET_TYPES} AND ${meetsTarget(TARGET, target)}) OR (type = 'SOA' AND ${meetsTarget(MAILBOX, target)}))`,
+    text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(${TEXT}, ${text}) > 0)`,
+    host !== undefined && meetsPattern(Prisma.raw('host'), host),
+    types !== undefined && Prisma.sql`type = ANY (${[...types]})`,
+    at !== undefined && Prisma.sql`first_seen <= ${at}`,
+    present !== undefined && Prisma.sql`(${removed} IS NULL) = ${present}`,
+    filter.seenFrom !== undefined && Prisma.sql`(${removed} IS NULL OR ${removed} > ${filter.seenFrom})`,
+    filter.seenTo !== undefined && Prisma.sql`first_seen <= ${filter.seenTo}`,
+    filter.firstSeenFrom !== undefined && Prisma.sql`first_seen > ${filter.firstSeenFrom}`,
+    filter.firstSeenTo !== undefined && Prisma.sql`first_seen <= ${filter.firstSeenTo}`,
+  ];
+  const given = conditions.filter((condition) => condition !== false);
+  return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;
+}
+
+/** As of an instant, later removals are not known. */
+function removedSql(at: Instant | undefined): Prisma.Sql {
+  return at === undefined ? Prisma.sql`removed` : Prisma.sql`(CASE WHEN removed <= ${at} THEN removed END)`;
+}
+
+function follows(after: RecordPlace | undefined): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  const { domain, firstSeen, type, position } = after;
+  return Prisma.sql`AND (${PLACE}) > (${domain}, ${firstSeen}, ${type}, ${position})`;
+}
+
+/** Looks the values up; null where there are too many. */
+async function readByValue(
+  prisma: PrismaClient,
+  key: RecordSearchKey,
+  { values, lookups }: Source,
+  most: number,
+): Promise<RecordMatches | null> {
+  const rows = lookups.map(
+    (lookup) => Prisma.sql`
+      (SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches
+         FROM dns_record WHERE ${lookup} ${follows(key.after)}
+        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size))`,
+  );
+  const examined = Prisma.sql`
+    sought AS MATERIALIZED (SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found),
+    size AS MATERIALIZED (SELECT ${rowsOfValue(key.first, most)} AS rows),
+    examined AS MATERIALIZED (
+      SELECT found.*
+        FROM sought CROSS JOIN LATERAL (
+               SELECT *, row_number() OVER (ORDER BY ${PLACE}) = (SELECT rows FROM size) AS is_last
+                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
+                        ORDER BY ${PLACE} LIMIT (SELECT rows FROM size)) AS row) AS found
+       WHERE (SELECT count(*) FROM sought) <= ${literal(MOST_VALUES)}
+       LIMIT ${literal(MOST_ROWS_BY_VALUE + key.first + 2)}),
+    last AS MATERIALIZED (SELECT ${PLACE} FROM examined WHERE is_last ORDER BY ${PLACE} LIMIT 1),
+    found AS MATERIALIZED (
+      SELECT ${PLACE} FROM examined
+       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${PLACE}) <= (SELECT ${PLACE} FROM last))
+       ORDER BY ${PLACE} LIMIT ${literal(key.first + 1)})`;
+  const overflow = Prisma.sql`
+    (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + key.first + 1)}`;
+  return readPage(prisma, key, examined, overflow);
+}
+
+/** Reads up to so many rows in the order of matches, until there are enough of them. */
+async function readInOrder(prisma: PrismaClient, key: RecordSearchKey, rows: number): Promise<RecordMatches> {
+  const inOrder = Prisma.sql`FROM dns_record WHERE true ${follows(key.after)} ORDER BY ${PLACE}`;
+  const found = Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT ${PLACE} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS row
+       WHERE ${conditionsOf(key.filter)} ORDER BY ${PLACE} LIMIT ${literal(key.first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${PLACE} FROM (SELECT ${PLACE} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(key.first)})`;
+  return within(await readPage(prisma, key, found, Prisma.sql`false`));
+}
+
+interface PageRow {
+  readonly overflow: boolean;
+  readonly columns: string | null;
+  readonly domains: readonly string[] | null;
+  readonly positions: readonly number[] | null;
+  readonly lastSeen: readonly (string | null)[] | null;
+  readonly candidates: number | null;
+  /** Where the rows end that were read; null: there are no others. */
+  readonly end: readonly [domain: string, firstSeen: string, type: string, position: number] | null;
+}
+
+/**
+ * Reads the records of a page.
+ *
+ * @param found Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
+ * if there may be others.
+ */
+async function readPage(
+  prisma: PrismaClient,
+  { filter, first, lastSeen }: RecordSearchKey,
+  found: Prisma.Sql,
+  overflow: Prisma.Sql,
+): Promise<RecordMatches | null> {
+  const { at } = filter;
+  const candidates = Prisma.sql`
+    SELECT ${PLACE}, class, host, rdata, ${removedSql(at)} AS removed,
+           ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
+      FROM found JOIN dns_record USING (${PLACE})`;
+  const [page] = await prisma.$queryRaw<readonly PageRow[]>`
+    WITH ${found}
+    SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
+           ${lastSeen ? Prisma.sql`json_agg(${latestOfTypeSql(at)})` : Prisma.sql`NULL::json`} AS "lastSeen",
+           max(candidates)::int AS candidates,
+           (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
+      FROM (${pageOf(candidates, ['rdata'], 'domain, first_seen, type, position')}) AS entry`;
+  if (page === undefined || page.overflow) return null;
+  const matches = parseDnsEntries(page.columns ?? '').map((record, row): RecordMatch => {
+    const domain = page.domains?.[row] ?? '';
+    const latest = page.lastSeen?.[row];
+    if (record.removed === null) record.lastSeen = latest == null ? null : BigInt(latest);
+    const { firstSeen, type } = record;
+    return { domain, record, place: { domain, firstSeen, type, position: page.positions?.[row] ?? 0 } };
+  });
+  return endOfPage(matches, first, page);
+}
+
+function endOfPage(found: readonly RecordMatch[], first: number, page: PageRow): RecordMatches {
+  const matches = found.slice(0, first);
+  const isShort = found.length < (page.candidates ?? 0);
+  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null };
+  if (page.end === null) return { matches, next: null };
+  const [domain, firstSeen, type, position] = page.end;
+  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position } };
+}

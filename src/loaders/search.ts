@@ -1,0 +1,140 @@
+import { Prisma } from '../database/generated/client.js';
+import type { NamePattern } from '../model/name-pattern.js';
+import type { Requested } from './recipient.js';
+
+/**
+ * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one address, the
+ * hosts below one name) is looked up value by value, each by a range of an index in the order of matches. What has too many is
+ * found by reading rows in the order of matches, which finds some soon. Either way a question reads a bounded number of rows;
+ * a page is shorter where it ends at that.
+ */
+
+/** How many values are looked up, one by one. */
+export const MOST_VALUES = 2_000;
+/** How many rows a page reads in order. */
+const MOST_ROWS = 50_000;
+/** How many rows a page reads by their values: they lie apart, and take several times as long. */
+export const MOST_ROWS_BY_VALUE = 10_000;
+
+/** How many rows a page reads at first, which is enough where most of them match. @param first Of the page. */
+export function fewRows(first: number): number {
+  return 4 * (first + 1);
+}
+
+/** How many rows of each value are read: those of a page, or more where there are few values. */
+export function rowsOfValue(first: number, rows: number): Prisma.Sql {
+  return Prisma.sql`(SELECT greatest(${literal(first + 1)}, ${literal(rows)} / greatest(count(*), 1)) FROM sought)`;
+}
+
+/**
+ * Reads a page from few rows, and where these are too few for it from many.
+ *
+ * @param read Null where the question is too wide for this way.
+ * @param onMany Called before many are read.
+ */
+export async function readFewThenMany<Page extends { readonly next: unknown }>(
+  first: number,
+  read: (rows: number) => Promise<Page | null>,
+  lengthOf: (page: Page) => number,
+  onMany: (rows: number) => Promise<void> = async () => {},
+): Promise<Page | null> {
+  const page = await read(fewRows(first));
+  if (page === null || page.next === null || lengthOf(page) >= first) return page;
+  await onMany(MOST_ROWS);
+  return read(MOST_ROWS);
+}
+
+/** How a page of matches is read. Each reads about so many rows. */
+interface Ways<Page> {
+  /** Looks values up; null where there is no index for them. It gives null where there are too many. */
+  readonly byValue: ((rows: number) => Promise<Page | null>) | null;
+  /** Whether there is one value. */
+  readonly isOneValue: boolean;
+  /** Reads rows in the order of matches. */
+  readonly inOrder: (rows: number) => Promise<Page>;
+}
+
+/** Reads a page of matches: by few rows where these are enough. */
+export async function readMatches<
+  Page extends { readonly matches: readonly unknown[]; readonly next: unknown },
+>(
+  { first, onMany = async () => {} }: Searching & { readonly first: number },
+  { byValue, isOneValue, inOrder }: Ways<Page>,
+): Promise<Page> {
+  const isFull = ({ matches, next }: Page) => next === null || matches.length >= first;
+  if (!isOneValue) {
+    // Where many rows match, the first ones do.
+    const page = await inOrder(ROWS_OF_MATCH * (first + 1));
+    if (isFull(page)) return page;
+  }
+  const page = (await byValue?.(fewRows(first))) ?? null;
+  if (page !== null && isFull(page)) return page;
+  await onMany(MOST_ROWS);
+  return (page && (await byValue?.(MOST_ROWS_BY_VALUE))) ?? inOrder(MOST_ROWS);
+}
+
+/** So many rows are read in order for each match at first. */
+const ROWS_OF_MATCH = 20;
+
+/** What may be called before many rows are read. */
+export interface Searching extends Requested {
+  /** It may reject. */
+  readonly onMany?: ((rows: number) => Promise<void>) | undefined;
+  /** Identifies the client that the recipient responds to. */
+  readonly client: string;
+}
+
+/** A number in the text of a statement, where PostgreSQL plans with it. */
+export function literal(number: number): Prisma.Sql {
+  return Prisma.raw(String(number));
+}
+
+/** A pattern of LIKE for texts with the part. */
+export function likePart(part: string): string {
+  return `%${escapedLike(part)}%`;
+}
+
+function escapedLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+/** Whether PostgreSQL finds the part by its trigrams: it has none without three letters or digits in a row. */
+export function hasTrigram(part: string): boolean {
+  return /[a-z0-9]{3}/i.test(part);
+}
+
+/** The texts that begin with a prefix, in a column that is sorted by octets. */
+export function startsWith(column: Prisma.Sql, prefix: string): Prisma.Sql {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  const end = prefix.slice(0, -1) + String.fromCharCode(last + 1);
+  return Prisma.sql`(${column} >= ${prefix} AND ${column} < ${end})`;
+}
+
+/** A name from its end, as indexes have it. Names are ASCII. */
+export function reversed(name: string): string {
+  return [...name].reverse().join('');
+}
+
+/** Whether a column with names meets a pattern. */
+export function meetsPattern(column: Prisma.Sql, { parts }: NamePattern): Prisma.Sql {
+  if (parts.length === 1) return Prisma.sql`${column} = ${parts[0]}`;
+  return Prisma.sql`${column} LIKE ${parts.map(escapedLike).join('%')}`;
+}
+
+/**
+ * The rows of table `known_name` among which the names of a pattern are, by an index; null where none finds them.
+ */
+export function knownNamesOf({ parts }: NamePattern): Prisma.Sql | null {
+  const [first = ''] = parts;
+  const last = parts.at(-1) ?? '';
+  if (parts.length === 1) return Prisma.sql`name = ${first}`;
+  if (last.length >= 3) return startsWith(Prisma.sql`reverse(name)`, reversed(last));
+  if (first.length >= 3) return startsWith(Prisma.sql`name`, first);
+  return parts.some(hasTrigram) ? Prisma.sql`name LIKE ${parts.map(escapedLike).join('%')}` : null;
+}
+
+/** A page of a way to read that has no limit to exceed. */
+export function within<Page>(page: Page | null): Page {
+  if (page === null) throw new Error('What is read in order is not too much.');
+  return page;
+}

@@ -1,0 +1,62 @@
+import { InvalidObservationError, PublicError } from './errors.js';
+import { canonicalHostName } from './host-name.js';
+import { quoted } from './text.js';
+
+/** How many characters besides `*` a pattern has at least, and a part of a text that is searched for. */
+export const LEAST_CHARACTERS = 3;
+
+/** A name in canonical form, or a pattern of names. */
+export interface NamePattern {
+  /** The texts between the `*`: of a name without `*` one. */
+  readonly parts: readonly string[];
+}
+
+/**
+ * A name, or a pattern of names, in which `*` stands for any characters. Labels without `*` are brought into canonical form.
+ *
+ * @param argument For the message.
+ * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
+ */
+export function parseNamePattern(argument: string, text: string): NamePattern {
+  if (!text.includes('*')) return { parts: [nameOf(argument, text)] };
+  const labels = (text.endsWith('.') ? text.slice(0, -1) : text).split('.');
+  const canonical = labels.map((label) => {
+    if (!label.includes('*')) return label === '' ? '' : nameOf(argument, label);
+    if (/^[\w*-]+$/.test(label)) return label.toLowerCase();
+    const rule = 'a label with "*" may have letters, digits, "-" and "_" besides';
+    throw invalid(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
+  });
+  const pattern = canonical.join('.');
+  if (pattern.replaceAll('*', '').length < LEAST_CHARACTERS) {
+    throw invalid(`${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`);
+  }
+  return { parts: pattern.split(/\*+/) };
+}
+
+/** `*.example.net` as `.example.net`, for all names below it; the name itself where there is no `*`. */
+export function parseNameOrSubdomains(argument: string, text: string): NamePattern {
+  const pattern = parseNamePattern(argument, text);
+  const [first, second] = pattern.parts;
+  const isSubdomains = pattern.parts.length === 2 && first === '' && second?.startsWith('.') === true;
+  if (pattern.parts.length === 1 || isSubdomains) return pattern;
+  throw invalid(`${argument}: write a host name, or "*." and a name for all below it.`);
+}
+
+/** Checks a part of a text that is searched for. @throws PublicError INVALID_PARAMETER */
+export function requirePart(argument: string, text: string): string {
+  if ([...text].length >= LEAST_CHARACTERS) return text;
+  throw invalid(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
+}
+
+function nameOf(argument: string, text: string): string {
+  try {
+    return canonicalHostName(text);
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw invalid(`${argument}: ${error.message}`);
+    throw error;
+  }
+}
+
+function invalid(message: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', message);
+}

@@ -1,0 +1,68 @@
+import type { Changes } from '../history/apply-observation.js';
+import { CHANGE_KINDS } from '../model/change-kinds.js';
+import type { Instant } from '../model/instant.js';
+import { type Columns, DATABASE_NOW, rowsOf } from './bulk-write.js';
+import { historyOctets } from './history-octets.js';
+
+/** An observation that changed something. */
+interface FeedRow {
+  readonly domain: string;
+  readonly observedAt: Instant;
+  readonly changes: Changes;
+}
+
+/** The rows of table `change_feed` for what was written, in the order in which each domain's observations were applied. */
+export function feedRows(
+  domains: readonly { readonly name: string; readonly observed?: readonly Changes[] }[],
+): FeedRow[] {
+  return domains.flatMap(({ name, observed = [] }) =>
+    observed.map((changes) => ({ domain: name, observedAt: timeOf(changes), changes })),
+  );
+}
+
+/** All changes of an observation have its time. */
+function timeOf({ added, removed, headers }: Changes): Instant {
+  const time = added[0]?.firstSeen ?? removed[0]?.removal?.removed ?? headers[0]?.observedAt;
+  if (time === undefined) throw new Error('An observation without a change is not part of the feed.');
+  return time;
+}
+
+function typesOf({ added, removed }: Changes): string[] {
+  return [...new Set([...added, ...removed].map(({ record }) => record.type))].sort();
+}
+
+function countsOf({ added, removed, headers }: Changes): number[] {
+  const kinds = [
+    ...added.map(() => 'DNS_RECORD_ADDED'),
+    ...removed.map(() => 'DNS_RECORD_REMOVED'),
+    ...headers.map(({ kind }) => `HEADER_${kind.toUpperCase()}`),
+  ];
+  return CHANGE_KINDS.map((kind) => kinds.filter((each) => each === kind).length);
+}
+
+function octetsOf({ added, removed, headers }: Changes): number {
+  const octets = historyOctets(
+    [...added, ...removed].map(({ record }) => record),
+    headers,
+  );
+  return octets.records + octets.headers;
+}
+
+/** Arrays are given as their text: unnest() would take an array of arrays apart. */
+export const FEED_COLUMNS: Columns<FeedRow> = [
+  ['domain', 'text', ({ domain }) => domain],
+  ['observed_at', 'bigint', ({ observedAt }) => observedAt],
+  ['types', 'text', ({ changes }) => `{${typesOf(changes)}}`],
+  ['counts', 'text', ({ changes }) => `{${countsOf(changes)}}`],
+  ['octets', 'bigint', ({ changes }) => octetsOf(changes)],
+];
+
+/** The key of the advisory lock under which rows get their numbers. */
+const FEED_LOCK = 0x646d73_66656564n;
+
+/** Numbers the rows in the order of commits: the lock is kept until the transaction ends. */
+export const INSERT_FEED = `
+  WITH lock AS MATERIALIZED (SELECT pg_advisory_xact_lock(${FEED_LOCK}))
+  INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
+  SELECT new.domain, new.observed_at, new.types::text[], new.counts::integer[], new.octets, ${DATABASE_NOW}
+    FROM lock, ${rowsOf(FEED_COLUMNS)}`;

@@ -1,0 +1,51 @@
+import type { PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
+
+/** In milliseconds: how often what is no longer kept is deleted. */
+const INTERVAL = 3_600_000;
+/** So many numbers are deleted by one statement. */
+const NUMBERS_AT_ONCE = 10_000n;
+
+/**
+ * Deletes the rows of the feed that were recorded before an instant, by the database's clock. The newest row stays: a reader that
+ * has read everything continues there.
+ *
+ * @returns how many were deleted.
+ */
+export async function pruneFeed(prisma: PrismaClient, before: Instant): Promise<number> {
+  const select = { number: true } as const;
+  const kept =
+    (await prisma.changeFeed.findFirst({
+      select,
+      where: { recordedAt: { gte: before } },
+      orderBy: { number: 'asc' },
+    })) ?? (await prisma.changeFeed.findFirst({ select, orderBy: { number: 'desc' } }));
+  const oldest = await prisma.changeFeed.findFirst({ select, orderBy: { number: 'asc' } });
+  if (kept === null || oldest === null) return 0;
+  let deleted = 0;
+  for (let from = oldest.number; from < kept.number; from += NUMBERS_AT_ONCE) {
+    const end = from + NUMBERS_AT_ONCE < kept.number ? from + NUMBERS_AT_ONCE : kept.number;
+    deleted += (await prisma.changeFeed.deleteMany({ where: { number: { lt: end } } })).count;
+  }
+  return deleted;
+}
+
+/**
+ * Deletes what is no longer kept, now and then.
+ *
+ * @param kept For how long rows are kept, in milliseconds.
+ * @param failed Called with why it could not be done; it is tried again.
+ * @returns a function that ends it.
+ */
+export function startPruning(
+  prisma: PrismaClient,
+  kept: number,
+  failed: (error: unknown) => void,
+): () => void {
+  const prune = () => {
+    pruneFeed(prisma, BigInt(Date.now() - kept) * 1_000n).catch(failed);
+  };
+  const timer = setInterval(prune, INTERVAL);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,270 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import ipaddr from 'ipaddr.js';
+import { requireScope } from '../../auth/viewer.js';
+import type { FeedChange, FeedPlace } from '../../loaders/change-feed.js';
+import type { HeaderPlace } from '../../loaders/search-headers.js';
+import type { RecordPlace } from '../../loaders/search-records.js';
+import { CHANGE_KINDS } from '../../model/change-kinds.js';
+import { parseDomainName } from '../../model/domain-name.js';
+import { PublicError } from '../../model/errors.js';
+import type { Instant } from '../../model/instant.js';
+import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
+import { parseNameOrSubdomains, parseNamePattern, requirePart } from '../../model/name-pattern.js';
+import { registrableDomain } from '../../model/registrable-domain.js';
+import { quoted } from '../../model/text.js';
+import { requireInterval } from '../Change.js';
+import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
+import type { RequestContext } from '../context.js';
+import { neededParts } from '../needed-parts.js';
+import type { DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
+import { canonicalTypes } from '../select-entries.js';
+import type {
+  DnsRecordFilter,
+  DnsRecordMatchResolvers,
+  DomainConnectionResolvers,
+  DomainEdgeResolvers,
+  HttpHeaderFilter,
+  HttpHeaderMatchResolvers,
+  QueryResolvers,
+} from '../types.generated.js';
+import { foundDomain, instantOf, loadDomain } from './domain.js';
+
+export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_query, args, context, info) => {
+  const { viewer, budget, loaders, recipient } = context;
+  requireScope(viewer, 'search:read');
+  const first = requireFirst(args.first);
+  const filter = recordFilter(args.where);
+  const question = questionOf('dnsRecords', filter);
+  const after = placeIn<RecordPlace>(question, args.after, {
+    domain: 'text',
+    firstSeen: 'bigint',
+    type: 'text',
+    position: 'number',
+  });
+  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
+  const { times: lastSeen = false } = neededParts(info);
+  const { matches, next } = budget.isOver ? NONE : await loaders.records.load({ ...key, lastSeen });
+  const nodes = matches.map((match) => ({ ...match, at: filter.at }));
+  return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next }, ({ place }) => place);
+};
+
+const NONE = { matches: [], next: null };
+
+/** Called before many rows are read: they are paid for. */
+function onManyOf({ budget }: RequestContext): (rows: number) => Promise<void> {
+  return (rows) => budget.readRows(rows);
+}
+
+/** Text that is the same for all pages of a question. */
+function questionOf(field: string, filter: object): string {
+  const entries = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return `${field} ${JSON.stringify(entries.sort(), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
+}
+
+function recordFilter(where: DnsRecordFilter) {
+  const { ip, network, target, text, host, types, present } = where;
+  if ([ip, network, target, text, host].every((condition) => condition == null)) {
+    throw invalid('where: at least one of ip, network, target, text and host is required.');
+  }
+  requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
+  requireInterval('firstSeenFrom', where.firstSeenFrom, 'firstSeenTo', where.firstSeenTo);
+  return {
+    ip: ip == null ? undefined : requireIp(ip),
+    network: network == null ? undefined : requireNetwork(network),
+    target: target == null ? undefined : parseNameOrSubdomains('target', target),
+    text: text == null ? undefined : requirePart('text', text),
+    host: host == null ? undefined : parseNamePattern('host', host),
+    types: types == null ? undefined : [...canonicalTypes(types)].sort(),
+    present: present ?? undefined,
+    at: instantOf(where.at),
+    seenFrom: where.seenFrom ?? undefined,
+    seenTo: where.seenTo ?? undefined,
+    firstSeenFrom: where.firstSeenFrom ?? undefined,
+    firstSeenTo: where.firstSeenTo ?? undefined,
+  };
+}
+
+function requireIp(text: string): string {
+  if (isIpv4(text) || isIpv6(text)) return canonicalIp(text);
+  throw invalid(`ip: ${quoted(text)} is not an IPv4 or IPv6 address.`);
+}
+
+/** The first and the last address of a network, whose address may be any in it. */
+function requireNetwork(text: string): { readonly first: string; readonly last: string } {
+  const [address = '', prefix = '', ...others] = text.split('/');
+  const longest = isIpv4(address) ? 32 : isIpv6(address) ? 128 : -1;
+  if (/^\d{1,3}$/.test(prefix) && Number(prefix) <= longest && others.length === 0) {
+    const octets = ipaddr.parse(address).toByteArray();
+    const end = (bit: 0 | 1) =>
+      ipaddr.fromByteArray(octets.map((octet, at) => withBits(octet, Number(prefix) - 8 * at, bit)));
+    return { first: canonicalIp(end(0).toString()), last: canonicalIp(end(1).toString()) };
+  }
+  throw invalid(
+    `network: ${quoted(text)} is not a network. Write an address and the length of the prefix, such as 192.0.2.0/24.`,
+  );
+}
+
+/** An octet whose bits after the first ones are all 0 or all 1. */
+function withBits(octet: number, first: number, bit: 0 | 1): number {
+  const rest = 0xff >> Math.min(Math.max(first, 0), 8);
+  return bit === 1 ? octet | rest : octet & ~rest;
+}
+
+export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_query, args, context) => {
+  const { viewer, budget, loaders, recipient } = context;
+  requireScope(viewer, 'search:read');
+  const first = requireFirst(args.first);
+  const filter = headerFilter(args.where);
+  const question = questionOf('httpHeaders', filter);
+  const after = placeIn<HeaderPlace>(question, args.after, { domain: 'text', from: 'bigint' });
+  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
+  const { matches, next } = budget.isOver ? NONE : await loaders.headers.load(key);
+  const nodes = matches.map((match) => ({ ...match, at: filter.at }));
+  return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next }, ({ domain, from }) => ({
+    domain,
+    from,
+  }));
+};
+
+function headerFilter(where: HttpHeaderFilter) {
+  const { name, value, contains, present, seenFrom, seenTo } = where;
+  if ((value == null) === (contains == null)) {
+    throw invalid('where: exactly one of value and contains is required.');
+  }
+  requireInterval('seenFrom', seenFrom, 'seenTo', seenTo);
+  return {
+    name: name.toLowerCase(),
+    value: value ?? undefined,
+    contains: contains == null ? undefined : requirePart('contains', contains),
+    present: present ?? undefined,
+    at: instantOf(where.at),
+    seenFrom: seenFrom ?? undefined,
+    seenTo: seenTo ?? undefined,
+  };
+}
+
+export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async (_query, args, context) => {
+  const { viewer, budget, loaders, recipient } = context;
+  requireScope(viewer, 'search:read');
+  const first = requireFirst(args.first);
+  requireInterval('createdFrom', args.createdFrom, 'createdTo', args.createdTo);
+  requireInterval('changedFrom', args.changedFrom, 'changedTo', args.changedTo);
+  const filter = {
+    match: args.match == null ? undefined : parseNamePattern('match', args.match),
+    registrableDomain:
+      args.registrableDomain == null ? undefined : requireRegistrable(args.registrableDomain),
+    createdFrom: args.createdFrom ?? undefined,
+    createdTo: args.createdTo ?? undefined,
+    changedFrom: args.changedFrom ?? undefined,
+    changedTo: args.changedTo ?? undefined,
+  };
+  const question = questionOf('searchDomains', filter);
+  const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
+  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
+  const { domains, next } = budget.isOver ? { domains: [], next: null } : await loaders.domains.load(key);
+  const nodes = domains.map((row) => ({ row }));
+  return pageOf<FoundDomain, { name: string }>(
+    question,
+    { nodes, next: next === null ? null : { name: next } },
+    ({ row }) => ({ name: row.name }),
+  );
+};
+
+function requireRegistrable(text: string): string {
+  const name = parseDomainName(text);
+  const registrable = registrableDomain(name);
+  if (registrable === name) return name;
+  const hint = registrable === null ? 'it is a public suffix' : `use ${registrable}`;
+  throw invalid(`registrableDomain: ${name} is not a registrable domain: ${hint}.`);
+}
+
+/** How many names one question may have. */
+const MOST_NAMES = 1_000;
+
+export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
+  const { viewer, budget, loaders, recipient } = context;
+  requireScope(viewer, 'search:read');
+  const first = requireFirst(args.first);
+  const domains = args.domains == null ? undefined : [...new Set(args.domains.map(parseDomainName))].sort();
+  if (domains !== undefined && domains.length > MOST_NAMES) {
+    throw invalid(`domains: ${domains.length} names; ${MOST_NAMES} are allowed.`);
+  }
+  const kinds = new Set(args.kinds ?? CHANGE_KINDS);
+  const newestFirst = args.order === 'NEWEST_FIRST';
+  const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
+  const after = placeIn<FeedPlace>(question, args.after, {
+    number: 'bigint',
+    recordedAt: 'bigint',
+    given: 'number',
+  });
+  await budget.readPage();
+  const key = { domains, kinds, newestFirst, first, after, recipient, client: viewer.rateLimitKey };
+  const page = await loaders.feed.load(key);
+  if (page === null) throw goneCursor();
+  return pageOf<FeedChange, FeedPlace>(
+    question,
+    { ...page, nodes: page.changes },
+    ({ feedPlace }) => feedPlace,
+  );
+};
+
+function goneCursor(): PublicError {
+  return new PublicError(
+    'INVALID_CURSOR',
+    'after: this place is not in the feed any more: it is older than what is kept, or the database was restored since. Read the present state, and begin without a cursor.',
+  );
+}
+
+export const statistics: NonNullable<QueryResolvers['statistics']> = async (_query, _args, context) => {
+  const { budget, loaders, recipient, viewer } = context;
+  await budget.readRows(ROWS_OF_STATISTICS);
+  return loaders.statistics.load({ recipient, client: viewer.rateLimitKey });
+};
+
+/** What is counted takes about as long as reading so many rows. */
+const ROWS_OF_STATISTICS = 50_000;
+
+export const DnsRecordMatch: DnsRecordMatchResolvers = {
+  domain: ({ domain, at }, _args, context, info) => domainOfMatch(domain, at, context, info),
+};
+
+export const HttpHeaderMatch: HttpHeaderMatchResolvers = {
+  domain: ({ domain, at }, _args, context, info) => domainOfMatch(domain, at, context, info),
+};
+
+async function domainOfMatch(
+  name: string,
+  at: Instant | undefined,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+) {
+  const found = await loadDomain(name, at, context, info);
+  if (found === null)
+    throw new PublicError('UNAVAILABLE', `${name} was erased while it was read. Try again.`);
+  return found;
+}
+
+export const DnsRecordMatchConnection = connection<RecordMatchAt>(
+  () => 'DnsRecordMatch',
+  'DnsRecordMatchEdge',
+);
+export const HttpHeaderMatchConnection = connection<HeaderMatchAt>(
+  () => 'HttpHeaderMatch',
+  'HttpHeaderMatchEdge',
+);
+
+const domainConnection = connection<FoundDomain>(() => 'Domain', 'DomainEdge');
+
+export const DomainConnection: DomainConnectionResolvers = {
+  ...domainConnection,
+  nodes: (page: DomainPage, _args, context, info) =>
+    page.nodes.map((node) => foundDomain(node.row, context, info)),
+};
+
+export const DomainEdge: DomainEdgeResolvers = {
+  node: ({ node }, _args, context, info) => foundDomain(node.row, context, info),
+};
+
+function invalid(message: string): PublicError {
+  return new PublicError('INVALID_PARAMETER', message);
+}

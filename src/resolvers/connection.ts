@@ -1,0 +1,102 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
+import { PublicError } from '../model/errors.js';
+import type { RequestContext } from './context.js';
+import { allOf, granted } from './granted.js';
+import type { EdgeOf, PageOf } from './pages.js';
+
+/** Checks how many entries of a page are requested. @throws PublicError INVALID_PARAMETER */
+export function requireFirst(first: number): number {
+  if (first >= 1 && first <= MOST_OF_PAGE) return first;
+  throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
+}
+
+/** A page from what a loader gives. */
+export function pageOf<Node, Place>(
+  question: string,
+  {
+    nodes,
+    next,
+    end,
+  }: { readonly nodes: readonly Node[]; readonly next: Place | null; readonly end?: Place },
+  placeOf: (node: Node) => Place,
+): PageOf<Node> {
+  const write = (place: Place) => writeCursor(question, jsonOf(place));
+  return {
+    nodes,
+    next: next === null ? null : write(next),
+    ...(end !== undefined && { end: write(end) }),
+    cursorOf: (node) => write(placeOf(node)),
+  };
+}
+
+/** The fields of a place as JSON, times as digits: the keys of PLACES are the fields of cursors. */
+function jsonOf(place: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(place, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)),
+  );
+}
+
+/** What the fields of a place are. */
+type Kinds<Place> = { readonly [Key in keyof Place]: 'text' | 'number' | 'bigint' };
+
+/**
+ * The place that a cursor says, of a question.
+ *
+ * @param kinds Of the fields that it has.
+ * @throws PublicError INVALID_CURSOR
+ */
+export function placeIn<Place extends object>(
+  question: string,
+  cursor: string | null | undefined,
+  kinds: Kinds<Place>,
+): Place | undefined {
+  if (cursor == null) return undefined;
+  const stored = readCursor('after', question, cursor, (value): value is Record<string, unknown> =>
+    isPlace(value, kinds),
+  );
+  const fields = Object.entries(stored).map(([name, value]) => [
+    name,
+    Reflect.get(kinds, name) === 'bigint' ? BigInt(String(value).slice(0, -1)) : value,
+  ]);
+  return Object.fromEntries(fields);
+}
+
+/** In characters: the name of a domain, a type, or the name of a header. */
+const LONGEST_TEXT = 65_536;
+
+function isPlace(value: unknown, kinds: object): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const names = Object.keys(kinds);
+  return (
+    Object.keys(value).length === names.length &&
+    names.every((name) => isKind(Reflect.get(value, name), Reflect.get(kinds, name)))
+  );
+}
+
+function isKind(value: unknown, kind: unknown): boolean {
+  if (kind === 'number') return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31;
+  if (typeof value !== 'string') return false;
+  return kind === 'bigint'
+    ? /^-?\d{1,18}n$/.test(value)
+    : value.length <= LONGEST_TEXT && !value.includes('\0');
+}
+
+/** The resolvers of a connection. @param typeOf Of its nodes; of its edges, it is the name of their type. */
+export function connection<Node extends object>(typeOf: (node: Node) => string, edgeType: string) {
+  return {
+    nodes: (page: PageOf<Node>, _args: object, { budget }: RequestContext, info: GraphQLResolveInfo) =>
+      granted(allOf(page.nodes), typeOf, budget, info),
+    edges: (page: PageOf<Node>, _args: object, { budget }: RequestContext, info: GraphQLResolveInfo) => {
+      const edges = page.nodes.map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
+      return granted(allOf(edges), () => edgeType, budget, info);
+    },
+    pageInfo: ({ nodes, next, end, cursorOf }: PageOf<Node>) => {
+      const last = nodes.at(-1);
+      return {
+        hasNextPage: next !== null,
+        endCursor: next ?? end ?? (last === undefined ? null : cursorOf(last)),
+      };
+    },
+  };
+}

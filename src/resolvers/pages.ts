@@ -1,0 +1,52 @@
+import type { DnsEntry } from '../loaders/dns-entries.js';
+import type { Change } from '../loaders/domain-changes.js';
+import type { DomainRow } from '../loaders/domain-row.js';
+import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
+import type { HeaderMatch } from '../loaders/search-headers.js';
+import type { RecordMatch } from '../loaders/search-records.js';
+import type { Instant } from '../model/instant.js';
+
+// Apart from connection.ts, since the generated types of resolvers have these.
+
+/** A page of a list: its nodes, and how cursors are written. */
+export interface PageOf<Node> {
+  readonly nodes: readonly Node[];
+  /** The cursor after which the next page begins; null on the last one. */
+  readonly next: string | null;
+  /** Where the page ends, where that is known without `next` and a node. */
+  readonly end?: string;
+  cursorOf(node: Node): string;
+}
+
+/** A node of a page with its cursor. */
+export interface EdgeOf<Node> {
+  readonly node: Node;
+  readonly cursor: string;
+}
+
+/** A row of a domain, as of an instant: of which the selection decides what else is read. */
+export interface FoundDomain {
+  readonly row: DomainRow;
+}
+
+export type ChangePage = PageOf<Change>;
+export type ChangeEdge = EdgeOf<Change>;
+export type RecordMatchPage = PageOf<RecordMatchAt>;
+export type RecordMatchEdge = EdgeOf<RecordMatchAt>;
+export type HeaderMatchPage = PageOf<HeaderMatchAt>;
+export type HeaderMatchEdge = EdgeOf<HeaderMatchAt>;
+export type DomainPage = PageOf<FoundDomain>;
+export type DomainEdge = EdgeOf<FoundDomain>;
+export type RecordPage = PageOf<DnsEntry>;
+export type RecordEdge = EdgeOf<DnsEntry>;
+export type HeaderPage = PageOf<HeaderEntry>;
+export type HeaderEdge = EdgeOf<HeaderEntry>;
+export type HeaderHistoryPage = PageOf<HeaderHistoryItem>;
+export type HeaderHistoryEdge = EdgeOf<HeaderHistoryItem>;
+
+/** As of when the domain of a match is. */
+interface AtInstant {
+  readonly at: Instant | undefined;
+}
+export type RecordMatchAt = RecordMatch & AtInstant;
+export type HeaderMatchAt = HeaderMatch & AtInstant;
