@@ -40,6 +40,9 @@ export interface FeedChange extends Change {
   readonly feedPlace: FeedPlace;
 }
 
+/** Where nothing was ever recorded. */
+const NO_PLACE: FeedPlace = { number: 0n, recordedAt: 0n, given: 0 };
+
 /** Changes in the order of recording. */
 export interface FeedPage {
   readonly changes: readonly FeedChange[];
@@ -75,9 +78,10 @@ export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<Feed
 }
 
 async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promise<FeedPage | null> {
-  const { after } = key;
-  const found = await readRows(prisma, key, rows);
+  const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
+  const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
+  if (begin === undefined && after === undefined) return { changes: [], end: NO_PLACE, next: null };
   if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
   const isLimited = begin.examined === BigInt(rows);
   const chosen = chooseRows(found, key);

@@ -186,6 +186,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
           return history.parse();
         });
         if (!(found instanceof LargeHistory)) return found;
+        if (key.filtered === true) return this.load({ ...key, dnsRecords: false, filtered: false });
         await key.onLarge?.(found.octets);
         const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
         return pages && wholeHistory(pages, key.at, key.client);

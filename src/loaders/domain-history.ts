@@ -29,6 +29,8 @@ export interface HistoryParts {
   readonly counts: boolean;
   /** When each part was observed; absent: not needed. */
   readonly times?: boolean;
+  /** Whether records are needed by type or presence only: those of a large history are read by these, and not with it. */
+  readonly filtered?: boolean;
 }
 
 /** A domain, the parts of its history that are needed, and the recipient. */

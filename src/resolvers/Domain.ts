@@ -1,4 +1,6 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { DnsEntry } from '../loaders/dns-entries.js';
+import type { DomainHistory, DomainHistoryKey } from '../loaders/domain-history.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
 import type { RecordPlace } from '../loaders/search-records.js';
@@ -9,11 +11,17 @@ import { formatInstant, type Instant, requireReached } from '../model/instant.js
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
 import { connection, pageOf, placeIn, requireFirst } from './connection.js';
+import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
 import { loadedPart, selectsOfNodes } from './needed-parts.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
-import type { DomainDiffResolvers, DomainResolvers, HeaderHistoryResolvers } from './types.generated.js';
+import type {
+  DomainDiffResolvers,
+  DomainDnsRecordsArgs,
+  DomainResolvers,
+  HeaderHistoryResolvers,
+} from './types.generated.js';
 
 export const Domain: DomainResolvers = {
   unicodeName: ({ name }) => unicodeName(name),
@@ -22,8 +30,11 @@ export const Domain: DomainResolvers = {
   dnsRecordCount: ({ counts }) => loadedPart(counts).dnsRecords,
   httpHeaderCount: ({ counts }) => loadedPart(counts).httpHeaders,
   changeCount: ({ counts }) => loadedPart(counts).changes,
-  dnsRecords: ({ dnsRecords }, args, { budget }, info) =>
-    granted(() => selectDnsEntries(loadedPart(dnsRecords), args), memberOf, budget, info),
+  dnsRecords(history, args, context, info) {
+    const { budget } = context;
+    if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
+    return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
+  },
   httpHeaders: ({ httpHeaders }, args, { budget }, info) =>
     granted(
       () => selectHeaders(loadedPart(httpHeaders), args),
@@ -79,6 +90,35 @@ export const Domain: DomainResolvers = {
     return budget.inTurns(() => compareStates(budget.isOver ? NOTHING : lists, from, to, history.times));
   },
 };
+
+/** What is read at once of the records of a large history that are requested by type or presence. */
+const MOST_FILTERED = 2_000;
+
+/** The records of a large history that are requested by type or presence. Where they are many, the whole history is read. */
+async function recordsOfLarge(
+  { name, at, times }: DomainHistory,
+  args: DomainDnsRecordsArgs,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<readonly DnsEntry[]> {
+  const { loaders, budget, viewer, recipient, onLarge } = context;
+  if (budget.isOver) return [];
+  await budget.readPage();
+  const types = args.types == null ? undefined : [...canonicalTypes(args.types)];
+  const filter = { domain: name, at, types, present: args.present ?? undefined };
+  const key = { recipient, client: viewer.rateLimitKey };
+  const lastSeen = times !== null;
+  const { matches, next } = await loaders.records.load({ ...key, filter, first: MOST_FILTERED, lastSeen });
+  const found = matches.map(({ record }) => record);
+  if (next === null) return granted(allOf(found), memberOf, budget, info);
+  const parts = { dnsRecords: true, httpHeaders: false, counts: false, times: lastSeen };
+  const whole: DomainHistoryKey = {
+    ...{ ...key, ...parts, name, at },
+    onLarge: (octets) => onLarge(whole, octets),
+  };
+  const history = await loaders.domainHistory.load(whole);
+  return granted(() => selectDnsEntries(history?.dnsRecords ?? [], args), memberOf, budget, info);
+}
 
 const NOTHING = { dnsRecords: [], httpHeaders: [] };
 

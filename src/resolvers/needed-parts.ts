@@ -40,6 +40,9 @@ function union(one: HistoryParts, other: HistoryParts): HistoryParts {
     httpHeaders: one.httpHeaders || other.httpHeaders,
     counts: one.counts || other.counts,
     times: one.times === true || other.times === true,
+    ...((one.dnsRecords || other.dnsRecords) &&
+      [one, other].every(({ dnsRecords, filtered }) => !dnsRecords || filtered === true) &&
+      FILTERED),
   };
 }
 
@@ -49,24 +52,43 @@ function partsOf(node: FieldNode, fragments: Fragments): HistoryParts {
   const fields = selectedFields(node, fragments);
   // A difference is one of the history.
   const diff = fields.has('diff');
+  const lists = recordLists(node, fragments);
   const parts = {
     dnsRecords: diff || fields.has('dnsRecords'),
     httpHeaders: diff || fields.has('httpHeaders'),
     counts: ['dnsRecordCount', 'httpHeaderCount', 'changeCount'].some((field) => fields.has(field)),
     times: fields.has('parts') || selectsLastSeen(node, fragments),
+    ...(!diff && lists.length > 0 && lists.every(isFiltered) && FILTERED),
   };
   partsOfNode.set(node, parts);
   return parts;
 }
 
-function selectedFields({ selectionSet }: FieldNode, fragments: Fragments): ReadonlySet<string> {
+const FILTERED = { filtered: true };
+
+/** Whether a list of records is one of some types, or of those that are present or not. */
+function isFiltered({ arguments: given = [] }: FieldNode): boolean {
+  return given.some(({ name, value }) => FILTERS.has(name.value) && value.kind !== Kind.NULL);
+}
+
+const FILTERS = new Set(['types', 'present']);
+
+function recordLists(node: FieldNode, fragments: Fragments): FieldNode[] {
+  return fieldsOf(node, fragments).filter(({ name }) => name.value === 'dnsRecords');
+}
+
+function selectedFields(node: FieldNode, fragments: Fragments): ReadonlySet<string> {
+  return new Set(fieldsOf(node, fragments).map(({ name }) => name.value));
+}
+
+function fieldsOf({ selectionSet }: FieldNode, fragments: Fragments): FieldNode[] {
   const sets = selectionSet === undefined ? [] : [selectionSet];
   const nodes = fieldsByName(
     sets,
     (fragment) =>
       (fragment.kind === Kind.FRAGMENT_SPREAD ? fragments[fragment.name.value] : fragment)?.selectionSet,
   );
-  return new Set([...nodes.values()].flat().map(({ name }) => name.value));
+  return [...nodes.values()].flat();
 }
 
 /** The fields whose entries have `lastSeen` by the latest observation of their part. */

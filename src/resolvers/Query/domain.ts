@@ -91,6 +91,7 @@ function load(
     httpHeaders: needed.httpHeaders || needsLists,
     counts,
     times,
+    filtered: needed.filtered === true && !needsLists,
     recipient,
     client: viewer.rateLimitKey,
     onLarge: (octets) => onLarge(key, octets),

@@ -1,0 +1,483 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.js';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import type { StoredOperation } from '../../src/graphql/execute.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
+import type { Observation } from '../../src/model/observation.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
+import { forget } from '../../src/recorder/forget.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { changeItems } from '../replay/body.js';
+import { replayLines } from '../replay/replay.js';
+import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { anonymous, openExecutor } from '../support/graphql-executor.js';
+import { repeats } from '../support/long-form.js';
+import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
+import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
+
+/** About how many changes are written while others read. */
+const MANY_CHANGES = TEST_SERVER === undefined ? repeats(10_000, 2_000) : repeats(100_000, 2_000);
+
+const MINUTE = 60_000;
+
+let home: TestHome;
+let database: Database;
+let feed: Feed;
+
+beforeAll(async () => {
+  home = await createTestHome(inject('testRun'));
+  database = await openDatabase(home.options);
+  await migrate(database.pool, DATA_STEPS);
+  feed = openFeed(database);
+});
+
+afterAll(async () => {
+  await database.close();
+  await home.remove();
+});
+
+// The row that a feed begins with stays: other tests' databases, which were emptied, have none.
+beforeEach(() =>
+  database.pool.query(`
+    DELETE FROM change_feed WHERE number > (SELECT min(number) FROM change_feed);
+    TRUNCATE domain, dns_record, header_change, site_response, known_name, known_text`),
+);
+
+interface Change {
+  readonly id: string;
+  readonly kind: string;
+  readonly domain: string;
+  readonly date: string;
+  readonly source: string | null;
+  readonly record?: { readonly type: string };
+  readonly name?: string;
+  readonly old?: string | null;
+  readonly new?: string | null;
+  readonly lastSeen?: string;
+}
+
+interface Page {
+  readonly nodes: readonly Change[];
+  readonly edges: readonly { readonly cursor: string }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+}
+
+interface Question {
+  readonly domains?: readonly string[];
+  readonly kinds?: readonly string[];
+  readonly order?: string;
+  readonly first?: number;
+  readonly after?: string | undefined;
+}
+
+/** What never changes of a change. */
+const PAGE = `{
+  edges { cursor } pageInfo { hasNextPage endCursor }
+  nodes {
+    id kind domain date source
+    ... on DnsRecordAdded { record { ...data } } ... on DnsRecordRemoved { record { ...data } lastSeen }
+    ... on HeaderCreated { name new } ... on HeaderUpdated { name old new }
+    ... on HeaderGone { name old lastSeen } ... on HeaderReturned { name new }
+  }
+}`;
+const DATA = `fragment data on DnsRecord {
+  ... on DnsRecordEntry { host class type firstSeen }
+  ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on NsRecord { target } ... on TxtRecord { txt entries }
+  ... on MxRecord { pri target } ... on CaaRecord { flags tag value } ... on OtherRecord { data }
+}`;
+const FEED = `query ($domains: [String!], $kinds: [ChangeKind!], $order: ChangeOrder, $first: Int!, $after: String) {
+  changes(domains: $domains, kinds: $kinds, order: $order, first: $first, after: $after) ${PAGE} } ${DATA}`;
+const OF_DOMAIN = `query ($name: String!, $after: String) {
+  domain(name: $name) { changes(first: 500, after: $after) ${PAGE} } } ${DATA}`;
+
+type Feed = ReturnType<typeof openFeed>;
+
+/** The changes that a database's service answers with. */
+function openFeed(opened: Database) {
+  const executor = openExecutor(opened, { anonymous: 1e12, token: 1e12 });
+  const viewer: Viewer = { ...anonymous(), scopes: new Set(['search:read'] as const) };
+  const [ofAll, ofDomain] = [executor.prepare(FEED), executor.prepare(OF_DOMAIN)];
+  const ask = async (operation: StoredOperation, variables: object) => {
+    const { data, errors } = await executor.executeStored(operation, { ...variables }, viewer);
+    if (errors !== undefined) throw errors[0]?.originalError;
+    return JSON.parse(JSON.stringify(data));
+  };
+  const page = async (question: Question): Promise<Page> =>
+    (await ask(ofAll, { first: 500, ...question })).changes;
+  const pageOfDomain = async (name: string, after?: string): Promise<Page> =>
+    (await ask(ofDomain, { name, after })).domain.changes;
+  return {
+    page,
+    /** All changes of a question that follow. */
+    all: (question: Question = {}) => allOf((after) => page({ ...question, ...(after && { after }) })),
+    /** All of Domain.changes. */
+    ofDomain: (name: string) => allOf((after) => pageOfDomain(name, after)),
+  };
+}
+
+async function allOf(load: (after?: string) => Promise<Page>): Promise<Change[]> {
+  const found: Change[] = [];
+  for (let after: string | undefined; ; ) {
+    const { nodes, pageInfo } = await load(after);
+    found.push(...nodes);
+    if (!pageInfo.hasNextPage) return found;
+    after = pageInfo.endCursor;
+  }
+}
+
+async function record(...parts: readonly ObservationParts[]): Promise<void> {
+  await createRecorder(database.pool).record(parts.map(observation));
+}
+
+const NAMES = ['a.example', 'b.example', 'xn--bcher-kva.example'];
+
+/** Records any observations of NAMES in batches. */
+async function recordAny(): Promise<void> {
+  const lines = roughlyByTime(fc.sample(observationLine(NAMES), 25));
+  for (const batch of batchesOf(lines)) await createRecorder(database.pool).record(batch);
+}
+
+/** Most of them later than the one before, others late. */
+function roughlyByTime(lines: readonly ObservationLine[]): ObservationLine[] {
+  return lines
+    .map((line) => ({ line, at: Date.parse(line.observedAt) + 3_000 * Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ line }) => line);
+}
+
+function batchesOf(lines: readonly ObservationLine[]): Observation[][] {
+  const left = lines.map((line) => parseDmsLine(JSON.stringify(line), NOW));
+  const batches: Observation[][] = [];
+  while (left.length > 0) batches.push(left.splice(0, 1 + Math.floor(Math.random() * 30)));
+  return batches;
+}
+
+/** Each of eight writers observes a part of all domains that no other observes, so that their order does not matter. */
+const PARTS = ['A', 'AAAA', 'NS', 'TXT', 'MX', 'CAA', 'DS', 'HTTP'];
+/** How many domains are observed at a time. */
+const DOMAINS_AT_ONCE = 20;
+
+/** A writer's observations, those of one group of domains after the other. */
+function linesOf(part: string, groups: number): ObservationLine[] {
+  const own = part === 'HTTP' ? headerLine('a') : typeLine('a', part);
+  // What all writers observe of a domain is not what a replay in any one order gives.
+  const line = fc.oneof({ weight: 4, arbitrary: own }, { weight: 1, arbitrary: observationLine(['shared']) });
+  const drawn = fc.tuple(line, fc.nat(DOMAINS_AT_ONCE - 1));
+  return Array.from({ length: groups }, (_, group) =>
+    fc.sample(drawn, 100).map(([observed, place]) => {
+      const domain = `${observed.domain}${place}.g${group}.example`;
+      return { ...observed, domain, source: `probe-${part}` };
+    }),
+  ).flatMap(roughlyByTime);
+}
+
+/** Changes by domain and part as JSON, in their order. */
+function byPart(changes: readonly Change[], textOf: (change: Change) => object): Map<string, string> {
+  const parts = new Map<string, string>();
+  for (const change of changes) {
+    const part = `${change.domain} ${change.record?.type ?? 'HTTP'}`;
+    parts.set(part, `${parts.get(part) ?? ''}${JSON.stringify(textOf(change))}\n`);
+  }
+  return parts;
+}
+
+/** A few of the parts whose changes differ. */
+function differing(
+  expected: readonly Change[],
+  found: readonly Change[],
+  textOf = (change: Change): object => change,
+) {
+  const [one, other] = [byPart(expected, textOf), byPart(found, textOf)];
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((part) => one.get(part) !== other.get(part))
+    .slice(0, 3)
+    .map((part) => ({ part, expected: one.get(part), found: other.get(part) }));
+}
+
+/** A change, of a replay or of an answer, without what only one of them has. */
+function told({ kind, date, source, record, name, old, new: value, lastSeen }: Change): object {
+  const what = record === undefined ? { name, old: old ?? undefined, new: value ?? undefined } : {};
+  return { kind, date, source, record: record && { ...record, firstSeen: undefined }, ...what, lastSeen };
+}
+
+/** The changes that a replay of lines gives. */
+function replayed(lines: readonly ObservationLine[]): Change[] {
+  const { histories } = replayLines(lines.map((line) => JSON.stringify(line)));
+  return [...histories.values()].flatMap((history) =>
+    changeItems(history).map((item) => {
+      const record = Reflect.get(item, 'data');
+      return { id: '', domain: history.domain, source: null, record, ...item };
+    }),
+  );
+}
+
+/** Polls with pages of any size from the end of the last one, until nothing is new after the end of all writing. */
+async function follow(reader: Feed, isOver: () => boolean): Promise<Change[]> {
+  const seen: Change[] = [];
+  for (let after: string | undefined; ; ) {
+    const isLast = isOver();
+    const first = [1, 2, 3, 10, 50, 100, 500][Math.floor(Math.random() * 7)] ?? 1;
+    const { nodes, pageInfo } = await reader.page({ first, after });
+    seen.push(...nodes);
+    after = pageInfo.endCursor;
+    if (pageInfo.hasNextPage) continue;
+    if (isLast) return seen;
+    await pause(Math.random() * 20);
+  }
+}
+
+test(
+  'readers that poll while eight writers record the same domains in any order get every change exactly once, all in one order',
+  async () => {
+    const groups = Math.ceil(MANY_CHANGES / 1_000);
+    const written = PARTS.map((part) => linesOf(part, groups));
+    const batches = written.map(batchesOf);
+    const total = batches.flat().length;
+    const others = await Promise.all(Array.from({ length: 5 }, () => openDatabase(home.options)));
+    onTestFinished(() => Promise.all(others.map((other) => other.close())).then(() => {}));
+    let [recorded, isOver] = [0, false];
+    const write = async (own: readonly Observation[][], writer: number) => {
+      const recorder = createRecorder(others[writer % 4]?.pool ?? database.pool);
+      for (const batch of own) {
+        await recorder.record(batch);
+        recorded += 1;
+      }
+    };
+    const writing = Promise.all(batches.map(write)).finally(() => {
+      isOver = true;
+    });
+    const read = async (reader: number) => {
+      while (recorded < (total * reader) / 3 && !isOver) await pause(5);
+      return follow(openFeed(others[4] ?? database), () => isOver);
+    };
+    const [all, second, third] = await Promise.all([read(0), read(1), read(2), writing]);
+
+    expect(all.length).toBeGreaterThan(MANY_CHANGES);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    const ofDomains: Change[] = [];
+    for (const name of new Set(written.flat().map(({ domain }) => domain))) {
+      ofDomains.push(...(await feed.ofDomain(name)));
+    }
+    expect(differing(ofDomains, all)).toEqual([]);
+    // Not toEqual(): it would tell of all changes.
+    for (const other of [second, third]) expect(JSON.stringify(other) === JSON.stringify(all)).toBe(true);
+    const isOwn = ({ domain }: { readonly domain: string }) => !domain.startsWith('shared');
+    expect(differing(replayed(written.flat().filter(isOwn)), all.filter(isOwn), told)).toEqual([]);
+  },
+  repeats(20, 2) * MINUTE,
+);
+
+/** Waits until so many connections wait for locks. */
+async function untilWaiting(connections: number): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await database.pool.query(waiting)).rowCount).toBe(connections);
+}
+
+describe.skipIf(TEST_SERVER === undefined)('a writer that has to wait', () => {
+  test.each([
+    ['for its domain', `SELECT FROM domain WHERE name = 'late.example' FOR UPDATE`],
+    ['for a name, after it wrote its domain', `INSERT INTO known_name (name) VALUES ('www.late.example')`],
+  ])('%s delays neither writers nor readers, whose cursors are before its changes', async (_for, lock) => {
+    await record({ domain: 'late.example', at: 1, records: ['192.0.2.1'] });
+    const before = (await feed.page({})).pageInfo.endCursor;
+    const lateRecord = addressRecord('www.late.example', '192.0.2.2');
+    let [late, soon]: [Promise<void>?, Page?] = [];
+    const blocker = await database.pool.connect();
+    try {
+      await blocker.query('BEGIN');
+      await blocker.query(lock);
+      late = record({ domain: 'late.example', at: 2, records: [lateRecord] });
+      await untilWaiting(1);
+      await record({ domain: 'soon.example', at: 3, records: ['192.0.2.3'] });
+      soon = await feed.page({ after: before });
+    } finally {
+      await blocker.query('ROLLBACK');
+      blocker.release();
+      await late;
+    }
+    expect(soon).toMatchObject({
+      ...{ nodes: [{ domain: 'soon.example' }], pageInfo: { hasNextPage: false } },
+    });
+    const { nodes } = await feed.page({ after: soon.pageInfo.endCursor });
+    expect(nodes).toMatchObject([
+      { domain: 'late.example', kind: 'DNS_RECORD_ADDED', date: '2024-01-01T00:00:02.000000Z' },
+      { domain: 'late.example', kind: 'DNS_RECORD_REMOVED', date: '2024-01-01T00:00:02.000000Z' },
+    ]);
+    expect(await feed.all({ after: before })).toEqual([...soon.nodes, ...nodes]);
+  });
+});
+
+test.skipIf(TEST_SERVER === undefined)(
+  'a writer that is held up while it commits delays no reader, and no reader passes its changes',
+  async () => {
+    const commit = `pg_advisory_xact_lock(1)`;
+    await database.pool.query(`
+      CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM ${commit}; RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER held AFTER INSERT ON change_feed DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW WHEN (new.domain = 'late.example') EXECUTE FUNCTION held()`);
+    const blocker = await database.pool.connect();
+    const writers: Promise<void>[] = [];
+    let page: Page | undefined;
+    try {
+      await blocker.query(`BEGIN; SELECT ${commit}`);
+      for (const name of ['late.example', 'soon.example']) {
+        writers.push(record({ domain: name, at: 1, records: ['192.0.2.1'] }));
+        await Promise.race([writers.at(-1), untilWaiting(writers.length)]);
+      }
+      page = await feed.page({});
+    } finally {
+      await blocker.query('ROLLBACK');
+      blocker.release();
+      await Promise.all(writers);
+      await database.pool.query('DROP FUNCTION held CASCADE');
+    }
+    const rest = await feed.all({ after: page.pageInfo.endCursor });
+    expect([...page.nodes, ...rest].map(({ domain }) => domain).sort()).toEqual([
+      'late.example',
+      'soon.example',
+    ]);
+  },
+);
+
+test('a reader that has begun when nothing was recorded, and comes back when nothing is new, gets what is recorded later', async () => {
+  const nothing = { nodes: [], pageInfo: { hasNextPage: false, endCursor: expect.any(String) } };
+  let page = await feed.page({});
+  expect(page).toMatchObject(nothing);
+  for (const [at, server] of ['one', 'two', 'three'].entries()) {
+    const idle = await feed.page({ after: page.pageInfo.endCursor });
+    expect(idle).toMatchObject(nothing);
+    await record({ at, headers: { server } });
+    page = await feed.page({ after: idle.pageInfo.endCursor });
+    expect(page).toMatchObject({ nodes: [{ new: server }], pageInfo: { hasNextPage: false } });
+  }
+  expect(await feed.page({ order: 'NEWEST_FIRST', domains: ['unknown.example'] })).toMatchObject(nothing);
+});
+
+test('pages of any size, of any domains and kinds, are the plain filter of the whole feed, the newest first in exactly the reverse order', async () => {
+  await recordAny();
+  const all = await feed.all();
+  expect(all.length).toBeGreaterThan(30);
+  expect(await feed.all({ first: 1 })).toEqual(all);
+  expect(await feed.all({ first: 1, order: 'NEWEST_FIRST' })).toEqual([...all].reverse());
+  const question = fc.record({
+    domains: fc.option(fc.subarray([...NAMES, 'unknown.example']), { nil: undefined }),
+    kinds: fc.option(fc.subarray<string>([...CHANGE_KINDS]), { nil: undefined }),
+    order: fc.constantFrom('OLDEST_FIRST', 'NEWEST_FIRST'),
+    first: fc.constantFrom(1, 2, 5, 40, 500),
+  });
+  const property = fc.asyncProperty(question, async ({ domains, kinds, order, first }) => {
+    const filters = { ...(domains && { domains }), ...(kinds && { kinds }) };
+    const chosen = all.filter(
+      ({ domain, kind }) => domains?.includes(domain) !== false && kinds?.includes(kind) !== false,
+    );
+    const expected = order === 'OLDEST_FIRST' ? chosen : chosen.reverse();
+    expect(await feed.all({ ...filters, order, first })).toEqual(expected);
+  });
+  await fc.assert(property, { numRuns: repeats(300, 20) });
+  expect(await feed.all({ domains: ['BÜCHER.example.'] })).toEqual(
+    all.filter(({ domain }) => domain === 'xn--bcher-kva.example'),
+  );
+});
+
+test('pages may be empty where little of much is asked for, and lose nothing', async () => {
+  await record({ at: 1, headers: { server: 'before' } });
+  await database.pool.query(
+    `INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
+     SELECT NULL, n, '{A}', '{1,0,0,0,0,0}', 8, n FROM generate_series(1, 25000) AS n`,
+  );
+  await record({ at: 2, headers: { server: 'after' } });
+  const all = await feed.all();
+  expect(all.map(({ kind }) => kind)).toEqual(['HEADER_CREATED', 'HEADER_UPDATED']);
+  for (const filter of [{}, { domains: ['example.com'] }, { kinds: ['HEADER_UPDATED', 'HEADER_CREATED'] }]) {
+    for (const order of ['OLDEST_FIRST', 'NEWEST_FIRST']) {
+      const sizes: number[] = [];
+      const found = await allOf(async (after) => {
+        const page = await feed.page({ ...filter, order, first: 1, after });
+        sizes.push(page.nodes.length);
+        return page;
+      });
+      expect(sizes).toContain(0);
+      expect(found).toEqual(order === 'OLDEST_FIRST' ? all : [...all].reverse());
+    }
+  }
+});
+
+describe('a cursor is INVALID_CURSOR, and the message says what to do,', () => {
+  let cursor = '';
+  beforeEach(async () => {
+    await record({ at: 1, headers: { server: 'one', via: 'two' } });
+    cursor = (await feed.page({ first: 1 })).pageInfo.endCursor;
+  });
+
+  test.each<[string, (cursor: string) => Question]>([
+    ['that is changed', (after) => ({ after: `${after.slice(0, -2)}AA` })],
+    ['that is cut', (after) => ({ after: after.slice(0, -4) })],
+    ['that has more', (after) => ({ after: `${after}A` })],
+    ['that is none', () => ({ after: 'cursor' })],
+    ['that is empty', () => ({ after: '' })],
+    ['of another order', (after) => ({ after, order: 'NEWEST_FIRST' })],
+    ['of other kinds', (after) => ({ after, kinds: ['HEADER_CREATED'] })],
+    ['of other domains', (after) => ({ after, domains: ['example.com'] })],
+  ])('%s', async (_case, question) => {
+    await expect(feed.page(question(cursor))).rejects.toMatchObject({
+      ...{ code: 'INVALID_CURSOR', message: expect.stringMatching(/^after: .* begin without/) },
+    });
+    expect((await feed.page({ after: cursor, first: 7 })).nodes).toHaveLength(1);
+  });
+
+  test.each([
+    ['DELETE FROM change_feed WHERE number = (SELECT max(number) FROM change_feed)', 'is not kept any more'],
+    ['UPDATE change_feed SET recorded_at = recorded_at + 1', 'is another since the database was restored'],
+  ])('after %s: its place %s', async (statement) => {
+    const order = 'NEWEST_FIRST';
+    const newest = await feed.page({ order, first: 1 });
+    await database.pool.query(statement);
+    await record({ at: 2, headers: { server: 'two' } });
+    for (const question of [{ after: cursor }, { order, after: newest.pageInfo.endCursor }]) {
+      await expect(feed.page(question)).rejects.toMatchObject({
+        ...{ code: 'INVALID_CURSOR', message: expect.stringMatching(/restored.* begin without a cursor/) },
+      });
+    }
+    expect((await feed.page({})).nodes.length).toBeGreaterThan(0);
+  });
+});
+
+test('a domain that is forgotten has no change in the feed, and readers continue from cursors at its changes', async () => {
+  await recordAny();
+  const [erased = ''] = NAMES;
+  const isLeft = ({ domain }: Change) => domain !== erased;
+  const oldest = await feed.page({ order: 'OLDEST_FIRST' });
+  const newest = await feed.page({ order: 'NEWEST_FIRST' });
+  expect(oldest.nodes.every(isLeft) || oldest.pageInfo.hasNextPage).toBe(false);
+  await forget(database.writingPrisma, [erased]);
+  for (const [order, { nodes, edges }] of Object.entries({ OLDEST_FIRST: oldest, NEWEST_FIRST: newest })) {
+    expect(await feed.all({ order })).toEqual(nodes.filter(isLeft));
+    for (const [at, { cursor }] of edges.entries()) {
+      expect(await feed.all({ order, after: cursor })).toEqual(nodes.slice(at + 1).filter(isLeft));
+    }
+  }
+  await record({ domain: erased, at: 1, records: ['192.0.2.1'] });
+  expect(await feed.all({ after: oldest.pageInfo.endCursor })).toMatchObject([{ domain: erased }]);
+});
+
+test('an observation without a change adds nothing to the feed', async () => {
+  const rows = async () => (await database.pool.query('SELECT FROM change_feed')).rowCount;
+  const headers = { server: 'nginx' };
+  await record({ at: 5, records: ['192.0.2.1'], headers });
+  const before = await rows();
+  const { endCursor } = (await feed.page({})).pageInfo;
+  // Again, later with the same, too late, and of what was never there.
+  await record({ at: 5, records: ['192.0.2.1'], headers });
+  await record({ at: 6, records: ['192.0.2.1'], headers }, { at: 7, headers: { Server: ' nginx ' } });
+  await record({ at: 4, records: ['192.0.2.9'], headers: {} });
+  await record(
+    { domain: 'nothing.example', at: 1, records: [] },
+    { domain: 'silent.example', at: 1, headers: {} },
+  );
+  expect(await rows()).toBe(before);
+  expect((await feed.page({ after: endCursor })).pageInfo).toEqual({ hasNextPage: false, endCursor });
+});
