@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
+import { type Instant, LATEST_INSTANT } from '../model/instant.js';
 import { pageOf } from './columns.js';
 import {
   hasTrigram,
@@ -168,7 +168,7 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
       SELECT ${PLACE} FROM (
         (SELECT ${PLACE} FROM ${read} LIMIT 1 OFFSET ${literal(rows - 1)})
         UNION ALL
-        (SELECT name, ${2n ** 63n - 1n} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
+        (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${PLACE} LIMIT 1)`;
   return within(await readPage(prisma, key, found, Prisma.sql`false`));

@@ -1,6 +1,6 @@
 import { InvalidObservationError, PublicError } from './errors.js';
 import { canonicalHostName } from './host-name.js';
-import { quoted } from './text.js';
+import { quoted, requireStorable } from './text.js';
 
 /** How many characters besides `*` a pattern has at least, and a part of a text that is searched for. */
 export const LEAST_CHARACTERS = 3;
@@ -18,6 +18,7 @@ export interface NamePattern {
  * @throws PublicError INVALID_PARAMETER for a text that is neither, and for a pattern with fewer than three other characters.
  */
 export function parseNamePattern(argument: string, text: string): NamePattern {
+  if (text === '') throw invalid(`${argument} must not be empty.`);
   if (!text.includes('*')) return { parts: [nameOf(argument, text)] };
   const labels = (text.endsWith('.') ? text.slice(0, -1) : text).split('.');
   const canonical = labels.map((label) => {
@@ -44,8 +45,19 @@ export function parseNameOrSubdomains(argument: string, text: string): NamePatte
 
 /** Checks a part of a text that is searched for. @throws PublicError INVALID_PARAMETER */
 export function requirePart(argument: string, text: string): string {
-  if ([...text].length >= LEAST_CHARACTERS) return text;
+  if ([...text].length >= LEAST_CHARACTERS) return requireText(argument, text);
   throw invalid(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
+}
+
+/** Checks a text that is searched for: no recorded one has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */
+export function requireText(argument: string, text: string): string {
+  try {
+    requireStorable(text);
+    return text;
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw invalid(`${argument}: ${error.message}`);
+    throw error;
+  }
 }
 
 function nameOf(argument: string, text: string): string {

@@ -79,13 +79,32 @@ async function recordBatch(
   observations: readonly Observation[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
-  await untilNoneLeft(byDomain(observations), async (left) => {
-    const applied = await applyRules(pool, options, left);
-    const written = await write(pool, applied);
-    for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-    return left.filter(({ name }) => !written.has(name));
-  });
+  const waiting = slicesOf(byDomain(observations));
+  const recordSlices = async () => {
+    for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
+      await untilNoneLeft(slice, async (left) => {
+        const applied = await applyRules(pool, options, left);
+        const written = await write(pool, applied);
+        for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
+        return left.filter(({ name }) => !written.has(name));
+      });
+    }
+  };
+  // The rules are applied to one slice while the database writes another.
+  const results = await Promise.allSettled(Array.from({ length: SLICES_AT_ONCE }, recordSlices));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
   return summarize(recorded);
+}
+
+/** Domains that are written in one transaction. */
+const DOMAINS_OF_SLICE = 200;
+const SLICES_AT_ONCE = 2;
+
+function slicesOf(batches: readonly DomainBatch[]): DomainBatch[][] {
+  const count = Math.ceil(batches.length / DOMAINS_OF_SLICE);
+  return Array.from({ length: count }, (_, at) =>
+    batches.slice(at * DOMAINS_OF_SLICE, (at + 1) * DOMAINS_OF_SLICE),
+  );
 }
 
 function byDomain(observations: readonly Observation[]): DomainBatch[] {

@@ -1,8 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
-import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
+import { compareInstants, formatInstant, type Instant, parseInstant } from '../../src/model/instant.js';
+import { diffBody } from '../replay/body.js';
+import { bodies, type Replay, replayLines, replayStream, totals } from '../replay/replay.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
@@ -53,6 +59,17 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     }
   }
 
+  async function linesOfDomains(names: readonly string[]) {
+    const lines = new Map<string, { readonly line: string; readonly time: Instant }[]>(
+      names.map((name) => [name, []]),
+    );
+    for await (const line of createInterface({ input: unpacked() })) {
+      const { domain, observedAt } = JSON.parse(line);
+      lines.get(domain)?.push({ line, time: parseInstant(observedAt) });
+    }
+    return lines;
+  }
+
   it('is imported from standard input, every observation recorded', () => {
     expect(first.stderr).not.toContain('rejected');
     expect(first.code).toBe(0);
@@ -75,6 +92,58 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     },
     10 * MINUTE,
   );
+
+  it(
+    'is answered as of 2,000 random instants, and between as many random pairs, as replays up to them give it',
+    async () => {
+      const seed = Date.now();
+      const lines = await linesOfDomains(
+        [...replay.histories.keys()].filter((_, at) => at % 15 === seed % 15),
+      );
+      const places = fc.sample(fc.tuple(fc.nat(), fc.nat(), fc.nat()), { seed, numRuns: 2_000 });
+      const serving = await serve(home.environment);
+      try {
+        for (const [of, one, other] of places) {
+          const [domain = '', timed = []] = [...lines][of % lines.size] ?? [];
+          const timeAt = (place: number) =>
+            (timed[(place >> 2) % timed.length]?.time ?? 0n) + BigInt((place % 3) - 1);
+          const [from = 0n, to = 0n] = [timeAt(one), timeAt(other)].sort(compareInstants);
+          const upTo = (at: Instant) =>
+            replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line));
+          const [before, after] = [upTo(from), upTo(to)];
+          const times = { from: formatInstant(from), to: formatInstant(to) };
+          const without = (text?: string) => text?.replace(/"lastUpdate":"[^"]+"/, '');
+          const then = (await answersOf(serving.url, [domain], `?at=${times.from}`)).get(domain);
+          const expected = bodies(before).get(domain);
+          if (expected === undefined) expect(then).toContain('DOMAIN_NOT_FOUND');
+          else expect(without(then), `seed ${seed}`).toBe(without(expected));
+          const diff = await answersOf(serving.url, [domain], `/diff?from=${times.from}&to=${times.to}`);
+          expect(diff.get(domain), `seed ${seed}`).toBe(
+            diffBody(before.histories.get(domain), after.histories.get(domain), { domain, ...times }),
+          );
+        }
+      } finally {
+        await serving.close();
+      }
+    },
+    10 * MINUTE,
+  );
+
+  it('is what docs/questions.md shows of it', async () => {
+    const page = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
+    const blocks = [...page.matchAll(/^```\n(curl .*?)\n\n(.*?)\n```$/gms)];
+    expect(blocks).toHaveLength(3);
+    const serving = await serve(home.environment);
+    try {
+      for (const [, command = '', shown] of blocks) {
+        const here = command.replace('http://127.0.0.1:4000', serving.url);
+        const { stdout } = await promisify(execFile)('bash', ['-c', here]);
+        expect(stdout.trim()).toBe(shown);
+      }
+    } finally {
+      await serving.close();
+    }
+  });
 
   it(
     'stays the same in every byte and version when it is imported a second time',

@@ -9,7 +9,12 @@ import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
-import { parseNameOrSubdomains, parseNamePattern, requirePart } from '../../model/name-pattern.js';
+import {
+  parseNameOrSubdomains,
+  parseNamePattern,
+  requirePart,
+  requireText,
+} from '../../model/name-pattern.js';
 import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { requireInterval } from '../Change.js';
@@ -93,7 +98,7 @@ function requireIp(text: string): string {
 function requireNetwork(text: string): { readonly first: string; readonly last: string } {
   const [address = '', prefix = '', ...others] = text.split('/');
   const longest = isIpv4(address) ? 32 : isIpv6(address) ? 128 : -1;
-  if (/^\d{1,3}$/.test(prefix) && Number(prefix) <= longest && others.length === 0) {
+  if (/^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= longest && others.length === 0) {
     const octets = ipaddr.parse(address).toByteArray();
     const end = (bit: 0 | 1) =>
       ipaddr.fromByteArray(octets.map((octet, at) => withBits(octet, Number(prefix) - 8 * at, bit)));
@@ -133,8 +138,9 @@ function headerFilter(where: HttpHeaderFilter) {
   }
   requireInterval('seenFrom', seenFrom, 'seenTo', seenTo);
   return {
-    name: name.toLowerCase(),
-    value: value ?? undefined,
+    name: requireText('name', name).toLowerCase(),
+    // Recorded values are trimmed (RFC 9110, section 5.5).
+    value: value == null ? undefined : requireText('value', value).replace(/^[ \t]+|[ \t]+$/g, ''),
     contains: contains == null ? undefined : requirePart('contains', contains),
     present: present ?? undefined,
     at: instantOf(where.at),

@@ -1,0 +1,520 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseDmsLine } from '../../src/importers/dms.js';
+import { forget } from '../../src/recorder/forget.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import type { DomainHistory } from '../replay/domain-history.js';
+import { emptyTestDatabase } from '../support/database.js';
+import { repeats } from '../support/long-form.js';
+import { NOW } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+import type { ObservationLine } from './random-observations.js';
+import {
+  DOMAINS,
+  domainFilter,
+  type Filter,
+  given,
+  HEADER_NAMES,
+  headerFilter,
+  headerStaysOf,
+  headersOf,
+  historiesAt,
+  lastChangeOf,
+  lineTime,
+  manyLines,
+  meetsDomainFilter,
+  meetsHeaderFilter,
+  meetsRecordFilter,
+  type Paging,
+  paging,
+  type RecordMatch,
+  recordFilter,
+  recordsOf,
+  several,
+  TYPES,
+} from './random-searches.js';
+
+/** RANDOM_RUNS=5000 looks longer. */
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(100, 10));
+const TIMEOUT = 90_000 + 4_000 * numRuns;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+/** Records observations in a database that has nothing else. */
+async function record(lines: readonly ObservationLine[]): Promise<void> {
+  await emptyTestDatabase(service.database);
+  const recorder = createRecorder(service.database.pool);
+  const observations = lines.map((each) => parseDmsLine(JSON.stringify(each), NOW));
+  for (let from = 0; from < observations.length; from += 50) {
+    await recorder.record(observations.slice(from, from + 50));
+  }
+}
+
+const RECORD = `
+  ... on DnsRecordEntry { host class type firstSeen removed lastSeen }
+  ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on TxtRecord { txt entries } ... on OtherRecord { data }
+  ... on NsRecord { target } ... on CnameRecord { target } ... on PtrRecord { target }
+  ... on MxRecord { pri target } ... on SrvRecord { pri weight port target } ... on CaaRecord { flags tag value }
+  ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }`;
+
+const page = (node: string) =>
+  `{ nodes { ${node} } edges { cursor node { ${node} } } pageInfo { hasNextPage endCursor } }`;
+
+const RECORDS_FOUND = `query ($where: DnsRecordFilter!, $first: Int!, $after: String) {
+  page: dnsRecords(where: $where, first: $first, after: $after) ${page(`domain { name lastChange } record { ${RECORD} }`)} }`;
+const HEADERS_FOUND = `query ($where: HttpHeaderFilter!, $first: Int!, $after: String) {
+  page: httpHeaders(where: $where, first: $first, after: $after) ${page('domain { name lastChange } name value from to')} }`;
+const DOMAINS_FOUND = `query (
+    $match: String, $registrableDomain: String, $createdFrom: Timestamp, $createdTo: Timestamp,
+    $changedFrom: Timestamp, $changedTo: Timestamp, $first: Int!, $after: String) {
+  page: searchDomains(
+    match: $match, registrableDomain: $registrableDomain, createdFrom: $createdFrom, createdTo: $createdTo,
+    changedFrom: $changedFrom, changedTo: $changedTo, first: $first, after: $after
+  ) ${page('name created lastUpdate lastChange')} }`;
+const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
+  domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
+
+const OWN_RECORDS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $first: Int!, $after: String) {
+  domain(name: $name, at: $at) {
+    page: dnsRecordsConnection(types: $types, present: $present, first: $first, after: $after) ${page(RECORD)} } }`;
+const OWN_HEADERS = `query ($name: String!, $at: Timestamp, $names: [String!], $first: Int!, $after: String) {
+  domain(name: $name, at: $at) {
+    page: httpHeadersConnection(names: $names, first: $first, after: $after) ${page('name value present')} } }`;
+const OWN_VALUES = `query ($name: String!, $at: Timestamp, $header: String!, $first: Int!, $after: String) {
+  domain(name: $name, at: $at) { httpHeaders(names: [$header]) {
+    page: historyConnection(first: $first, after: $after) ${page('event date new old')} } } }`;
+
+async function ask(query: string, variables: object = {}) {
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = JSON.parse(await response.text());
+  return { data, errors };
+}
+
+interface Page<Node> {
+  readonly nodes: readonly Node[];
+  readonly edges: readonly { readonly cursor: string; readonly node: Node }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** So many pages are as long as they are to be. */
+const MOST_PAGES = 6;
+
+/** All matches of a question, page by page; after some pages, on longer ones. */
+async function walk<Node>(query: string, variables: object, paging: Paging): Promise<Node[]> {
+  const found: Node[] = [];
+  let after: string | null = null;
+  for (let pages = 1; ; pages += 1) {
+    const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
+    const { data, errors } = await ask(query, { ...variables, first, after });
+    expect(errors).toBeUndefined();
+    const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;
+    const { nodes, edges, pageInfo }: Page<Node> = parent.page;
+    expectSame(
+      edges.map(({ node }) => node),
+      nodes,
+    );
+    expect(nodes.length).toBeLessThanOrEqual(first);
+    const middle = byEdge ? edges.slice(0, Math.ceil(edges.length / 2)) : edges;
+    const isWhole = middle.length === edges.length;
+    found.push(...middle.map(({ node }) => node));
+    if (isWhole && !pageInfo.hasNextPage) return found;
+    after = isWhole ? pageInfo.endCursor : (middle.at(-1)?.cursor ?? null);
+    expect(after).not.toBeNull();
+  }
+}
+
+/** All records as the domains have them, which the replay confirms but for `lastSeen`. */
+async function everyRecord(
+  lines: readonly ObservationLine[],
+  at: string | undefined,
+): Promise<RecordMatch[]> {
+  const histories = historiesAt(lines, at);
+  const { data } = await ask(EVERY_RECORD, { names: histories.map(({ domain }) => domain), at });
+  const records: RecordMatch[] = data.domains.flatMap(
+    ({ name, dnsRecords }: { name: string; dnsRecords: RecordMatch['record'][] }) =>
+      dnsRecords.map((record) => ({ domain: name, record })),
+  );
+  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...rest } }) => ({
+    domain,
+    record: rest,
+  }));
+  expectSame(withoutLastSeen, histories.flatMap(recordsOf));
+  return records;
+}
+
+/** Matches with their domains as of the same time, as GraphQL has them. */
+function withDomains<Match extends { readonly domain: string }>(
+  matches: readonly Match[],
+  histories: readonly DomainHistory[],
+) {
+  const domains = new Map(
+    histories.map((each) => [each.domain, { name: each.domain, lastChange: lastChangeOf(each) }]),
+  );
+  return matches.map((match) => ({ ...match, domain: domains.get(match.domain) }));
+}
+
+/** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
+function expectSame(found: readonly unknown[], expected: readonly unknown[]) {
+  const length = Math.max(found.length, expected.length);
+  const at = Array.from({ length }, (_, place) => place).find(
+    (place) => !isDeepStrictEqual(found[place], expected[place]),
+  );
+  if (at === undefined) return;
+  const shown = (list: readonly unknown[]) => ({
+    length: list.length,
+    at,
+    item: JSON.stringify(list[at])?.slice(0, 500),
+  });
+  expect(shown(found)).toEqual(shown(expected));
+}
+
+/** How many matches were found in all. */
+let matched = 0;
+
+async function expectRecords(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
+  const found = await walk(RECORDS_FOUND, { where }, paging);
+  const matches = (await everyRecord(lines, where.at)).filter((match) => meetsRecordFilter(match, where));
+  expectSame(found, withDomains(matches, historiesAt(lines, where.at)));
+  matched += found.length;
+}
+
+async function expectHeaders(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
+  const found = await walk(HEADERS_FOUND, { where }, paging);
+  const histories = historiesAt(lines, where.at);
+  const matches = histories.flatMap(headerStaysOf).filter((match) => meetsHeaderFilter(match, where));
+  expectSame(found, withDomains(matches, histories));
+  matched += found.length;
+}
+
+async function expectDomains(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
+  const found = await walk(DOMAINS_FOUND, where, paging);
+  const expected = historiesAt(lines)
+    .filter((history) => meetsDomainFilter(history, where))
+    .map((history) => ({
+      ...{ name: history.domain, created: history.created, lastUpdate: history.lastUpdate },
+      lastChange: lastChangeOf(history),
+    }));
+  expectSame(found, expected);
+  matched += found.length;
+}
+
+/** Holds for any observations, and that anything was found at all. */
+async function holds<Question>(
+  questions: fc.Arbitrary<Question>,
+  check: (lines: readonly ObservationLine[], question: Question) => Promise<void>,
+) {
+  matched = 0;
+  const property = fc.asyncProperty(manyLines, questions, async (lines, asked) => {
+    await record(lines);
+    await check(lines, asked);
+  });
+  // What fails is not made smaller for longer than that: the next test needs the database.
+  await fc.assert(property, { numRuns, interruptAfterTimeLimit: TIMEOUT / 3, markInterruptAsFailure: true });
+  expect(matched).toBeGreaterThan(0);
+}
+
+describe('of any observations, a plain filter over all histories gives the same, on pages of any size each match once', () => {
+  it(
+    'as a search for DNS records, each with when it was last seen as its domain has it',
+    () =>
+      holds(several(recordFilter), async (lines, questions) => {
+        for (const [where, pages] of questions) await expectRecords(lines, where, pages);
+      }),
+    TIMEOUT,
+  );
+
+  it(
+    'as a search for HTTP headers, one match for each time that a domain had the value',
+    () =>
+      holds(several(headerFilter), async (lines, questions) => {
+        for (const [where, pages] of questions) await expectHeaders(lines, where, pages);
+      }),
+    TIMEOUT,
+  );
+
+  it(
+    'as a search for domains; and the statistics are the exact numbers',
+    () =>
+      holds(several(domainFilter), async (lines, questions) => {
+        for (const [where, pages] of questions) await expectDomains(lines, where, pages);
+        await expectStatistics(lines);
+      }),
+    TIMEOUT,
+  );
+
+  const ownQuestion = fc.record({
+    domain: fc.nat(),
+    at: fc.option(lineTime, { nil: undefined }),
+    types: fc.option(fc.subarray(TYPES), { nil: undefined }),
+    present: fc.option(fc.boolean(), { nil: undefined }),
+    names: fc.option(fc.subarray([...HEADER_NAMES, 'Server']), { nil: undefined }),
+  });
+
+  it(
+    "as the pages of a domain's own records, headers, and values of a header, now and at any time",
+    () =>
+      holds(several(ownQuestion), async (lines, questions) => {
+        for (const [{ domain, at: time, types, present: isPresent, names }, pages] of questions) {
+          const histories = historiesAt(lines, time);
+          const history = histories[domain % histories.length];
+          if (history === undefined) continue;
+          const variables = { name: history.domain, at: time };
+          const all = (await everyRecord(lines, time)).filter((match) => match.domain === history.domain);
+          const where = { ...(types && { types }), ...(isPresent !== undefined && { present: isPresent }) };
+          const found = await walk(OWN_RECORDS, { ...variables, ...where }, pages);
+          expectSame(
+            found,
+            all.filter((match) => meetsRecordFilter(match, where)).map((match) => match.record),
+          );
+          matched += found.length;
+          const asked = names?.map((name) => name.toLowerCase());
+          const expected = headersOf(history).filter(({ name }) =>
+            given(asked, (some) => some.includes(name)),
+          );
+          expectSame(
+            await walk(OWN_HEADERS, { ...variables, names }, pages),
+            expected.map(({ items: _, ...header }) => header),
+          );
+          for (const { name, items } of expected) {
+            expectSame(await walk(OWN_VALUES, { ...variables, header: name }, pages), items);
+          }
+        }
+      }),
+    TIMEOUT,
+  );
+});
+
+async function expectStatistics(lines: readonly ObservationLine[]) {
+  const { data } = await ask(`{ statistics { domains dnsRecords httpHeaders changes } }`);
+  const histories = historiesAt(lines);
+  const sum = (count: (history: DomainHistory) => number) =>
+    histories.reduce((total, history) => total + count(history), 0);
+  expect(data.statistics).toEqual({
+    domains: histories.length,
+    dnsRecords: sum(({ entries }) => entries.length),
+    httpHeaders: sum((history) => history.headers.size),
+    changes: sum(({ changes }) => changes.length),
+  });
+}
+
+describe('after domains are forgotten', () => {
+  it(
+    'nothing of them is found or kept among the names and texts, and all of the others is',
+    () => {
+      const questions = fc.record({
+        forgotten: fc.subarray(DOMAINS, { minLength: 1 }),
+        records: recordFilter,
+        headers: headerFilter,
+        pages: paging,
+      });
+      return holds(questions, async (lines, { forgotten, records, headers: wanted, pages }) => {
+        expect(await knownTexts()).toEqual(textsOf(lines));
+        await forget(service.database.prisma, forgotten);
+        const others = lines.filter(({ domain }) => !forgotten.includes(domain));
+        expect(await knownTexts()).toEqual(textsOf(others));
+        await expectRecords(others, records, pages);
+        await expectRecords(others, { host: '*e*a*t*' }, pages);
+        await expectHeaders(others, wanted, pages);
+        await expectDomains(others, {}, pages);
+        await expectStatistics(others);
+      });
+    },
+    TIMEOUT,
+  );
+
+  async function knownTexts(): Promise<string[]> {
+    const { rows } = await service.database.pool.query<{ text: string }>(
+      `SELECT 'name ' || name AS text FROM known_name UNION ALL SELECT kind || ' ' || text FROM known_text`,
+    );
+    return rows.map(({ text }) => text).sort();
+  }
+
+  /** The names and texts of all histories, each once. */
+  function textsOf(lines: readonly ObservationLine[]): string[] {
+    const texts = historiesAt(lines).flatMap((history) => [
+      `name ${history.domain}`,
+      ...history.entries.map(({ data }) => `name ${data['host']}`),
+      ...history.entries.flatMap(({ data }) => (data['type'] === 'TXT' ? [`TXT ${data['txt']}`] : [])),
+      ...[...history.headers].flatMap(([name, items]) => items.map((item) => `${name} ${item.value}`)),
+    ]);
+    return [...new Set(texts)].sort();
+  }
+});
+
+describe('the time of the last recording in the statistics', () => {
+  it('is that of the domain that was recorded last, and null where nothing is recorded', async () => {
+    const question = '{ statistics { lastRecordedAt } searchDomains(first: 500) { nodes { recordedAt } } }';
+    await record([]);
+    expect((await ask(question)).data.statistics).toEqual({ lastRecordedAt: null });
+    await record(SHARED);
+    const { data } = await ask(question);
+    const times = data.searchDomains.nodes.map((node: { recordedAt: string }) => node.recordedAt).sort();
+    expect(data.statistics).toEqual({ lastRecordedAt: times.at(-1) });
+  });
+});
+
+/** Three domains with the same two addresses, texts and headers. */
+const SHARED = ['a.example', 'b.example', 'www.b.example'].map(
+  (domain): ObservationLine => ({
+    ...{ domain, observedAt: '2024-01-01T00:00:00Z', httpHeaders: { server: 'nginx', via: 'proxy' } },
+    dnsRecords: ['192.0.2.1', '192.0.2.2'].map((ip) => ({ host: domain, class: 'IN', type: 'A', ip })),
+  }),
+);
+
+describe('a question that cannot be answered is INVALID_PARAMETER, and the message says what to write:', () => {
+  beforeAll(() => record(SHARED));
+
+  const records = (where: string, first = 1) =>
+    `dnsRecords(where: { ${where} }, first: ${first}) { nodes { __typename } }`;
+  const headers = (where: string, first = 1) =>
+    `httpHeaders(where: { name: "server", ${where} }, first: ${first}) { nodes { __typename } }`;
+  const domains = (conditions: string, first = 1) =>
+    `searchDomains(${conditions} first: ${first}) { nodes { __typename } }`;
+  const own = (field: string, end = '') =>
+    `domain(name: "a.example") { ${field} { nodes { __typename } } ${end} }`;
+  const exchanged = (name: string) =>
+    `${name}From: "2024-01-02T00:00:00Z", ${name}To: "2024-01-01T23:59:59.999999Z"`;
+
+  it.each([
+    [records('types: ["A"], present: true'), /at least one of ip, network, target, text and host/],
+    [records('ip: "192.0.2.256"'), /ip: "192\.0\.2\.256" is not an IPv4 or IPv6 address/],
+    [records('ip: "192.0.2.0/24"'), /ip: .* is not an IPv4 or IPv6 address/],
+    [records('ip: "192.0.2"'), /ip: .* is not an IPv4 or IPv6 address/],
+    [records('ip: "fe80::1%eth0"'), /ip: .* is not an IPv4 or IPv6 address/],
+    [records('network: "192.0.2.0"'), /network: .* such as 192\.0\.2\.0\/24/],
+    [records('network: "192.0.2.0/33"'), /network: .* such as 192\.0\.2\.0\/24/],
+    [records('network: "192.0.2/24"'), /network: .* such as 192\.0\.2\.0\/24/],
+    [records('network: "2001:db8::/129"'), /network: .* such as/],
+    [records('target: "ns*.example.net"'), /target: write a host name, or "\*\." and a name/],
+    [records('target: "*.a"'), /target: .* at least 3 characters besides "\*"/],
+    [records('target: "a..example"'), /target: .* empty label/],
+    [records('text: "ab"'), /text must have at least 3 characters/],
+    [records('text: "😀😀"'), /text must have at least 3 characters/],
+    [records('host: "*a*b*"'), /host: .* at least 3 characters besides "\*"/],
+    [records('host: "büch*.example"'), /host: .* a label with "\*" may have letters, digits, "-" and "_"/],
+    [records('ip: "192.0.2.1", types: ["no type"]'), /types: "no type"/],
+    [records('ip: "192.0.2.1", at: "2999-01-01T00:00:00Z"'), /more than five minutes ahead/],
+    [
+      records(`ip: "192.0.2.1", ${exchanged('seen')}`),
+      /seenFrom, .* is later than seenTo, .*: exchange them/,
+    ],
+    [records(`ip: "192.0.2.1", ${exchanged('firstSeen')}`), /firstSeenFrom, .* is later than firstSeenTo, /],
+    [headers('present: true'), /exactly one of value and contains/],
+    [headers('value: "nginx", contains: "nginx"'), /exactly one of value and contains/],
+    [headers('contains: "ng"'), /contains must have at least 3 characters/],
+    [headers(`value: "nginx", ${exchanged('seen')}`), /seenFrom, .* is later than seenTo, .*: exchange them/],
+    [domains('match: "a*b",'), /match: .* at least 3 characters besides "\*"/],
+    [domains('registrableDomain: "co.uk",'), /co\.uk is not a registrable domain: it is a public suffix/],
+    [domains('registrableDomain: "www.b.example",'), /is not a registrable domain: use b\.example/],
+    [domains(`${exchanged('created')},`), /createdFrom, .* is later than createdTo, .*: exchange them/],
+    [domains(`${exchanged('changed')},`), /changedFrom, .* is later than changedTo, .*: exchange them/],
+    [records('ip: "192.0.2.1"', 0), /first must be from 1 to 500/],
+    [records('ip: "192.0.2.1"', 501), /first must be from 1 to 500/],
+    [headers('value: "nginx"', 0), /first must be from 1 to 500/],
+    [headers('value: "nginx"', 501), /first must be from 1 to 500/],
+    [domains('', 0), /first must be from 1 to 500/],
+    [domains('', 501), /first must be from 1 to 500/],
+    [own('dnsRecordsConnection(first: 501)'), /first must be from 1 to 500/],
+    [own('httpHeadersConnection(first: 0)'), /first must be from 1 to 500/],
+    [own('httpHeaders { historyConnection(first: 501)', ' }'), /first must be from 1 to 500/],
+  ])('%s', async (question, message) => {
+    const { errors } = await ask(`{ ${question} }`);
+    const error = { message: expect.stringMatching(message), extensions: { code: 'INVALID_PARAMETER' } };
+    expect(errors).toMatchObject([error]);
+  });
+
+  it.each([
+    records('text: "a\\u0000bc"'),
+    headers('contains: "a\\u0000bc"'),
+    headers('value: "nginx\\u0000"'),
+    'httpHeaders(where: { name: "server\\u0000", value: "nginx" }, first: 1) { nodes { __typename } }',
+  ])('or finds nothing: what no database holds: %s', async (question) => {
+    const { errors = [] } = await ask(`{ ${question} }`);
+    for (const { extensions } of errors) expect(extensions.code).toBe('INVALID_PARAMETER');
+  });
+});
+
+it.each([1, 2, 3])('pages of %d lead over many domains without a match to the last one', async (first) => {
+  const domains = Array.from({ length: 40 }, (_, at) => `d${100 + at}.example`);
+  const observed = domains.map((domain, at): ObservationLine => {
+    const text = at === 0 || at === 39 ? 'seldom' : 'common';
+    const httpHeaders = { server: text };
+    const dnsRecords = [{ host: domain, class: 'IN', type: 'TXT', entries: [text] }];
+    return { domain, observedAt: '2024-01-01T00:00:00Z', httpHeaders, dnsRecords };
+  });
+  await record(observed);
+  for (const byEdge of [true, false]) {
+    await expectHeaders(observed, { name: 'server', contains: 'seldom' }, { first, byEdge });
+    await expectHeaders(observed, { name: 'server', value: 'seldom' }, { first, byEdge });
+    await expectRecords(observed, { text: 'seldom' }, { first, byEdge });
+    await expectRecords(observed, { host: '*.example', text: 'seldom' }, { first, byEdge });
+  }
+});
+
+describe('a cursor is INVALID_CURSOR', () => {
+  const node = '{ nodes { __typename } pageInfo { endCursor } }';
+  const find = (after: string, where = 'ip: "192.0.2.1"') =>
+    `page: dnsRecords(where: { ${where} }, first: 1, after: "${after}") ${node}`;
+  let cursor = '';
+  beforeAll(async () => {
+    await record(SHARED);
+    const { data } = await ask(`{ page: dnsRecords(where: { ip: "192.0.2.1" }, first: 1) ${node} }`);
+    cursor = data.page.pageInfo.endCursor;
+  });
+
+  it.each([
+    ['that is empty', () => find('')],
+    ['that is none', () => find('cursor')],
+    ['that is cut', () => find(cursor.slice(0, -3))],
+    [
+      'that is changed',
+      () => find(`${cursor.slice(0, -3)}${cursor.endsWith('A') ? 'B' : 'A'}${cursor.slice(-2)}`),
+    ],
+    ['of another value', () => find(cursor, 'ip: "192.0.2.2"')],
+    ['of other conditions', () => find(cursor, 'ip: "192.0.2.1", present: true')],
+    ['of another time', () => find(cursor, 'ip: "192.0.2.1", at: "2024-01-01T00:00:00Z"')],
+    [
+      'of a search for headers',
+      () => `httpHeaders(where: { name: "server", value: "nginx" }, first: 1, after: "${cursor}") ${node}`,
+    ],
+    ['of a search for domains', () => `searchDomains(first: 1, after: "${cursor}") ${node}`],
+    [
+      "of a domain's records",
+      () => `domain(name: "a.example") { dnsRecordsConnection(first: 1, after: "${cursor}") ${node} }`,
+    ],
+    [
+      "of a domain's headers",
+      () => `domain(name: "a.example") { httpHeadersConnection(first: 1, after: "${cursor}") ${node} }`,
+    ],
+    [
+      "of a header's values",
+      () =>
+        `domain(name: "a.example") { httpHeaders { historyConnection(first: 1, after: "${cursor}") ${node} } }`,
+    ],
+  ])('%s', async (_case, question) => {
+    const { errors } = await ask(`{ ${question()} }`);
+    expect(errors[0]).toMatchObject({
+      message: expect.stringMatching(/begin without/),
+      extensions: { code: 'INVALID_CURSOR' },
+    });
+  });
+
+  it('but not that of the same question in other words, with pages of another length', async () => {
+    const where = 'types: ["A", "AAAA"], network: "192.0.2.1/32"';
+    const question = (words: string, first: number, after = '') =>
+      `{ page: dnsRecords(where: { ${words} }, first: ${first}${after}) ${node} }`;
+    const { data } = await ask(question(where, 1));
+    const after = `, after: "${data.page.pageInfo.endCursor}"`;
+    const rest = await ask(question('network: "192.0.2.1/32", types: ["aaaa", "A", "A"]', 5, after));
+    expect(rest.data.page.nodes).toHaveLength(2);
+  });
+});
