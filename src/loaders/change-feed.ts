@@ -11,8 +11,7 @@ import {
   removed,
 } from './domain-changes.js';
 import { latestOfTypeSql } from './observed-parts.js';
-import type { Requested } from './recipient.js';
-import { literal, readFewThenMany } from './search.js';
+import { literal, readFewThenMany, type Searching } from './search.js';
 
 /** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
 export interface FeedPlace {
@@ -23,7 +22,7 @@ export interface FeedPlace {
 }
 
 /** Which changes of all domains, and how many. */
-export interface FeedKey extends Requested {
+export interface FeedKey extends Searching {
   /** Of these domains, by canonical name; absent: of all. */
   readonly domains?: readonly string[] | undefined;
   readonly kinds: ReadonlySet<ChangeKind>;
@@ -31,8 +30,6 @@ export interface FeedKey extends Requested {
   readonly first: number;
   /** The place that they follow. */
   readonly after?: FeedPlace | undefined;
-  /** Identifies the client that the recipient responds to. */
-  readonly client: string;
 }
 
 /** A change, and where it is in the feed. */
@@ -56,6 +53,8 @@ export interface FeedPage {
 const MOST_EXAMINED = 10_000;
 /** What a page has of records and values, in octets. */
 const MOST_OCTETS = 262_144;
+/** For what is paid, so many octets are a row. */
+const OCTETS_OF_ROW = 8;
 
 /** An observation that changed something. */
 interface FeedRow {
@@ -74,6 +73,7 @@ export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<Feed
     key.first,
     (rows) => readPage(prisma, key, Math.min(rows, MOST_EXAMINED)),
     ({ changes }) => changes.length,
+    key.onMany,
   );
 }
 
@@ -85,6 +85,9 @@ async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promi
   if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
   const isLimited = begin.examined === BigInt(rows);
   const chosen = chooseRows(found, key);
+  // An observation is read as a whole for each page of it.
+  const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
+  if (octets > MOST_OCTETS) await key.onMany?.(octets / OCTETS_OF_ROW);
   const lastChosen = chosen.at(-1);
   const changes = await readChanges(prisma, chosen, key);
   const page = changes.slice(0, key.first);
@@ -178,7 +181,7 @@ function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst
   return wanted;
 }
 
-/** Reads the changes of rows, in their order. It ends early where one has more octets than a page. */
+/** Reads the changes of rows, in their order. */
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly ChosenRow[],

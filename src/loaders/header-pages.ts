@@ -39,6 +39,17 @@ const MOST_CHANGES = 10_000;
 
 /** Loads a page of a domain's headers. Without their histories, only the latest changes are read. */
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
+  const page = await readHeaderPage(prisma, key, true);
+  // One header alone, whose value is longer than a page.
+  return page ?? (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? { headers: [], next: null };
+}
+
+/** Null where not even the first header is complete within the octets of a page. */
+async function readHeaderPage(
+  prisma: PrismaClient,
+  key: HeaderPageKey,
+  isMeasured: boolean,
+): Promise<HeaderPage | null> {
   const { domain, at, first, after = '' } = key;
   const limit = literal(first + 1);
   const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND observed_at <= ${at}`;
@@ -52,35 +63,37 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
           SELECT ${next(Prisma.sql`${after}`)} AS name
           UNION ALL SELECT ${next(Prisma.sql`step.name`)} FROM step WHERE step.name IS NOT NULL)
         SELECT name FROM step WHERE name IS NOT NULL`
-      : Prisma.sql`SELECT DISTINCT name COLLATE "C" AS name FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after}`;
+      : Prisma.sql`SELECT DISTINCT name COLLATE "C" AS name FROM unnest(${[...key.names]}::text[]) AS name WHERE name COLLATE "C" > ${after} ORDER BY 1`;
   const recent = (where: Prisma.Sql) => Prisma.sql`
     (SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ${where}
       ORDER BY observed_at DESC LIMIT 1)`;
   const rows = key.history
     ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${upTo} ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
+  const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     WITH named AS MATERIALIZED (
       SELECT name FROM (${names}) AS name
        WHERE EXISTS (SELECT FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo})
-       ORDER BY name LIMIT ${limit}),
+       LIMIT ${limit}),
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
-    page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at')})
+    page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
     SELECT ${latestSql(domain, at)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
-  return page === undefined ? { headers: [], next: null } : pageOfRow(page, key);
+  return page === undefined ? null : pageOfRow(page, key);
 }
 
-function pageOfRow(page: PageRow, { domain, at, first, history }: HeaderPageKey): HeaderPage {
+function pageOfRow(page: PageRow, { domain, at, first, history }: HeaderPageKey): HeaderPage | null {
   const { columns, rows, candidates, names, latest } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
   // The last header of a page that ends by its octets may not be complete.
   const isTooLong = rows > MOST_CHANGES || (!isWhole && headers.length === 1);
-  if (history && isTooLong) throw tooLong();
-  const complete = isWhole ? headers : headers.slice(0, Math.max(1, headers.length - 1));
+  if (isTooLong && !history) return null;
+  if (isTooLong) throw tooLong();
+  const complete = isWhole ? headers : headers.slice(0, -1);
   const isLast = isWhole && names <= first;
   return {
     headers: complete.map((header) => ({

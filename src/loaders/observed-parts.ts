@@ -34,22 +34,23 @@ export function partTimesSql(at: Instant | undefined): Prisma.Sql {
  * The latest observation of the type of a row `entry` of table `dns_record` that is present, as digits: as of an instant, of those
  * whose times are known. Of what is removed it is null.
  */
-export function latestOfTypeSql(at: Instant | undefined): Prisma.Sql {
+export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prisma.Sql {
+  const entry = Prisma.raw(table);
   const upTo = (time: Prisma.Sql) =>
     at === undefined ? time : Prisma.sql`CASE WHEN ${time} <= ${at} THEN ${time} END`;
-  const named = (end: string) => Prisma.sql`(dns_types -> entry.type ->> ${end})::bigint`;
+  const named = (end: string) => Prisma.sql`(dns_types -> ${entry}.type ->> ${end})::bigint`;
   const ofRows =
     at === undefined
       ? Prisma.sql`NULL::bigint`
       : Prisma.sql`
         (SELECT greatest(max(other.first_seen), max(${upTo(Prisma.sql`other.removed`)}), max(${upTo(Prisma.sql`other.last_seen`)}))
            FROM dns_record AS other
-          WHERE other.domain = entry.domain AND other.type = entry.type AND other.first_seen <= ${at})`;
+          WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
-    CASE WHEN entry.removed IS NULL THEN
-      (SELECT greatest(entry.first_seen, ${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
+    CASE WHEN ${entry}.removed IS NULL THEN
+      (SELECT greatest(${entry}.first_seen, ${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
                        ${upTo(named('first'))}, ${upTo(named('latest'))}, ${ofRows})::text
-         FROM domain WHERE domain.name = entry.domain) END`;
+         FROM domain WHERE domain.name = ${entry}.domain) END`;
 }
 
 type Stored = readonly [

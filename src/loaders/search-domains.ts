@@ -42,7 +42,7 @@ export interface DomainMatches {
 }
 
 /** So many names are read and sorted for a page. */
-const MOST_NAMES = 50_000;
+const MOST_SORTED = 50_000;
 
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
@@ -52,16 +52,16 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
     // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
     const found = await readPage(prisma, key, {
       queries: Prisma.sql`
-        named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(MOST_NAMES + 1)}),
+        named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(MOST_SORTED + 1)}),
         found AS MATERIALIZED (
           SELECT domain.*
             FROM (SELECT name FROM named
-                   WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(MOST_NAMES)}
+                   WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(MOST_SORTED)}
                    ORDER BY name) AS next
            CROSS JOIN LATERAL (
                    SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
            LIMIT ${limit})`,
-      overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(MOST_NAMES)}`,
+      overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(MOST_SORTED)}`,
       end: Prisma.sql`NULL`,
     });
     if (found !== null) return found;
@@ -91,7 +91,9 @@ function sourcesOf({ match, registrableDomain, ...times }: DomainFilter): Prisma
   const sources: (Prisma.Sql | false)[] = [
     registrableDomain !== undefined &&
       Prisma.sql`SELECT name FROM known_name WHERE ${isAtOrBelow(registrableDomain)}`,
-    known !== null && Prisma.sql`SELECT name FROM known_name WHERE ${known}`,
+    known !== null &&
+      match !== undefined &&
+      Prisma.sql`SELECT name FROM known_name WHERE ${known} AND ${meetsPattern(Prisma.raw('name'), match)}`,
     isInterval(times.changedFrom, times.changedTo) &&
       Prisma.sql`SELECT name FROM domain WHERE ${isWithin(LAST_CHANGE, times.changedFrom, times.changedTo)}`,
     isInterval(times.createdFrom, times.createdTo) &&
@@ -177,13 +179,18 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 /** Up to so many rows are counted; what is beyond is estimated. */
 const MOST_COUNTED = 100_000;
 
+/** Approximately, of a table that was never analyzed. */
+const ROWS_OF_PAGE = 60;
+/** So many changes of headers are looked at: at first sights, of which each header has one. */
+const SAMPLE = 50_000;
+
 /** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
   const counted = (rows: Prisma.Sql) => Prisma.sql`
     (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
   // As the planner estimates the rows of a table, or of a partial index: by its density when it was analyzed last.
   const estimated = (relation: string) => Prisma.sql`
-    (SELECT CASE WHEN relpages > 0 THEN (reltuples / relpages * (pg_relation_size(oid) / 8192))::float8 ELSE 0 END
+    (SELECT (pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE ${literal(ROWS_OF_PAGE)} END)::float8
        FROM pg_class WHERE oid = ${relation}::regclass)`;
   const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
     SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
@@ -191,9 +198,14 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
            ${counted(Prisma.sql`SELECT FROM dns_record WHERE removed IS NOT NULL`)} AS removed,
            ${estimated('dns_record_removed')} AS "estimatedRemoved",
            ${counted(Prisma.sql`SELECT FROM header_change`)} AS changes, ${estimated('header_change')} AS "estimatedChanges",
-           (SELECT count(DISTINCT (domain, name))::int
-              FROM (SELECT domain, name FROM header_change ORDER BY domain, name, observed_at
-                     LIMIT ${literal(MOST_COUNTED)}) AS change) AS headers,
+           (SELECT count(*) FILTER (WHERE NOT EXISTS (
+                              SELECT FROM header_change AS earlier
+                               WHERE earlier.domain = change.domain AND earlier.name = change.name
+                                 AND earlier.observed_at < change.observed_at))::float8
+                   / greatest(count(*), 1)
+              FROM header_change AS change
+                   TABLESAMPLE SYSTEM (least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))))
+             AS "headerShare",
            (SELECT max(recorded_at)
               FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",
            (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
@@ -205,7 +217,7 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
   return {
     domains: number(row.domains, row.estimatedDomains),
     dnsRecords,
-    httpHeaders: row.changes === 0 ? 0 : Math.round((row.headers / row.changes) * changes),
+    httpHeaders: Math.round(row.headerShare * changes),
     changes: dnsRecords + number(row.removed, row.estimatedRemoved) + changes,
     // The feed's time of a transaction is a little later than that of its domains.
     lastRecordedAt:
@@ -222,7 +234,8 @@ interface StatisticsRow {
   readonly estimatedRemoved: number;
   readonly changes: number;
   readonly estimatedChanges: number;
-  readonly headers: number;
+  /** Of the changes, those that are the first of a header. */
+  readonly headerShare: number;
   readonly lastRecordedAt: Instant | null;
   readonly lastChangedAt: Instant | null;
 }

@@ -9,6 +9,7 @@ import {
   knownNamesOf,
   likePart,
   literal,
+  MOST_NAMES,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
@@ -147,24 +148,35 @@ function addressSource(values: Prisma.Sql, isOneValue: boolean): Source {
 
 /** The rows of a domain, by the index that has the fewest others. What is removed now may have been present at an instant. */
 function domainSource(domain: string, { types, present, at }: RecordFilter): Source {
+  const isOfDomain = Prisma.sql`domain = ${domain}`;
+  const isPresent = Prisma.sql`${isOfDomain} AND type = sought.value AND removed IS NULL`;
+  const isRemoved = Prisma.sql`${isOfDomain} AND type = sought.value AND removed IS NOT NULL`;
+  const onlyPresent = present === true && at === undefined;
+  if (types !== undefined) {
+    const values = Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${[...types]}::text[]) AS type`;
+    return { isOneValue: true, values, lookups: onlyPresent ? [isPresent] : [isPresent, isRemoved] };
+  }
+  if (onlyPresent) {
+    const type = Prisma.raw('type');
+    const values = distinctValues('text', type, Prisma.sql`${isOfDomain} AND removed IS NULL`, '');
+    return { isOneValue: true, values, lookups: [isPresent] };
+  }
   const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
-  const all = Prisma.sql`domain = sought.value`;
-  const isPresent = Prisma.sql`${all} AND removed IS NULL`;
-  if (present === true && at === undefined) return { isOneValue: true, values, lookups: [isPresent] };
-  if (types === undefined || types.length > MOST_TYPES) return { isOneValue: true, values, lookups: [all] };
-  const removed = types.map((type) => Prisma.sql`${all} AND type = ${type} AND removed IS NOT NULL`);
-  return { isOneValue: true, values, lookups: [...removed, isPresent] };
+  return { isOneValue: true, values, lookups: [Prisma.sql`domain = sought.value`] };
 }
-
-/** So many types are looked up, one by one. */
-const MOST_TYPES = 20;
 
 function hostSource(pattern: NamePattern): Source | null {
   const known = knownNamesOf(pattern);
   if (known === null) return null;
   return {
     isOneValue: isName(pattern),
-    values: Prisma.sql`SELECT name AS value FROM known_name WHERE ${known} AND ${meetsPattern(Prisma.raw('name'), pattern)}`,
+    // More names than are looked at have more values than are looked up.
+    values: Prisma.sql`
+      WITH near AS MATERIALIZED (SELECT name FROM known_name WHERE ${known} LIMIT ${literal(MOST_NAMES + 1)})
+      SELECT name AS value FROM near WHERE ${meetsPattern(Prisma.raw('name'), pattern)}
+      UNION ALL
+      SELECT number::text COLLATE "C" FROM generate_series(0, ${literal(MOST_VALUES)}) AS number
+       WHERE (SELECT count(*) FROM near) > ${literal(MOST_NAMES)}`,
     lookups: [
       Prisma.sql`domain = sought.value AND host = domain`,
       Prisma.sql`host = sought.value AND host <> domain`,
@@ -331,12 +343,18 @@ async function readPage(
            ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
       FROM found JOIN dns_record USING (${PLACE})`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    WITH ${found}
+    WITH ${found},
+    entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], 'domain, first_seen, type, position')}),
+    -- Once for each type of a domain: as of an instant, it takes all of its records.
+    part AS MATERIALIZED (
+      SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
+        FROM (SELECT domain, type, max(first_seen) AS first_seen, NULL::bigint AS removed
+                FROM entry WHERE removed IS NULL GROUP BY domain, type) AS part)
     SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
-           ${lastSeen ? Prisma.sql`json_agg(${latestOfTypeSql(at)})` : Prisma.sql`NULL::json`} AS "lastSeen",
+           json_agg((SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)) AS "lastSeen",
            max(candidates)::int AS candidates,
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
-      FROM (${pageOf(candidates, ['rdata'], 'domain, first_seen, type, position')}) AS entry`;
+      FROM entry`;
   if (page === undefined || page.overflow) return null;
   const matches = parseDnsEntries(page.columns ?? '').map((record, row): RecordMatch => {
     const domain = page.domains?.[row] ?? '';

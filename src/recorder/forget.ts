@@ -23,7 +23,9 @@ export async function forget(prisma: PrismaClient, names: readonly string[]): Pr
     prisma.dnsRecord.deleteMany({ where }),
     prisma.headerChange.deleteMany({ where }),
     prisma.siteResponse.deleteMany({ where }),
-    prisma.changeFeed.updateMany({ where: { domain: { in: sorted } }, data: { domain: null } }),
+    prisma.$executeRaw`
+      UPDATE change_feed SET domain = NULL
+       WHERE domain = ANY (${sorted}) AND NOT EXISTS (SELECT FROM domain WHERE name = change_feed.domain)`,
     ...deleteUnusedTexts(prisma),
   ]);
   return sorted.filter((_, place) => deletedRows(deleted[place]) === 1);

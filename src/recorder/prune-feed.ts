@@ -3,6 +3,8 @@ import type { Instant } from '../model/instant.js';
 
 /** In milliseconds: how often what is no longer kept is deleted. */
 const INTERVAL = 3_600_000;
+/** In milliseconds after the start. */
+const SOON = 60_000;
 /** So many numbers are deleted by one statement. */
 const NUMBERS_AT_ONCE = 10_000n;
 
@@ -45,7 +47,10 @@ export function startPruning(
   const prune = () => {
     pruneFeed(prisma, BigInt(Date.now() - kept) * 1_000n).catch(failed);
   };
-  const timer = setInterval(prune, INTERVAL);
-  timer.unref();
-  return () => clearInterval(timer);
+  const first = setTimeout(prune, SOON).unref();
+  const timer = setInterval(prune, INTERVAL).unref();
+  return () => {
+    clearTimeout(first);
+    clearInterval(timer);
+  };
 }

@@ -46,8 +46,19 @@ interface RecorderOptions {
 
 /** Creates a recorder. */
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
+  // What the batch before changed: new domains come together, as do those of which nothing is new.
+  let changed = 0;
   return {
-    record: (observations) => recordBatch(pool, options, observations),
+    async record(observations) {
+      const batches = byDomain(observations);
+      const recording = await recordBatch(
+        pool,
+        options,
+        changed > FEW_CHANGED ? slicesOf(batches) : [batches],
+      );
+      changed = recording.changes.size;
+      return recording;
+    },
     preview: async (observations) => summarize(await applyRules(pool, options, byDomain(observations))),
   };
 }
@@ -73,13 +84,17 @@ interface AppliedBatch extends DomainBatch {
   readonly merged: MergedChanges;
 }
 
+/** With fewer changed domains, the statements of several transactions take more time than is saved. */
+const FEW_CHANGED = 100;
+
+/** @param slices Each is written in transactions of its own. */
 async function recordBatch(
   pool: Pool,
   options: RecorderOptions,
-  observations: readonly Observation[],
+  slices: readonly (readonly DomainBatch[])[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
-  const waiting = slicesOf(byDomain(observations));
+  const waiting = [...slices];
   const recordSlices = async () => {
     for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
       await untilNoneLeft(slice, async (left) => {

@@ -14,7 +14,7 @@ import { connection, pageOf, placeIn, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
-import { loadedPart, selectsOfNodes } from './needed-parts.js';
+import { loadedPart, selects, selectsOfNodes } from './needed-parts.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
 import type {
   DomainDiffResolvers,
@@ -35,13 +35,18 @@ export const Domain: DomainResolvers = {
     if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
     return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
   },
-  httpHeaders: ({ httpHeaders }, args, { budget }, info) =>
-    granted(
+  async httpHeaders({ name: domain, at, httpHeaders }, args, { budget }, info) {
+    const headers = await granted(
       () => selectHeaders(loadedPart(httpHeaders), args),
       () => 'HeaderHistory',
       budget,
       info,
-    ),
+    );
+    // Its pages are read by themselves, with cursors of the domain.
+    return selects('historyConnection', info)
+      ? headers.map((header) => ({ ...header, of: { domain, at } }))
+      : headers;
+  },
   async dnsRecordsConnection({ name, at }, args, { loaders, budget, viewer, recipient }, info) {
     const first = requireFirst(args.first);
     const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
@@ -106,7 +111,7 @@ async function recordsOfLarge(
   await budget.readPage();
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)];
   const filter = { domain: name, at, types, present: args.present ?? undefined };
-  const key = { recipient, client: viewer.rateLimitKey };
+  const key = { recipient, client: viewer.rateLimitKey, onMany: (rows: number) => budget.readRows(rows) };
   const lastSeen = times !== null;
   const { matches, next } = await loaders.records.load({ ...key, filter, first: MOST_FILTERED, lastSeen });
   const found = matches.map(({ record }) => record);
@@ -127,22 +132,20 @@ export const HeaderHistoryConnection = connection<HeaderEntry>(() => 'HeaderHist
 export const HeaderChangeConnection = connection<HeaderHistoryItem>(() => 'HeaderChange', 'HeaderChangeEdge');
 
 export const HeaderHistory: HeaderHistoryResolvers = {
-  async historyConnection({ name, history, of }, args, { loaders, budget, viewer, recipient }) {
+  async historyConnection({ name, of }, args, { loaders, budget, viewer, recipient }) {
     const first = requireFirst(args.first);
-    const question = ['historyConnection', of?.domain, of?.at, name].join(' ');
+    if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
+    const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const after = placeIn<{ date: Instant }>(question, args.after, { date: 'bigint' })?.date;
     await budget.readPage();
-    const page =
-      of === undefined
-        ? pageOfList(history, first, after)
-        : await loaders.headerHistory.load({
-            ...of,
-            name,
-            first,
-            after,
-            recipient,
-            client: viewer.rateLimitKey,
-          });
+    const page = await loaders.headerHistory.load({
+      ...of,
+      name,
+      first,
+      after,
+      recipient,
+      client: viewer.rateLimitKey,
+    });
     const next = page.next === null ? null : { date: page.next };
     return pageOf<HeaderHistoryItem, { date: Instant }>(
       question,
@@ -151,13 +154,6 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     );
   },
 };
-
-/** A page of a history that was read as a whole. */
-function pageOfList(history: readonly HeaderHistoryItem[], first: number, after: Instant | undefined) {
-  const following = after === undefined ? history : history.filter(({ date }) => date > after);
-  const items = following.slice(0, first);
-  return { items, next: following.length > first ? (items.at(-1)?.date ?? null) : null };
-}
 
 export const DomainDiff: DomainDiffResolvers = {
   dnsRecordsAdded: ({ dnsRecordsAdded }, _args, { budget }, info) =>

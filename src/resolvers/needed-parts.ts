@@ -25,13 +25,18 @@ export function selectsNames(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'frag
   );
 }
 
+/** Whether a field of the objects of a field is selected. */
+export function selects(field: string, info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
+  return info.fieldNodes.some((node) => selectedFields(node, info.fragments).has(field));
+}
+
 /** Whether a field is selected of the nodes of a connection. */
 export function selectsOfNodes(
   field: string,
   info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>,
 ): boolean {
   const isNode = (name: string) => name === 'node' || name === 'nodes';
-  return info.fieldNodes.some((node) => selects(node, info.fragments, field, isNode));
+  return info.fieldNodes.some((node) => selectsInside(node, info.fragments, field, isNode));
 }
 
 function union(one: HistoryParts, other: HistoryParts): HistoryParts {
@@ -96,11 +101,11 @@ const LISTS = new Set(['dnsRecords', 'httpHeaders', 'dnsRecordsAdded', 'dnsRecor
 
 /** Whether `lastSeen` of an entry is selected anywhere inside a field. */
 function selectsLastSeen(node: FieldNode, fragments: Fragments): boolean {
-  return selects(node, fragments, 'lastSeen', (name) => LISTS.has(name));
+  return selectsInside(node, fragments, 'lastSeen', (name) => LISTS.has(name));
 }
 
 /** Whether a field is selected anywhere inside another, in an entry of a list. */
-function selects(
+function selectsInside(
   { selectionSet }: FieldNode,
   fragments: Fragments,
   field: string,

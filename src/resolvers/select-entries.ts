@@ -124,7 +124,9 @@ const LONGEST_FIELD_NAME = 1024;
 
 export const canonicalTypes = canonicalizer((types) => types.map(readType));
 export const canonicalNames = canonicalizer((names) =>
-  names.filter(({ length }) => length > 0 && length <= LONGEST_FIELD_NAME).map((name) => name.toLowerCase()),
+  names
+    .filter((name) => name !== '' && name.length <= LONGEST_FIELD_NAME && !name.includes('\0'))
+    .map((name) => name.toLowerCase()),
 );
 
 function readType(text: string): string {

@@ -5,6 +5,9 @@
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
+-- In the order in which the recorder writes them: what is recorded meanwhile would be missing from the tables of names and texts.
+LOCK TABLE domain, dns_record, header_change IN SHARE ROW EXCLUSIVE MODE;
+
 -- The names of domains, and the owner names of records.
 CREATE TABLE known_name (
   name text COLLATE "C" PRIMARY KEY
@@ -59,8 +62,8 @@ CREATE INDEX domain_created ON domain (created, name);
 -- Changes only where something changed, so that an unchanged observation still updates its row in place.
 CREATE INDEX domain_last_change ON domain (coalesce(last_change, created), name);
 
--- Pages of a domain's own records: those that are present, and removed ones of one type.
-CREATE INDEX dns_record_present ON dns_record (domain, first_seen, type, position) WHERE removed IS NULL;
+-- Pages of a domain's own records, by type: those that are present, and removed ones.
+CREATE INDEX dns_record_present ON dns_record (domain, type, first_seen, position) WHERE removed IS NULL;
 CREATE INDEX dns_record_removed_by_type ON dns_record (domain, type, first_seen, position) WHERE removed IS NOT NULL;
 
 -- The observations that changed something, in the order in which they were recorded: their transactions take numbers one

@@ -47,7 +47,9 @@ export async function foundDomain(
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
   if (!(dnsRecords || httpHeaders || counts || times)) return { ...row, ...NO_PARTS, at: undefined };
   const found = await loadDomain(row.name, undefined, context, info);
-  return found ?? { ...row, ...NO_PARTS, dnsRecords: [], httpHeaders: [], at: undefined };
+  if (found === null)
+    throw new PublicError('UNAVAILABLE', `${row.name} was erased while it was read. Try again.`);
+  return found;
 }
 
 /** The row of a domain of which nothing but the name is selected. */

@@ -136,6 +136,7 @@ function headerFilter(where: HttpHeaderFilter) {
   if ((value == null) === (contains == null)) {
     throw invalid('where: exactly one of value and contains is required.');
   }
+  if (name === '') throw invalid('name must not be empty.');
   requireInterval('seenFrom', seenFrom, 'seenTo', seenTo);
   return {
     name: requireText('name', name).toLowerCase(),
@@ -204,7 +205,16 @@ export const changes: NonNullable<QueryResolvers['changes']> = async (_query, ar
     given: 'number',
   });
   await budget.readPage();
-  const key = { domains, kinds, newestFirst, first, after, recipient, client: viewer.rateLimitKey };
+  const key = {
+    domains,
+    kinds,
+    newestFirst,
+    first,
+    after,
+    recipient,
+    client: viewer.rateLimitKey,
+    onMany: onManyOf(context),
+  };
   const page = await loaders.feed.load(key);
   if (page === null) throw goneCursor();
   return pageOf<FeedChange, FeedPlace>(

@@ -213,7 +213,7 @@ export const ROUTES: readonly Route[] = [
       types: plainText('Only records of this type; may be given several times.', { isList: true }),
       present: flag(
         'present',
-        'Whether the records are present: `true`, or removed: `false`. Without it, both.',
+        '`true`: only records that are present; `false`: only removed ones. Default: both.',
       ),
       at: AT,
       seenFrom: instant('seenFrom', 'Only records that were present at some time after this one.'),
@@ -243,7 +243,7 @@ export const ROUTES: readonly Route[] = [
       contains: plainText('A part of the value, at least three characters, in the same case.'),
       present: flag(
         'present',
-        'Whether the headers still have the value: `true`, or had it: `false`. Without it, both.',
+        '`true`: only headers that still have the value; `false`: only those that had it. Default: both.',
       ),
       at: AT,
       seenFrom: instant('seenFrom', 'Only headers that had the value at some time after this one.'),
