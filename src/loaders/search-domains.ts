@@ -5,10 +5,11 @@ import { type DomainRow, domainRowSql, parseDomainRow } from './domain-row.js';
 import {
   knownNamesOf,
   literal,
+  type Matches,
   meetsPattern,
   readFewThenMany,
   reversed,
-  type Searching,
+  type SearchKey,
   startsWith,
   within,
 } from './search.js';
@@ -26,20 +27,10 @@ export interface DomainFilter {
   readonly changedTo?: Instant | undefined;
 }
 
-/** Which domains, and how many. */
-export interface DomainSearchKey extends Searching {
-  readonly filter: DomainFilter;
-  readonly first: number;
-  /** The name that they follow. */
-  readonly after?: string | undefined;
-}
-
-/** Domains by name, and where the page ends. */
-export interface DomainMatches {
-  readonly domains: readonly DomainRow[];
-  /** The name after which the next page begins; null on the last one. */
-  readonly next: string | null;
-}
+/** After a name. */
+export type DomainSearchKey = SearchKey<DomainFilter, string>;
+/** Domains by name. */
+export type DomainMatches = Matches<DomainRow, string>;
 
 /** So many names are read and sorted for a page. */
 const MOST_SORTED = 50_000;
@@ -77,7 +68,7 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
         (SELECT name FROM (SELECT name FROM domain WHERE name > ${after} ORDER BY name LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
           WHERE (SELECT count(*) FROM found) <= ${literal(first)})`,
     });
-  const page = await readFewThenMany(first, readInOrder, ({ domains }) => domains.length, key.onMany);
+  const page = await readFewThenMany(first, readInOrder, ({ matches }) => matches.length, key.onMany);
   return within(page);
 }
 
@@ -158,8 +149,8 @@ async function readPage(
            ${end} AS end`;
   if (page === undefined || page.overflow) return null;
   const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));
-  const domains = found.slice(0, first);
-  return { domains, next: found.length > first ? (domains.at(-1)?.name ?? null) : page.end };
+  const matches = found.slice(0, first);
+  return { matches, next: found.length > first ? (matches.at(-1)?.name ?? null) : page.end };
 }
 
 /** How much there is. */

@@ -2,14 +2,15 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
 import { pageOf } from './columns.js';
 import {
+  hashesOfTexts,
   hasTrigram,
-  likePart,
   literal,
+  type Matches,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   readMatches,
   rowsOfValue,
-  type Searching,
+  type SearchKey,
   within,
 } from './search.js';
 
@@ -42,20 +43,8 @@ export interface HeaderMatch extends HeaderPlace {
   readonly to: Instant | null;
 }
 
-/** Which matches, and how many. */
-export interface HeaderSearchKey extends Searching {
-  readonly filter: HeaderFilter;
-  readonly first: number;
-  /** The place that they follow. */
-  readonly after?: HeaderPlace | undefined;
-}
-
-/** Matches in their order, and where the page ends. */
-export interface HeaderMatches {
-  readonly matches: readonly HeaderMatch[];
-  /** The place after which the next page begins; null on the last one. */
-  readonly next: HeaderPlace | null;
-}
+export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
+export type HeaderMatches = Matches<HeaderMatch, HeaderPlace>;
 
 /** Searches the values of headers. */
 export async function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey): Promise<HeaderMatches> {
@@ -74,9 +63,7 @@ const PLACE = Prisma.raw('domain, observed_at');
 function valuesOf({ name, value, contains }: HeaderFilter): Prisma.Sql | null {
   if (value !== undefined) return Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
   if (contains === undefined || !hasTrigram(contains)) return null;
-  return Prisma.sql`
-    SELECT hashtextextended(kind || E'\\n' || text, 0) AS value FROM known_text
-     WHERE kind <> 'TXT' AND kind = ${name} AND text LIKE ${likePart(contains)}`;
+  return hashesOfTexts(name, Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`, contains);
 }
 
 /** Whether a row of table `header_change` meets all that the filter has. */
@@ -188,7 +175,7 @@ interface PageRow {
 /**
  * Reads the values of a page.
  *
- * @param queries In WITH in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
+ * @param queries Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
  * if there may be others.
  */
 async function readPage(

@@ -5,10 +5,11 @@ import { pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
+  hashesOfTexts,
   hasTrigram,
   knownNamesOf,
-  likePart,
   literal,
+  type Matches,
   MOST_NAMES,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
@@ -16,7 +17,7 @@ import {
   readMatches,
   reversed,
   rowsOfValue,
-  type Searching,
+  type SearchKey,
   startsWith,
   within,
 } from './search.js';
@@ -62,22 +63,12 @@ export interface RecordMatch {
   readonly place: RecordPlace;
 }
 
-/** Which matches, and how many. */
-export interface RecordSearchKey extends Searching {
-  readonly filter: RecordFilter;
-  readonly first: number;
-  /** The place that they follow. */
-  readonly after?: RecordPlace | undefined;
+export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
   /** Whether `lastSeen` of what is present is needed. */
   readonly lastSeen: boolean;
 }
 
-/** Matches in their order, and where the page ends. */
-export interface RecordMatches {
-  readonly matches: readonly RecordMatch[];
-  /** The place after which the next page begins; null on the last one. */
-  readonly next: RecordPlace | null;
-}
+export type RecordMatches = Matches<RecordMatch, RecordPlace>;
 
 /**
  * Searches DNS records.
@@ -129,8 +120,7 @@ function sourceOf(filter: RecordFilter): Source | null {
   }
   if (text !== undefined && hasTrigram(text)) {
     return {
-      values: Prisma.sql`
-        SELECT hashtextextended(text, 0) AS value FROM known_text WHERE kind = 'TXT' AND text LIKE ${likePart(text)}`,
+      values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
       lookups: [Prisma.sql`type = 'TXT' AND ${TEXT_HASH} = sought.value`],
       isOneValue: false,
     };
@@ -303,7 +293,9 @@ async function readByValue(
 
 /** Reads up to so many rows in the order of matches, until there are enough of them. */
 async function readInOrder(prisma: PrismaClient, key: RecordSearchKey, rows: number): Promise<RecordMatches> {
-  const inOrder = Prisma.sql`FROM dns_record WHERE true ${follows(key.after)} ORDER BY ${PLACE}`;
+  const { domain } = key.filter;
+  const isOfDomain = domain === undefined ? Prisma.sql`true` : Prisma.sql`domain = ${domain}`;
+  const inOrder = Prisma.sql`FROM dns_record WHERE ${isOfDomain} ${follows(key.after)} ORDER BY ${PLACE}`;
   const found = Prisma.sql`
     found AS MATERIALIZED (
       SELECT ${PLACE} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS row

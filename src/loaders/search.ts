@@ -46,6 +46,21 @@ export async function readFewThenMany<Page extends { readonly next: unknown }>(
   return read(MOST_ROWS);
 }
 
+/** Which matches, and how many. */
+export interface SearchKey<Filter, Place> extends Searching {
+  readonly filter: Filter;
+  readonly first: number;
+  /** The place that they follow. */
+  readonly after?: Place | undefined;
+}
+
+/** Matches in their order, and where the page ends. */
+export interface Matches<Match, Place> {
+  readonly matches: readonly Match[];
+  /** The place after which the next page begins; null on the last one. */
+  readonly next: Place | null;
+}
+
 /** How a page of matches is read. Each reads about so many rows. */
 interface Ways<Page> {
   /** Looks values up; null where there is no index for them. It gives null where there are too many. */
@@ -78,6 +93,28 @@ export async function readMatches<
 /** So many rows are read in order for each match at first. */
 const ROWS_OF_MATCH = 20;
 
+/** So many long texts are read, which have no trigrams in an index. */
+const MOST_LONG = 500;
+
+/**
+ * The hashes of the known texts with a part, as a query.
+ *
+ * @param kind `TXT` or the name of a header.
+ * @param hash Of a row of table `known_text`.
+ */
+export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Prisma.Sql {
+  const isKind = kind === 'TXT' ? Prisma.sql`kind = 'TXT'` : Prisma.sql`kind <> 'TXT' AND kind = ${kind}`;
+  const pattern = likePart(part);
+  // More long texts than are read have more values than are looked up.
+  return Prisma.sql`
+    WITH long AS MATERIALIZED (
+      SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096 LIMIT ${literal(MOST_LONG + 1)})
+    SELECT ${hash} AS value FROM known_text WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern}
+    UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern}
+    UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
+     WHERE (SELECT count(*) FROM long) > ${literal(MOST_LONG)}`;
+}
+
 /** What may be called before many rows are read. */
 export interface Searching extends Requested {
   /** It may reject. */
@@ -92,7 +129,7 @@ export function literal(number: number): Prisma.Sql {
 }
 
 /** A pattern of LIKE for texts with the part. */
-export function likePart(part: string): string {
+function likePart(part: string): string {
   return `%${escapedLike(part)}%`;
 }
 

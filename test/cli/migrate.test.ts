@@ -11,7 +11,8 @@ beforeAll(async () => {
   database = await openTestDatabase();
   const line = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
   const dnskey = { host: 'example.com', class: 'IN', type: 'DNSKEY', data: '257 3 8 AwEAaagA' };
-  const more = observationLine({ at: 2, records: [dnskey], types: ['DNSKEY'] });
+  const txt = { host: 'example.com', class: 'IN', type: 'TXT', entries: ['a text'] };
+  const more = observationLine({ at: 2, records: [dnskey, txt], types: ['DNSKEY', 'TXT'] });
   await runDms(['import', '-'], database.environment, Readable.from([`${line}\n${more}\n`]));
 });
 afterAll(() => database.close());
@@ -22,10 +23,16 @@ beforeEach(async () => {
     'DROP INDEX watched_domain_due_normal',
     'DROP INDEX watched_domain_due_low',
     'DROP INDEX dns_record_removed, dns_record_last_seen, header_change_observed_at',
+    'DROP TABLE known_name, known_text, change_feed',
+    'DROP INDEX dns_record_address, dns_record_target, dns_record_rname, dns_record_text, dns_record_host',
+    'DROP INDEX dns_record_present, dns_record_removed_by_type, header_change_value',
+    'DROP INDEX domain_created, domain_last_change',
     'ALTER TABLE header_change DROP COLUMN last_seen, ADD COLUMN present boolean NOT NULL DEFAULT true',
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
     "DELETE FROM schema_migration WHERE name >= '0006'",
     `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
+    // As before TXT had fields of its own.
+    `UPDATE dns_record SET rdata = '{"data":"\\"a text\\""}' WHERE type = 'TXT'`,
     'ALTER TABLE domain DROP COLUMN record_octets, DROP COLUMN header_octets',
     'ALTER TABLE domain ADD COLUMN history_octets bigint NOT NULL DEFAULT 0',
     'DELETE FROM import_count',
@@ -63,11 +70,15 @@ describe('a database whose rows have to be rewritten', () => {
         'applied 0010_drop_history_octets',
         'applied 0011_times_of_changes',
         'applied 0012_changes_in_order',
-        'applied 0013_drop_present\n',
+        'applied 0013_drop_present',
+        'applied 0014_names_texts_and_feed',
+        'applied 0015_search\n',
       ].join('\n'),
     );
     expect(code).toBe(0);
     expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);
+    const { rows } = await database.pool.query(`SELECT text FROM known_text WHERE kind = 'TXT'`);
+    expect(rows).toEqual([{ text: 'a text' }]);
     expect(await runDms(['migrate'], database.environment)).toMatchObject({
       code: 0,
       stdout: 'The database is up to date.\n',

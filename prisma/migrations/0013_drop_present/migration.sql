@@ -1,8 +1,5 @@
 -- Each row of a header has its value from then on, also where the header returned with the one of before; without a value it
 -- was gone, and the row has when it was last seen. Processes of earlier versions can record no headers after this.
---
--- This migration is recorded when the program has brought the rdata of stored records into canonical form (migration 0006)
--- and computed the sizes of histories (migration 0009).
 
 -- In the order in which the recorder writes them.
 LOCK TABLE domain, header_change IN SHARE ROW EXCLUSIVE MODE;

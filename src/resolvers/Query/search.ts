@@ -168,8 +168,8 @@ export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async
   const question = questionOf('searchDomains', filter);
   const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const { domains, next } = budget.isOver ? { domains: [], next: null } : await loaders.domains.load(key);
-  const nodes = domains.map((row) => ({ row }));
+  const { matches, next } = budget.isOver ? NONE : await loaders.domains.load(key);
+  const nodes = matches.map((row) => ({ row }));
   return pageOf<FoundDomain, { name: string }>(
     question,
     { nodes, next: next === null ? null : { name: next } },
