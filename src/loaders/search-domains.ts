@@ -3,11 +3,12 @@ import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { type DomainRow, domainRowSql, parseDomainRow } from './domain-row.js';
 import {
-  knownNamesOf,
   literal,
   type Matches,
+  MOST_ROWS,
   meetsPattern,
-  readFewThenMany,
+  namesMeeting,
+  ROWS_OF_MATCH,
   reversed,
   type SearchKey,
   startsWith,
@@ -32,31 +33,14 @@ export type DomainSearchKey = SearchKey<DomainFilter, string>;
 /** Domains by name. */
 export type DomainMatches = Matches<DomainRow, string>;
 
-/** So many names are read and sorted for a page. */
+/** So many names are read and sorted for a page: few at first. */
+const FEW_SORTED = 2_000;
 const MOST_SORTED = 50_000;
 
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
   const { filter, after = '', first } = key;
   const limit = literal(first + 1);
-  for (const names of sourcesOf(filter)) {
-    // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
-    const found = await readPage(prisma, key, {
-      queries: Prisma.sql`
-        named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(MOST_SORTED + 1)}),
-        found AS MATERIALIZED (
-          SELECT domain.*
-            FROM (SELECT name FROM named
-                   WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(MOST_SORTED)}
-                   ORDER BY name) AS next
-           CROSS JOIN LATERAL (
-                   SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
-           LIMIT ${limit})`,
-      overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(MOST_SORTED)}`,
-      end: Prisma.sql`NULL`,
-    });
-    if (found !== null) return found;
-  }
   const readInOrder = (rows: number) =>
     readPage(prisma, key, {
       queries: Prisma.sql`
@@ -68,23 +52,59 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
         (SELECT name FROM (SELECT name FROM domain WHERE name > ${after} ORDER BY name LIMIT 1 OFFSET ${literal(rows - 1)}) AS domain
           WHERE (SELECT count(*) FROM found) <= ${literal(first)})`,
     });
-  const page = await readFewThenMany(first, readInOrder, ({ matches }) => matches.length, key.onMany);
-  return within(page);
+  const isFull = ({ matches, next }: DomainMatches) => next === null || matches.length >= first;
+  for (const names of sourcesOf(filter, FEW_SORTED)) {
+    const found = await readByName(prisma, key, names, FEW_SORTED);
+    if (found !== null) return found;
+  }
+  // Where many domains match, the first ones do.
+  const page = within(await readInOrder(ROWS_OF_MATCH * (first + 1)));
+  if (isFull(page)) return page;
+  for (const names of sourcesOf(filter, MOST_SORTED)) {
+    await key.onMany?.(MOST_SORTED);
+    const found = await readByName(prisma, key, names, MOST_SORTED);
+    if (found !== null) return found;
+  }
+  await key.onMany?.(MOST_ROWS);
+  return within(await readInOrder(MOST_ROWS));
+}
+
+/** Reads the domains of so many names; null where there are more. */
+function readByName(
+  prisma: PrismaClient,
+  key: DomainSearchKey,
+  names: Prisma.Sql,
+  most: number,
+): Promise<DomainMatches | null> {
+  const { filter, after = '', first } = key;
+  // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
+  return readPage(prisma, key, {
+    queries: Prisma.sql`
+      named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
+      found AS MATERIALIZED (
+        SELECT domain.*
+          FROM (SELECT name FROM named
+                 WHERE name > ${after} AND (SELECT count(*) FROM named) <= ${literal(most)}
+                 ORDER BY name) AS next
+         CROSS JOIN LATERAL (
+                 SELECT * FROM domain WHERE domain.name = next.name AND ${conditionsOf(filter)} LIMIT 1) AS domain
+         LIMIT ${literal(first + 1)})`,
+    overflow: Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`,
+    end: Prisma.sql`NULL`,
+  });
 }
 
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
-function sourcesOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql[] {
-  const known = match === undefined ? null : knownNamesOf(match);
+function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
+  const ofMatch = match === undefined ? null : namesMeeting(match, most, most);
   const isInterval = (from: Instant | undefined, to: Instant | undefined) =>
     from !== undefined || to !== undefined;
   const sources: (Prisma.Sql | false)[] = [
     registrableDomain !== undefined &&
       Prisma.sql`SELECT name FROM known_name WHERE ${isAtOrBelow(registrableDomain)}`,
-    known !== null &&
-      match !== undefined &&
-      Prisma.sql`SELECT name FROM known_name WHERE ${known} AND ${meetsPattern(Prisma.raw('name'), match)}`,
+    ofMatch !== null && ofMatch,
     isInterval(times.changedFrom, times.changedTo) &&
       Prisma.sql`SELECT name FROM domain WHERE ${isWithin(LAST_CHANGE, times.changedFrom, times.changedTo)}`,
     isInterval(times.createdFrom, times.createdTo) &&

@@ -7,13 +7,12 @@ import { latestOfTypeSql } from './observed-parts.js';
 import {
   hashesOfTexts,
   hasTrigram,
-  knownNamesOf,
   literal,
   type Matches,
-  MOST_NAMES,
   MOST_ROWS_BY_VALUE,
   MOST_VALUES,
   meetsPattern,
+  namesMeeting,
   readMatches,
   reversed,
   rowsOfValue,
@@ -156,17 +155,11 @@ function domainSource(domain: string, { types, present, at }: RecordFilter): Sou
 }
 
 function hostSource(pattern: NamePattern): Source | null {
-  const known = knownNamesOf(pattern);
-  if (known === null) return null;
+  const names = namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
+  if (names === null) return null;
   return {
     isOneValue: isName(pattern),
-    // More names than are looked at have more values than are looked up.
-    values: Prisma.sql`
-      WITH near AS MATERIALIZED (SELECT name FROM known_name WHERE ${known} LIMIT ${literal(MOST_NAMES + 1)})
-      SELECT name AS value FROM near WHERE ${meetsPattern(Prisma.raw('name'), pattern)}
-      UNION ALL
-      SELECT number::text COLLATE "C" FROM generate_series(0, ${literal(MOST_VALUES)}) AS number
-       WHERE (SELECT count(*) FROM near) > ${literal(MOST_NAMES)}`,
+    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
     lookups: [
       Prisma.sql`domain = sought.value AND host = domain`,
       Prisma.sql`host = sought.value AND host <> domain`,

@@ -9,12 +9,10 @@ import type { Requested } from './recipient.js';
  * a page is shorter where it ends at that.
  */
 
-/** How many names are looked at, whether they meet a pattern. */
-export const MOST_NAMES = 20_000;
 /** How many values are looked up, one by one. */
 export const MOST_VALUES = 2_000;
 /** How many rows a page reads in order. */
-const MOST_ROWS = 50_000;
+export const MOST_ROWS = 50_000;
 /** How many rows a page reads by their values: they lie apart, and take several times as long. */
 export const MOST_ROWS_BY_VALUE = 10_000;
 
@@ -91,7 +89,23 @@ export async function readMatches<
 }
 
 /** So many rows are read in order for each match at first. */
-const ROWS_OF_MATCH = 20;
+export const ROWS_OF_MATCH = 20;
+
+/**
+ * The known names that meet a pattern, as a query; null where no index finds them.
+ *
+ * @param looked How many names are looked at, whether they meet it. Where there are more, the query gives more than `most` rows.
+ */
+export function namesMeeting(pattern: NamePattern, looked: number, most: number): Prisma.Sql | null {
+  const known = knownNamesOf(pattern);
+  if (known === null) return null;
+  return Prisma.sql`
+    WITH near AS MATERIALIZED (SELECT name FROM known_name WHERE ${known} LIMIT ${literal(looked + 1)})
+    SELECT name FROM near WHERE ${meetsPattern(Prisma.raw('name'), pattern)}
+    UNION ALL
+    SELECT number::text COLLATE "C" FROM generate_series(0, ${literal(most)}) AS number
+     WHERE (SELECT count(*) FROM near) > ${literal(looked)}`;
+}
 
 /** So many long texts are read, which have no trigrams in an index. */
 const MOST_LONG = 500;
@@ -163,7 +177,7 @@ export function meetsPattern(column: Prisma.Sql, { parts }: NamePattern): Prisma
 /**
  * The rows of table `known_name` among which the names of a pattern are, by an index; null where none finds them.
  */
-export function knownNamesOf({ parts }: NamePattern): Prisma.Sql | null {
+function knownNamesOf({ parts }: NamePattern): Prisma.Sql | null {
   const [first = ''] = parts;
   const last = parts.at(-1) ?? '';
   if (parts.length === 1) return Prisma.sql`name = ${first}`;

@@ -20,7 +20,7 @@ import { addressRecord, NOW, type ObservationParts, observation } from '../suppo
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 
 /** About how many changes are written while others read. */
-const MANY_CHANGES = TEST_SERVER === undefined ? repeats(10_000, 2_000) : repeats(100_000, 2_000);
+const MANY_CHANGES = TEST_SERVER === undefined ? repeats(5_000, 2_000) : repeats(100_000, 2_000);
 
 const MINUTE = 60_000;
 
