@@ -14,7 +14,7 @@ import { connection, pageOf, placeIn, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
-import { loadedPart, selects, selectsOfNodes } from './needed-parts.js';
+import { loadedPart, selectsHistoryPages, selectsOfNodes } from './needed-parts.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
 import type {
   DomainDiffResolvers,
@@ -35,17 +35,16 @@ export const Domain: DomainResolvers = {
     if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
     return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
   },
-  async httpHeaders({ name: domain, at, httpHeaders }, args, { budget }, info) {
-    const headers = await granted(
+  httpHeaders({ name: domain, at, httpHeaders }, args, { budget }, info) {
+    const headers = granted(
       () => selectHeaders(loadedPart(httpHeaders), args),
       () => 'HeaderHistory',
       budget,
       info,
     );
     // Its pages are read by themselves, with cursors of the domain.
-    return selects('historyConnection', info)
-      ? headers.map((header) => ({ ...header, of: { domain, at } }))
-      : headers;
+    if (!selectsHistoryPages(info)) return headers;
+    return Promise.resolve(headers).then((all) => all.map((header) => ({ ...header, of: { domain, at } })));
   },
   async dnsRecordsConnection({ name, at }, args, { loaders, budget, viewer, recipient }, info) {
     const first = requireFirst(args.first);

@@ -25,9 +25,16 @@ export function selectsNames(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'frag
   );
 }
 
-/** Whether a field of the objects of a field is selected. */
-export function selects(field: string, info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
-  return info.fieldNodes.some((node) => selectedFields(node, info.fragments).has(field));
+/** By the field of headers: whether pages of their histories are selected. */
+const pagesOfNode = new WeakMap<FieldNode, boolean>();
+
+/** Whether pages of the histories of headers are selected. Nearly every query has headers, and none: it is looked for once. */
+export function selectsHistoryPages(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
+  return info.fieldNodes.some((node) => {
+    const known = pagesOfNode.get(node) ?? selectedFields(node, info.fragments).has('historyConnection');
+    pagesOfNode.set(node, known);
+    return known;
+  });
 }
 
 /** Whether a field is selected of the nodes of a connection. */

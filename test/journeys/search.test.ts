@@ -36,7 +36,7 @@ import {
 } from './random-searches.js';
 
 /** RANDOM_RUNS=5000 looks longer. */
-const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 6));
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 10));
 const TIMEOUT = 90_000 + 4_000 * numRuns;
 
 let service: TestService;
@@ -219,7 +219,8 @@ async function holds<Question>(
   });
   // What fails is not made smaller for longer than that: the next test needs the database.
   await fc.assert(property, { numRuns, interruptAfterTimeLimit: TIMEOUT / 3, markInterruptAsFailure: true });
-  expect(matched).toBeGreaterThan(0);
+  // Few runs may have had nothing to find.
+  if (numRuns >= 40) expect(matched).toBeGreaterThan(0);
 }
 
 describe('of any observations, a plain filter over all histories gives the same, on pages of any size each match once', () => {
