@@ -1,5 +1,8 @@
+import express from 'express';
+import supertest from 'supertest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
+import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { forget } from '../../src/recorder/forget.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
@@ -106,6 +109,35 @@ test('the number of headers is right where one of them has most of the changes',
   const { data } = await ask('{ statistics { httpHeaders } }');
   expect(data.statistics.httpHeaders).toBeGreaterThan(15_000);
   expect(data.statistics.httpHeaders).toBeLessThan(25_000);
+});
+
+test('each domain whose history is read for a search is paid for', async () => {
+  const graphql = await createGraphqlOverHttp(executor, {
+    viewerOf: () => ({ ...anonymous(), scopes: new Set(['search:read']) }),
+    onInternalError: () => {},
+    introspection: true,
+    sandbox: false,
+    maxCost: 100_000,
+  });
+  const cost = async (field: string) => {
+    const response = await supertest(express().use('/graphql', graphql.handle))
+      .post('/graphql')
+      .send({ query: `{ ${field} }` });
+    expect(response.body.errors).toBeUndefined();
+    return response.body.extensions.cost;
+  };
+  for (const fields of ['nodes { HERE }', 'edges { node { HERE } }']) {
+    const field = `searchDomains(first: 10) { ${fields} }`;
+    expect([
+      await cost(field.replace('HERE', 'name created')),
+      await cost(field.replace('HERE', 'changeCount')),
+    ]).toEqual([1, 3]);
+  }
+  const matches = 'dnsRecords(where: { network: "10.0.0.0/29" }, first: 10) { nodes { domain { HERE } } }';
+  expect([
+    await cost(matches.replace('HERE', 'name')),
+    await cost(matches.replace('HERE', 'httpHeaderCount')),
+  ]).toEqual([1, 9]);
 });
 
 test('what is recorded of a domain while it is erased stays in the feed', async () => {

@@ -64,7 +64,8 @@ export async function loadDomain(
 ): Promise<DomainHistory | null> {
   if (selectsNames(info)) return { name, at, ...UNREAD, ...NO_PARTS };
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
-  if (dnsRecords || httpHeaders || counts || times) await context.budget.readDomains(pathOf(info), 1);
+  if (dnsRecords || httpHeaders || counts || times)
+    await context.budget.readDomains(`${pathOf(info)} ${name}`, 1);
   return load(name, at, context, info);
 }
 

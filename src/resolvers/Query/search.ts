@@ -20,6 +20,7 @@ import { quoted } from '../../model/text.js';
 import { requireInterval } from '../Change.js';
 import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
 import type { RequestContext } from '../context.js';
+import { allOf, granted } from '../granted.js';
 import { neededParts } from '../needed-parts.js';
 import type { DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
@@ -192,10 +193,9 @@ export const changes: NonNullable<QueryResolvers['changes']> = async (_query, ar
   const { viewer, budget, loaders, recipient } = context;
   requireScope(viewer, 'search:read');
   const first = requireFirst(args.first);
+  const named = args.domains?.length ?? 0;
+  if (named > MOST_NAMES) throw invalid(`domains: ${named} names; ${MOST_NAMES} are allowed.`);
   const domains = args.domains == null ? undefined : [...new Set(args.domains.map(parseDomainName))].sort();
-  if (domains !== undefined && domains.length > MOST_NAMES) {
-    throw invalid(`domains: ${domains.length} names; ${MOST_NAMES} are allowed.`);
-  }
   const kinds = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
   const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
@@ -273,8 +273,11 @@ const domainConnection = connection<FoundDomain>(() => 'Domain', 'DomainEdge');
 
 export const DomainConnection: DomainConnectionResolvers = {
   ...domainConnection,
-  nodes: (page: DomainPage, _args, context, info) =>
-    page.nodes.map((node) => foundDomain(node.row, context, info)),
+  async nodes(page: DomainPage, _args, context, info) {
+    const rows = page.nodes.map(({ row }) => row);
+    const measured = await granted(allOf(rows), () => 'Domain', context.budget, info);
+    return Promise.all(measured.map((row) => foundDomain(row, context, info)));
+  },
 };
 
 export const DomainEdge: DomainEdgeResolvers = {
