@@ -139,9 +139,9 @@ async function readAndIdentify(
     }
     const parameters = readParameters(request, sandbox);
     const document = documents.identify(parameters);
-    return { parameters, document, octets: bodies.octetsOf(request), viewer, response };
+    return { parameters, document, octets: request.bodyOctets ?? 0, viewer, response };
   } catch (error) {
-    await documentLimit?.countBody(viewer, bodies.octetsOf(request));
+    await documentLimit?.countBody(viewer, request.bodyOctets ?? 0);
     throw error;
   }
 }
@@ -268,8 +268,8 @@ async function write(
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   const body = { errors, data, extensions };
-  const text = await stringifyInSlices(body, rateLimitKey, values);
-  end(response, mediaType, `${text}\n`);
+  const text = stringifyInSlices(body, rateLimitKey, values);
+  end(response, mediaType, `${typeof text === 'string' ? text : await text}\n`);
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */

@@ -7,6 +7,15 @@ import { endOfString, isJsonObject } from '../model/json-values.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { Variables } from './limits/cost.js';
 
+declare global {
+  namespace Express {
+    interface Request {
+      /** The length of the body, decompressed, once it was read. One that cannot be decompressed counts as the largest. */
+      bodyOctets?: number;
+    }
+  }
+}
+
 /** What a client sends: the parameters of GraphQL over HTTP, section 5.1. */
 export interface GraphqlParameters {
   /** The document; undefined where it is named instead. */
@@ -208,20 +217,14 @@ const CHARACTERS_OF_MILLISECOND = 8_192;
 /** Reads the bodies of requests, and parses each in its turn. */
 export class BodyReader {
   readonly #memory = new BodyMemory();
-  readonly #octets = new WeakMap<object, number>();
   readonly #readText = express.text({
     limit: BODY_LIMIT,
     type: 'application/json',
     verify: (request, _response, body, charset) => {
-      this.#octets.set(request, body.length);
+      Object.assign(request, { bodyOctets: body.length });
       requireUnicode(charset);
     },
   });
-
-  /** The length of a body that was read, decompressed. One that could not be decompressed counts as the largest. */
-  octetsOf(request: Request): number {
-    return this.#octets.get(request) ?? 0;
-  }
 
   /**
    * Reads the body of a request, and replaces it by its value.
@@ -242,10 +245,10 @@ export class BodyReader {
     const release = await this.#memory.take(client, length ?? BODY_LIMIT);
     try {
       check(length);
-      if (request.headers['content-encoding'] !== undefined) this.#octets.set(request, BODY_LIMIT);
       await this.#receive(request, response);
       const text = String(request.body ?? '');
-      await fairTurns.take(client, text.length / CHARACTERS_OF_MILLISECOND);
+      const turn = fairTurns.take(client, text.length / CHARACTERS_OF_MILLISECOND);
+      if (turn !== undefined) await turn;
       if (response.destroyed) throw abandoned();
       check(text.length);
       request.body = parseBody(text);
@@ -256,11 +259,12 @@ export class BodyReader {
 
   #receive(request: Request, response: Response): Promise<void> {
     return new Promise((resolve, reject) => {
-      // Of a compressed body, the parser does not see that the client has gone.
-      const onClose = () => reject(abandoned());
-      response.once('close', onClose);
+      if (request.headers['content-encoding'] !== undefined) {
+        request.bodyOctets = BODY_LIMIT;
+        // The parser does not see that the client has gone.
+        response.once('close', () => reject(abandoned()));
+      }
       this.#readText(request, response, (error?: unknown) => {
-        response.off('close', onClose);
         if (error === undefined) resolve();
         else reject(bodyError(error));
       });

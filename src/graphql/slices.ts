@@ -82,9 +82,12 @@ function promised(list: readonly unknown[], client: string): readonly unknown[] 
  * @param client That it is written for.
  * @param known How many values its lists have; absent: they are counted.
  */
-export async function stringifyInSlices(value: unknown, client: string, known?: number): Promise<string> {
+export function stringifyInSlices(value: unknown, client: string, known?: number): string | Promise<string> {
   // The budget has counted them before. What is in no list is little.
-  if (known !== undefined && known <= WRITTEN_AT_ONCE / 2) return JSON.stringify(value);
+  return known !== undefined && known <= WRITTEN_AT_ONCE / 2 ? JSON.stringify(value) : inParts(value, client);
+}
+
+async function inParts(value: unknown, client: string): Promise<string> {
   const parts: string[] = [];
   let written = 0;
   for (const part of partsOf(value)) {

@@ -113,21 +113,27 @@ export function parseDnsEntries(text: string): readonly DnsEntry[] {
   const classes = splitColumn(columns[1]);
   const hosts = columns[2];
   const firstSeen = splitInstants(columns[3]);
-  const removed = splitColumn(columns[4]);
-  return columns[5].map((rdata, row) => ({
-    host: cell(hosts, row),
-    class: cell(classes, row),
-    type: cell(types, row),
-    firstSeen: cell(firstSeen, row),
-    ...removalOf(cell(removed, row)),
-    ...rdata,
-  }));
+  const times = splitColumn(columns[4]);
+  return columns[5].map((rdata, row) => {
+    const [removed, lastSeen] = timesOf(cell(times, row));
+    return {
+      host: cell(hosts, row),
+      class: cell(classes, row),
+      type: cell(types, row),
+      firstSeen: cell(firstSeen, row),
+      removed,
+      lastSeen,
+      ...rdata,
+    };
+  });
 }
 
-const PRESENT = { removed: null, lastSeen: null };
+type Times = readonly [removed: Instant | null, lastSeen: Instant | null];
 
-function removalOf(times: string): Pick<DnsEntry, 'removed' | 'lastSeen'> {
-  if (times === '') return PRESENT;
-  const [removed = '', lastSeen = ''] = times.split(' ');
-  return { removed: removed === '' ? null : BigInt(removed), lastSeen: BigInt(lastSeen) };
+const PRESENT: Times = [null, null];
+
+function timesOf(text: string): Times {
+  if (text === '') return PRESENT;
+  const [removed = '', lastSeen = ''] = text.split(' ');
+  return [removed === '' ? null : BigInt(removed), BigInt(lastSeen)];
 }

@@ -42,6 +42,7 @@ interface Inside {
 
 /** Quotation marks, colon, comma. */
 const PUNCTUATION = 4;
+const QUOTATION_MARKS = 2;
 /** A number, `true`, `false`, `null`, or the name of a type. */
 const LITERAL = 14;
 /** `"YYYY-MM-DDTHH:MM:SS.ffffffZ",` */
@@ -67,12 +68,12 @@ export function* sizeOfObjects<Value extends object>(
   selecting: Selecting,
   most: Size,
 ): InParts<Size> {
-  const size: Sum = { values: 0, octets: 0, visited: 0 };
+  const size: Sum = { values: 0, octets: 0, work: 0 };
   const known = usesKnownOf(selecting.fieldNodes);
   for (const object of objects) {
     if (size.values > most.values || size.octets > most.octets) break;
-    if (size.visited > ENTRIES_OF_PART) {
-      size.visited = 0;
+    if (size.work > WORK_OF_PART) {
+      size.work = 0;
       yield MILLISECONDS_OF_PART;
     }
     size.values += 1;
@@ -84,7 +85,7 @@ export function* sizeOfObjects<Value extends object>(
     }
     if (isJsonObject(object)) addObject(size, object, uses);
   }
-  yield (size.visited / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
+  yield (size.work / WORK_OF_PART) * MILLISECONDS_OF_PART;
   return size;
 }
 
@@ -206,11 +207,15 @@ function bothInside({ typeOf, byType }: Inside, other: Inside): Inside {
   return { typeOf, byType: new Map(joined) };
 }
 
-/** A size, and how many objects and entries of lists were visited in a part of the work. */
-type Sum = { -readonly [Key in keyof Size]: Size[Key] } & { visited: number };
+/** Escaping so many characters takes as long as visiting an object, or an entry of a list. */
+const WORK_OF_ENTRY = 32;
+const WORK_OF_PART = ENTRIES_OF_PART * WORK_OF_ENTRY;
+
+/** A size, and what was done in a part of the work: integers, which are added without being allocated. */
+type Sum = { -readonly [Key in keyof Size]: Size[Key] } & { work: number };
 
 function addObject(sum: Sum, object: Readonly<Record<string, unknown>>, uses: Uses): void {
-  sum.visited += 1;
+  sum.work += WORK_OF_ENTRY;
   for (const use of uses) {
     const value = object[use.property];
     sum.octets += use.names;
@@ -232,7 +237,7 @@ function addInner(
 
 function addList(sum: Sum, entries: readonly unknown[], { count, inside }: FieldUse): void {
   sum.values += count;
-  sum.visited += entries.length;
+  sum.work += entries.length * WORK_OF_ENTRY;
   for (const entry of entries) {
     if (inside !== undefined && isJsonObject(entry)) {
       addInner(sum, entry, inside, count);
@@ -247,19 +252,18 @@ const NOTHING: Uses = [];
 function addLeaf(sum: Sum, value: unknown, count: number): void {
   sum.values += count;
   sum.octets += count * octetsOf(value);
-  if (typeof value === 'string') sum.visited += value.length / CHARACTERS_OF_ENTRY;
+  if (typeof value === 'string') sum.work += value.length;
 }
 
-/** Escaping so many characters takes as long as visiting an entry. */
-const CHARACTERS_OF_ENTRY = 32;
-
-/** What JSON writes with more octets than UTF-8 has. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped (RFC 8259, section 7)
-const ESCAPED = /["\\\u0000-\u001f]/;
+/** What JSON writes in more than one octet: what it escapes (RFC 8259, section 7), and characters outside ASCII. */
+const LONGER = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 function octetsOf(value: unknown): number {
   if (typeof value === 'string') {
-    return Buffer.byteLength(ESCAPED.test(value) ? JSON.stringify(value) : value) + PUNCTUATION;
+    const octets = LONGER.test(value)
+      ? Buffer.byteLength(JSON.stringify(value)) - QUOTATION_MARKS
+      : value.length;
+    return octets + PUNCTUATION;
   }
   return typeof value === 'bigint' ? TIMESTAMP : LITERAL;
 }
