@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { IfMissing } from './embedded/data-folder.js';
 import { embeddedPlace, embeddedPools } from './embedded-pool.js';
 import type { PrismaClient } from './generated/client.js';
+import { PLANNED_EACH_TIME } from './query-limits.js';
 import { serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
@@ -128,14 +129,15 @@ const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
 /**
  * Names for prepared statements, so that a server plans each of our statements once for each connection: the same
- * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time.
+ * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time, as one that
+ * begins with PLANNED_EACH_TIME is.
  */
 function statementNames(): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();
   return ({ sql }) => {
     const known = names.get(sql);
     if (known !== undefined) return known;
-    if (names.size >= MOST_STATEMENTS) return '';
+    if (names.size >= MOST_STATEMENTS || sql.trimStart().startsWith(PLANNED_EACH_TIME)) return '';
     const name = `dms_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
     names.set(sql, name);
     return name;

@@ -27,8 +27,12 @@ export async function serverPools(databaseUrl: string, limits: PoolLimits): Prom
     },
     limits,
     // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
-    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many.
-    { statement_timeout: limits.query, onConnect: (client) => client.query('SET jit = off') },
+    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many. And one
+    // question is not to take all processors.
+    {
+      statement_timeout: limits.query,
+      onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
+    },
   );
   try {
     await requireUsable(pools.writing);

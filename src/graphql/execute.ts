@@ -64,8 +64,8 @@ export interface GraphqlExecutor {
   ): Promise<ExecutionResult>;
 
   /**
-   * Executes an operation of this program's own, in the same way. Its result is not limited in size; with `inParts`,
-   * that of a large history is an error (largeHistoryIn).
+   * Executes an operation of this program's own, in the same way. Its result is limited in size, and costs by it, only if it is
+   * a page; with `inParts`, that of a large history is an error (largeHistoryIn).
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
@@ -100,6 +100,8 @@ interface StoredOptions {
   readonly counted?: boolean;
   /** Whether a large history is rejected, for executeStoredInParts(); if absent, it is read in one piece. */
   readonly inParts?: boolean;
+  /** Whether the operation gives a page of a list; if absent, it does not. */
+  readonly isPage?: boolean;
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
@@ -155,9 +157,10 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       return compileOperation(schema, document);
     },
     executeCompiled: execute,
-    executeStored: (operation, variables, viewer, recipient, { counted = false, inParts = false } = {}) => {
+    executeStored: (operation, variables, viewer, recipient, options = {}) => {
+      const { counted = false, inParts = false, isPage = false } = options;
       const context = contextOf(viewer, recipient, {
-        limited: false,
+        limited: isPage,
         counted,
         ...(inParts && { onLarge: rejectLarge }),
       });

@@ -1,6 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
+import { PLANNED } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import {
   added,
@@ -112,7 +113,7 @@ async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
       : Prisma.sql`domain = ANY (${[...key.domains]})`;
   const kinds = [...key.kinds].map((kind) => Prisma.sql`counts[${literal(CHANGE_KINDS.indexOf(kind) + 1)}]`);
   return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint })[]>`
-    WITH examined AS MATERIALIZED (
+    ${PLANNED} WITH examined AS MATERIALIZED (
       SELECT *, row_number() OVER (ORDER BY number ${direction}) AS place
         FROM (SELECT * FROM change_feed WHERE ${after === undefined ? Prisma.sql`true` : from}
                ORDER BY number ${direction} LIMIT ${literal(rows)}) AS row)
@@ -189,7 +190,7 @@ async function readChanges(
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
-    WITH feed AS (
+    ${PLANNED} WITH feed AS (
       SELECT * FROM unnest(${rows.map(({ row }) => row.domain)}::text[], ${rows.map(({ row }) => row.observedAt)}::bigint[],
                            ${rows.map(({ row }) => row.types.join(','))}::text[])
              WITH ORDINALITY AS feed (domain, observed_at, types, place))

@@ -1,4 +1,5 @@
 import { Prisma } from '../database/generated/client.js';
+import { PLANNED_EACH_TIME } from '../database/query-limits.js';
 import type { Instant } from '../model/instant.js';
 
 /**
@@ -9,6 +10,9 @@ import type { Instant } from '../model/instant.js';
 export function splitColumn(joined: string): readonly string[] {
   return joined.split(',');
 }
+
+/** Begins a statement for a page whose plan depends on what is asked for. */
+export const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
 /** A column of times: microseconds since the Unix epoch in decimal digits, since JSON has no such number. */
 export function splitInstants(joined: string): readonly Instant[] {

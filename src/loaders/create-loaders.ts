@@ -93,6 +93,12 @@ const CHARACTERS_OF_RESPONSE = 2;
 const STATEMENTS_AT_ONCE = 10;
 /** Of one client, in two batches. */
 const HISTORIES_OF_CLIENT = 16;
+/**
+ * Questions whose pages are read at once, of all clients and of one: a page may take a hundred times as long as an ordinary
+ * domain, which always has statements of its own.
+ */
+const PAGES_AT_ONCE = 4;
+const PAGES_OF_CLIENT = 2;
 /** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
 /** In milliseconds. */
@@ -156,6 +162,8 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     ),
   );
   const shares = new ClientShares(HISTORIES_OF_CLIENT);
+  const pageShares = new ClientShares(PAGES_OF_CLIENT);
+  const pageTurns = new ClientShares(PAGES_AT_ONCE);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
   const pages = <Key extends Searching, Page>(
@@ -163,7 +171,11 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
   ) => ({
     load: (key: Key) =>
-      shares.run(key.client, () => turns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key)))),
+      pageShares.run(key.client, () =>
+        pageTurns.run(EVERY_CLIENT, () =>
+          turns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key))),
+        ),
+      ),
   });
   return {
     responseMemory: memory,
@@ -204,6 +216,9 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     statistics: pages('statistics', loadStatistics),
   };
 }
+
+/** The key of what all clients share. */
+const EVERY_CLIENT = '';
 
 const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
 

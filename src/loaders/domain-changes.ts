@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
-import { pageOf } from './columns.js';
+import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import type { DomainRowKey } from './domain-row.js';
 
@@ -87,7 +87,7 @@ export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promis
   const ofHeaders = HEADER_CHANGES.some((kind) => key.kinds.has(kind));
   // In one statement: an observation between two would be told in part.
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
-    SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key) : NONE} AS added,
+    ${PLANNED} SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key) : NONE} AS added,
            ${key.kinds.has('DNS_RECORD_REMOVED') ? recordsRemovedSql(key) : NONE} AS removed,
            ${ofHeaders ? headerChangesSql(key) : NONE} AS headers`;
   const found = [

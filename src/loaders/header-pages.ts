@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { pageOf } from './columns.js';
+import { PLANNED, pageOf } from './columns.js';
 import {
   HEADER_COLUMNS_SQL,
   type HeaderEntry,
@@ -72,7 +72,7 @@ async function readHeaderPage(
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
   const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    WITH named AS MATERIALIZED (
+    ${PLANNED} WITH named AS MATERIALIZED (
       SELECT name FROM (${names}) AS name
        WHERE EXISTS (SELECT FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo})
        LIMIT ${limit}),
@@ -193,7 +193,7 @@ async function readHistory(
      WHERE value IS DISTINCT FROM old OR is_last
      ORDER BY date LIMIT ${literal(first + 1)}`;
   const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
-    SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
+    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
   const found = rows.slice(0, first);
   const items = found
     .filter(({ value, old }) => value !== old)

@@ -1,8 +1,11 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
+import { PLANNED } from './columns.js';
 import { type DomainRow, domainRowSql, parseDomainRow } from './domain-row.js';
 import {
+  endingWith,
+  firstOf,
   literal,
   type Matches,
   MOST_ROWS,
@@ -103,18 +106,20 @@ function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: n
     from !== undefined || to !== undefined;
   const sources: (Prisma.Sql | false)[] = [
     registrableDomain !== undefined &&
-      Prisma.sql`SELECT name FROM known_name WHERE ${isAtOrBelow(registrableDomain)}`,
+      Prisma.sql`
+        (SELECT name FROM known_name WHERE name = ${registrableDomain})
+        UNION ALL (${firstOf('known_name', endingWith(`.${registrableDomain}`), most)})`,
     ofMatch !== null && ofMatch,
     isInterval(times.changedFrom, times.changedTo) &&
-      Prisma.sql`SELECT name FROM domain WHERE ${isWithin(LAST_CHANGE, times.changedFrom, times.changedTo)}`,
+      firstOf('domain', inInterval(LAST_CHANGE, times.changedFrom, times.changedTo), most),
     isInterval(times.createdFrom, times.createdTo) &&
-      Prisma.sql`SELECT name FROM domain WHERE ${isWithin(Prisma.raw('created'), times.createdFrom, times.createdTo)}`,
+      firstOf('domain', inInterval(Prisma.raw('created'), times.createdFrom, times.createdTo), most),
   ];
   return sources.filter((source) => source !== false);
 }
 
-function isAtOrBelow(name: string): Prisma.Sql {
-  return Prisma.sql`(name = ${name} OR ${startsWith(Prisma.sql`reverse(name)`, `${reversed(name)}.`)})`;
+function inInterval(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined) {
+  return { condition: isWithin(column, from, to), order: column };
 }
 
 function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | undefined): Prisma.Sql {
@@ -163,7 +168,7 @@ async function readPage(
   { queries, overflow, end }: Way,
 ): Promise<DomainMatches | null> {
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    WITH ${queries}
+    ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow,
            (SELECT json_agg(json_build_array(name, ${domainRowSql(undefined)}) ORDER BY name) FROM found AS domain) AS rows,
            ${end} AS end`;

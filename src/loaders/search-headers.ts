@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { pageOf } from './columns.js';
+import { PLANNED, pageOf } from './columns.js';
 import {
   hashesOfTexts,
   hasTrigram,
@@ -191,7 +191,7 @@ async function readPage(
       JOIN header_change AS change USING (${PLACE})
      WHERE change.name = ${name}`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    WITH ${queries}
+    ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow, max(candidates)::int AS candidates,
            json_agg(json_build_array(domain, observed_at::text, value, ${endSql('named', at)}::text)) AS rows,
            (SELECT json_build_array(domain, observed_at::text) FROM last) AS end

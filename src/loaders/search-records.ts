@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
-import { pageOf } from './columns.js';
+import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
@@ -328,7 +328,7 @@ async function readPage(
            ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
       FROM found JOIN dns_record USING (${PLACE})`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
-    WITH ${found},
+    ${PLANNED} WITH ${found},
     entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], 'domain, first_seen, type, position')}),
     -- Once for each type of a domain: as of an instant, it takes all of its records.
     part AS MATERIALIZED (

@@ -100,15 +100,16 @@ export function namesMeeting(pattern: NamePattern, looked: number, most: number)
   const known = knownNamesOf(pattern);
   if (known === null) return null;
   return Prisma.sql`
-    WITH near AS MATERIALIZED (SELECT name FROM known_name WHERE ${known} LIMIT ${literal(looked + 1)})
+    WITH near AS MATERIALIZED (${firstOf('known_name', known, looked)})
     SELECT name FROM near WHERE ${meetsPattern(Prisma.raw('name'), pattern)}
     UNION ALL
     SELECT number::text COLLATE "C" FROM generate_series(0, ${literal(most)}) AS number
      WHERE (SELECT count(*) FROM near) > ${literal(looked)}`;
 }
 
-/** So many long texts are read, which have no trigrams in an index. */
+/** So many long texts, and octets of them, are read, which have no trigrams in an index. */
 const MOST_LONG = 500;
+const MOST_LONG_OCTETS = 4 * 1024 ** 2;
 
 /**
  * The hashes of the known texts with a part, as a query.
@@ -119,14 +120,17 @@ const MOST_LONG = 500;
 export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Prisma.Sql {
   const isKind = kind === 'TXT' ? Prisma.sql`kind = 'TXT'` : Prisma.sql`kind <> 'TXT' AND kind = ${kind}`;
   const pattern = likePart(part);
-  // More long texts than are read have more values than are looked up.
+  // Where there are more long texts than are read, there are more values than are looked up.
   return Prisma.sql`
     WITH long AS MATERIALIZED (
-      SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096 LIMIT ${literal(MOST_LONG + 1)})
-    SELECT ${hash} AS value FROM known_text WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern}
-    UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern}
+      SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096 LIMIT ${literal(MOST_LONG + 1)}),
+    too_many AS MATERIALIZED (
+      SELECT count(*) > ${literal(MOST_LONG)} OR sum(octet_length(text)) > ${literal(MOST_LONG_OCTETS)} AS is_so FROM long)
+    SELECT ${hash} AS value FROM known_text
+     WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
+    UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
-     WHERE (SELECT count(*) FROM long) > ${literal(MOST_LONG)}`;
+     WHERE (SELECT is_so FROM too_many)`;
 }
 
 /** What may be called before many rows are read. */
@@ -174,18 +178,39 @@ export function meetsPattern(column: Prisma.Sql, { parts }: NamePattern): Prisma
   return Prisma.sql`${column} LIKE ${parts.map(escapedLike).join('%')}`;
 }
 
+/** Rows that an index finds. */
+interface Indexed {
+  readonly condition: Prisma.Sql;
+  /** What the index is sorted by; absent: it is not sorted. */
+  readonly order?: Prisma.Sql;
+}
+
 /**
- * The rows of table `known_name` among which the names of a pattern are, by an index; null where none finds them.
+ * The names of so many rows, and of one more. In the order of the index, no others are read: without it, PostgreSQL may read
+ * all that meet the condition, and then those.
  */
-function knownNamesOf({ parts }: NamePattern): Prisma.Sql | null {
+export function firstOf(table: string, { condition, order }: Indexed, most: number): Prisma.Sql {
+  const sorted = order === undefined ? Prisma.empty : Prisma.sql`ORDER BY ${order}`;
+  return Prisma.sql`SELECT name FROM ${Prisma.raw(table)} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
+}
+
+/** The names that end with a text. */
+export function endingWith(text: string): Indexed {
+  const order = Prisma.sql`reverse(name)`;
+  return { condition: startsWith(order, reversed(text)), order };
+}
+
+/** The rows of table `known_name` among which the names of a pattern are, by an index; null where none finds them. */
+function knownNamesOf({ parts }: NamePattern): Indexed | null {
   const [first = ''] = parts;
   const last = parts.at(-1) ?? '';
-  if (parts.length === 1) return Prisma.sql`name = ${first}`;
-  const like = Prisma.sql`name LIKE ${parts.map(escapedLike).join('%')}`;
+  const name = Prisma.sql`name`;
+  if (parts.length === 1) return { condition: Prisma.sql`name = ${first}` };
+  const like = { condition: Prisma.sql`name LIKE ${parts.map(escapedLike).join('%')}` };
   // What is in the middle is mostly rarer than an ending that many names have.
   if (parts.slice(1, -1).some(hasTrigram)) return like;
-  if (last.length >= 3) return startsWith(Prisma.sql`reverse(name)`, reversed(last));
-  if (first.length >= 3) return startsWith(Prisma.sql`name`, first);
+  if (last.length >= 3) return endingWith(last);
+  if (first.length >= 3) return { condition: startsWith(name, first), order: name };
   return parts.some(hasTrigram) ? like : null;
 }
 

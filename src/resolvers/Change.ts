@@ -32,7 +32,7 @@ export async function changesOf(
   const position = placeIn<ChangePosition>(question, after, PLACE);
   const placeOf = (change: ChangeData) => change.at;
   if (budget.isOver) return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null }, placeOf);
-  await budget.readPage();
+  await budget.readPage(first);
   const key = { name, recipient, client: viewer.rateLimitKey, kinds, newestFirst, first };
   const interval = { from: from ?? undefined, to: end, at };
   const { changes, next } = await loaders.changes.load({ ...key, ...interval, after: position });

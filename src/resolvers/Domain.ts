@@ -53,7 +53,7 @@ export const Domain: DomainResolvers = {
     const question = ['dnsRecordsConnection', name, at, types, filter.present].join(' ');
     const place = { domain: 'text', firstSeen: 'bigint', type: 'text', position: 'number' } as const;
     const after = placeIn<RecordPlace>(question, args.after, place);
-    await budget.readPage();
+    await budget.readPage(first);
     const lastSeen = selectsOfNodes('lastSeen', info);
     const onMany = (rows: number) => budget.readRows(rows);
     const key = { filter, first, after, lastSeen, onMany, recipient, client: viewer.rateLimitKey };
@@ -67,7 +67,7 @@ export const Domain: DomainResolvers = {
     const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
     const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
-    await budget.readPage();
+    await budget.readPage(first);
     const history = selectsOfNodes('history', info);
     const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
     const { headers, next } = await loaders.headerPage.load(key);
@@ -107,7 +107,8 @@ async function recordsOfLarge(
 ): Promise<readonly DnsEntry[]> {
   const { loaders, budget, viewer, recipient, onLarge } = context;
   if (budget.isOver) return [];
-  await budget.readPage();
+  // Those that are found are counted with the list.
+  await budget.readPage(0);
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)];
   const filter = { domain: name, at, types, present: args.present ?? undefined };
   const key = { recipient, client: viewer.rateLimitKey, onMany: (rows: number) => budget.readRows(rows) };
@@ -136,7 +137,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const after = placeIn<{ date: Instant }>(question, args.after, { date: 'bigint' })?.date;
-    await budget.readPage();
+    await budget.readPage(first);
     const page = await loaders.headerHistory.load({
       ...of,
       name,

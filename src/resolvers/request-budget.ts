@@ -10,6 +10,13 @@ const OCTETS_OF_UNIT = 32_768;
 const OCTETS_COUNTED_PER_READ = 8;
 /** Reading a row of a table while searching takes as long as reading so many octets. */
 const OCTETS_OF_ROW = 8;
+/**
+ * Finding a page of a list takes as long as reading so many octets, and reading each so many of its entries as many more; to
+ * find a part of texts or names takes longer.
+ */
+const OCTETS_OF_PAGE = OCTETS_OF_UNIT;
+const ENTRIES_OF_PAGE = 100;
+const OCTETS_OF_PART = 4 * OCTETS_OF_UNIT;
 /** Comparing an entry at two times takes as long as reading so many octets. */
 const OCTETS_OF_COMPARISON = 16;
 
@@ -386,13 +393,16 @@ export class RequestBudget {
   }
 
   /**
-   * Takes the unit of a page of a list, which takes as long to read as a domain.
+   * Takes the units of a page of a list before it is read.
    *
+   * @param first How many entries it may have.
+   * @param byPart Whether it is found by a part of texts or names.
    * @throws RateLimitedError
    */
-  async readPage(): Promise<void> {
+  async readPage(first: number, { byPart = false } = {}): Promise<void> {
     this.#requireWithin();
-    this.#octetsRead += OCTETS_OF_UNIT;
+    this.#octetsRead += OCTETS_OF_PAGE * (1 + Math.max(1, first / ENTRIES_OF_PAGE));
+    if (byPart) this.#octetsRead += OCTETS_OF_PART;
     await this.#paid();
   }
 

@@ -72,10 +72,30 @@ describe('a query of a response whose connection is lost', () => {
     expect(await answer).toEqual([]);
   });
 
-  test('is not repeated if it writes', async () => {
+  test('is repeated where it begins with queries that it names, and with a comment', async () => {
     await lockTable();
     const questions = countQuestions();
-    const settled = database.prisma.domain.deleteMany().catch((error: unknown) => error);
+    const answer = database.prisma.$queryRaw`
+      /* planned each time */ WITH named AS (SELECT name FROM domain) SELECT count(*)::int FROM named`.then(
+      (rows) => rows,
+    );
+    await expect.poll(questions).toBe(1);
+    await loseConnection();
+    await unlock();
+    expect(await answer).toEqual([{ count: 0 }]);
+  });
+
+  test.each([
+    ['DELETE', () => database.prisma.domain.deleteMany()],
+    [
+      'WITH',
+      () =>
+        database.prisma.$queryRaw`WITH gone AS (DELETE FROM domain RETURNING name) SELECT count(*) FROM gone`,
+    ],
+  ])('is not repeated if it writes: %s', async (_word, write) => {
+    await lockTable();
+    const questions = countQuestions();
+    const settled = write().catch((error: unknown) => error);
     await expect.poll(questions).toBe(1);
     await loseConnection();
     await unlock();

@@ -1,11 +1,12 @@
 import { execute, parse } from 'graphql';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillForQuestions } from '../../bench/questions/fill.js';
+import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { createGraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { anonymous } from '../support/graphql-executor.js';
 
 let database: TestDatabase;
@@ -47,6 +48,8 @@ async function ask(query: string) {
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows'?: number;
   readonly Plans?: readonly Plan[];
 }
 
@@ -143,4 +146,55 @@ test.each([
     const scans = [...nodesOf(await planOf(statement))].filter((node) => node['Node Type'] === 'Seq Scan');
     expect(scans.map((node) => `${node['Relation Name']}: ${statement.text}`)).toEqual([]);
   }
+});
+
+test.skipIf(TEST_SERVER === undefined)(
+  'questions are planned with their values, however often they come: a plan for any interval may read a whole history',
+  async () => {
+    const one = await openDatabase({ ...database.options, poolSize: 1 });
+    const executor = createGraphqlExecutor({
+      loaders: createLoaders(one.prisma),
+      rateLimits: { anonymous: 100_000, token: 100_000 },
+    });
+    const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
+    const document = parse(`{
+      domain(name: "d0000001.example") {
+        changes(first: 9, from: "2024-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z") { nodes { id } }
+        dnsRecordsConnection(first: 9) { nodes { __typename } }
+        httpHeadersConnection(first: 9) { nodes { historyConnection(first: 9) { nodes { date } } } }
+      }
+      dnsRecords(first: 9, where: { network: "10.1.0.0/28" }) { nodes { domain { name } } }
+      httpHeaders(first: 9, where: { name: "server", contains: "nginx" }) { nodes { value } }
+      searchDomains(first: 9, match: "*.example", changedFrom: "2024-01-01T00:00:00Z") { nodes { name } }
+      changes(first: 9) { nodes { id } }
+    }`);
+    for (let time = 0; time < 7; time += 1) {
+      const { errors } = await execute({
+        ...{ schema: executor.schema, document, contextValue: executor.contextFor(viewer) },
+      });
+      expect(errors).toBeUndefined();
+    }
+    const prepared = await one.prisma.$queryRaw<{ statement: string }[]>`
+      SELECT statement FROM pg_prepared_statements WHERE NOT from_sql AND statement !~ 'pg_prepared_statements'`;
+    await one.close();
+    // The domain's row, whose plan is the same for every name.
+    expect(prepared.map(({ statement }) => /FROM (\w+)/.exec(statement)?.[1])).toEqual(['domain']);
+  },
+);
+
+test('of a zone with many names, a page reads a bounded number of them', async () => {
+  await database.pool.query(
+    `INSERT INTO known_name (name) SELECT number || '.large.example' FROM generate_series(1, 20000) AS number`,
+  );
+  await database.pool.query('ANALYZE known_name');
+  sent.length = 0;
+  await ask('{ searchDomains(registrableDomain: "large.example", first: 1) { nodes { name } } }');
+  const [first] = sent;
+  if (first === undefined) throw new Error('Nothing was read.');
+  const { rows } = await database.pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${first.text}`, first.values);
+  const read = [...nodesOf(rows[0]['QUERY PLAN'][0].Plan)]
+    .filter((node) => node['Relation Name'] === 'known_name' || node['Index Name']?.startsWith('known_name'))
+    .map((node) => node['Actual Rows']);
+  expect(read.length).toBeGreaterThan(0);
+  expect(Math.max(...read.map(Number))).toBeLessThan(3_000);
 });

@@ -1,6 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { Turns } from '../../src/loaders/turns.js';
 import { UnavailableError } from '../../src/model/errors.js';
+import { openTestDatabase } from '../support/database.js';
 
 interface Key {
   readonly name: string;
@@ -110,4 +113,30 @@ describe('what no client waits for any more', () => {
     expect(await abandoned).toEqual([unavailable]);
     expect(loaded).toEqual([['a'], ['c']]);
   });
+});
+
+test('of pages, a client has two read at once and all clients four: domains are read beside them', async () => {
+  const held: (() => void)[] = [];
+  const database = await openTestDatabase();
+  const loaders = createLoaders(database.prisma, {
+    aroundBatch: async (loader, _size, load) => {
+      if (loader !== 'domainRow') await new Promise<void>((resolve) => held.push(resolve));
+      return load();
+    },
+  });
+  const pages = (client: string) =>
+    Array.from({ length: 5 }, () => loaders.domains.load({ filter: {}, first: 10, client }));
+  const read = ['one', 'two', 'three'].flatMap(pages);
+  await setTimeout(100);
+  expect(held).toHaveLength(4);
+  const parts = { dnsRecords: false, httpHeaders: false, counts: false };
+  expect(await loaders.domainHistory.load({ name: 'nothing.example', client: 'four', ...parts })).toBeNull();
+  const later = loaders.domains.load({ filter: {}, first: 10, client: 'five' });
+  for (let ended = 0; ended < 16; ended += 1) {
+    await expect.poll(() => held.length).toBeGreaterThan(ended);
+    expect(held.length - ended).toBeLessThanOrEqual(4);
+    held[ended]?.();
+  }
+  await Promise.all([...read, later]);
+  await database.close();
 });

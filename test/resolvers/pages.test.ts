@@ -1,6 +1,6 @@
 import express from 'express';
 import supertest from 'supertest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { forget } from '../../src/recorder/forget.js';
@@ -111,33 +111,53 @@ test('the number of headers is right where one of them has most of the changes',
   expect(data.statistics.httpHeaders).toBeLessThan(25_000);
 });
 
-test('each domain whose history is read for a search is paid for', async () => {
-  const graphql = await createGraphqlOverHttp(executor, {
-    viewerOf: () => ({ ...anonymous(), scopes: new Set(['search:read']) }),
-    onInternalError: () => {},
-    introspection: true,
-    sandbox: false,
-    maxCost: 100_000,
-  });
+describe('pages are paid for', () => {
   const cost = async (field: string) => {
+    const graphql = await createGraphqlOverHttp(executor, {
+      viewerOf: () => ({ ...anonymous(), scopes: new Set(['search:read']) }),
+      onInternalError: () => {},
+      introspection: true,
+      sandbox: false,
+      maxCost: 100_000,
+    });
     const response = await supertest(express().use('/graphql', graphql.handle))
       .post('/graphql')
       .send({ query: `{ ${field} }` });
     expect(response.body.errors).toBeUndefined();
     return response.body.extensions.cost;
   };
-  for (const fields of ['nodes { HERE }', 'edges { node { HERE } }']) {
-    const field = `searchDomains(first: 10) { ${fields} }`;
-    expect([
-      await cost(field.replace('HERE', 'name created')),
-      await cost(field.replace('HERE', 'changeCount')),
-    ]).toEqual([1, 3]);
-  }
-  const matches = 'dnsRecords(where: { network: "10.0.0.0/29" }, first: 10) { nodes { domain { HERE } } }';
-  expect([
-    await cost(matches.replace('HERE', 'name')),
-    await cost(matches.replace('HERE', 'httpHeaderCount')),
-  ]).toEqual([1, 9]);
+
+  test.each([
+    ['searchDomains(FIRST) { nodes { name } }'],
+    ['httpHeaders(FIRST, where: { name: "server", value: "x" }) { nodes { value } }'],
+    ['dnsRecords(FIRST, where: { ip: "192.0.2.99" }) { nodes { domain { name } } }'],
+    ['changes(FIRST, domains: ["nothing.example"]) { nodes { id } }'],
+    ['domain(name: "two.example") { changes(FIRST, to: "1970-01-01T00:00:00Z") { nodes { id } } }'],
+    ['domain(name: "two.example") { dnsRecordsConnection(FIRST) { nodes { __typename } } }'],
+  ])('by the number of entries that they may have: %s', async (field) => {
+    const costs = [1, 100, 101, 500].map((first) => cost(field.replace('FIRST', `first: ${first}`)));
+    expect(await Promise.all(costs)).toEqual([2, 2, 3, 6]);
+  });
+
+  test.each([
+    ['httpHeaders(first: 9, where: { name: "server", contains: "nginx" }) { nodes { value } }'],
+    ['dnsRecords(first: 9, where: { text: "spf" }) { nodes { domain { name } } }'],
+    ['dnsRecords(first: 9, where: { host: "*nothing*" }) { nodes { domain { name } } }'],
+    ['searchDomains(first: 9, match: "*nothing*") { nodes { name } }'],
+  ])('those that are found by a part of texts or names with four units more: %s', async (field) => {
+    expect(await cost(field)).toBe(6);
+  });
+
+  test('and with each domain whose history is read', async () => {
+    for (const fields of ['nodes { HERE }', 'edges { node { HERE } }']) {
+      const field = `searchDomains(first: 10) { ${fields} }`;
+      const costs = ['name created', 'changeCount'].map((of) => cost(field.replace('HERE', of)));
+      expect(await Promise.all(costs)).toEqual([2, 4]);
+    }
+    const matches = 'dnsRecords(where: { network: "10.0.0.0/29" }, first: 10) { nodes { domain { HERE } } }';
+    const costs = ['name', 'httpHeaderCount'].map((of) => cost(matches.replace('HERE', of)));
+    expect(await Promise.all(costs)).toEqual([2, 10]);
+  });
 });
 
 test('what is recorded of a domain while it is erased stays in the feed', async () => {

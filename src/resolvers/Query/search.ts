@@ -10,6 +10,7 @@ import { PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
+  isPart,
   parseNameOrSubdomains,
   parseNamePattern,
   requirePart,
@@ -49,7 +50,9 @@ export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_que
   });
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
   const { times: lastSeen = false } = neededParts(info);
-  const { matches, next } = budget.isOver ? NONE : await loaders.records.load({ ...key, lastSeen });
+  const byPart = filter.text !== undefined || (filter.host !== undefined && isPart(filter.host));
+  const load = () => loaders.records.load({ ...key, lastSeen });
+  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
   return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next }, ({ place }) => place);
 };
@@ -124,7 +127,9 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_q
   const question = questionOf('httpHeaders', filter);
   const after = placeIn<HeaderPlace>(question, args.after, { domain: 'text', from: 'bigint' });
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const { matches, next } = budget.isOver ? NONE : await loaders.headers.load(key);
+  const byPart = filter.contains !== undefined;
+  const load = () => loaders.headers.load(key);
+  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
   return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next }, ({ domain, from }) => ({
     domain,
@@ -169,7 +174,9 @@ export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async
   const question = questionOf('searchDomains', filter);
   const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const { matches, next } = budget.isOver ? NONE : await loaders.domains.load(key);
+  const byPart = filter.match !== undefined && isPart(filter.match);
+  const load = () => loaders.domains.load(key);
+  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((row) => ({ row }));
   return pageOf<FoundDomain, { name: string }>(
     question,
@@ -204,7 +211,7 @@ export const changes: NonNullable<QueryResolvers['changes']> = async (_query, ar
     recordedAt: 'bigint',
     given: 'number',
   });
-  await budget.readPage();
+  await budget.readPage(first);
   const key = {
     domains,
     kinds,

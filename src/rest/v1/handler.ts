@@ -210,6 +210,7 @@ async function execute(
   const result = await executor.executeStored(operation, variables, viewer, response, {
     counted,
     inParts: route.inParts,
+    isPage: 'first' in route.parameters,
   });
   setRateFields(response, viewer.rates);
   return result;
