@@ -28,6 +28,8 @@ const { values: options } = parseArgs({
   },
 });
 const SECONDS = Number(options.seconds);
+/** In milliseconds: so long a connection waits for the responses to what is written to it. */
+const ANSWERED_WITHIN = 2_000;
 /** How many domains have a history just below the size of a large one. */
 const EDGES = 20;
 /** Requests of the attack that is measured. */
@@ -400,9 +402,12 @@ function written(text, count) {
       sent += count;
       const socket = connect({ port, host: '127.0.0.1', localAddress: client });
       socket.on('error', () => undefined);
-      socket.end(text);
+      // Not its end: the client would count as disconnected.
+      socket.write(text);
       socket.resume();
-      await /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
+      const closed = /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
+      await Promise.race([closed, pause(ANSWERED_WITHIN)]);
+      socket.destroy();
       await pause(1000);
     }
   };

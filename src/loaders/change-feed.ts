@@ -2,7 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import { COLUMNS_SQL, parseDnsEntries } from './dns-entries.js';
 import {
   added,
   type Change,
@@ -58,14 +58,20 @@ const MOST_OCTETS = 262_144;
 const OCTETS_OF_ROW = 8;
 
 /** An observation that changed something. */
-interface FeedRow {
+interface StoredRow {
   readonly number: bigint;
   readonly domain: string | null;
   readonly observedAt: Instant;
-  readonly types: readonly string[];
-  readonly counts: readonly number[];
+  /** Joined by commas. */
+  readonly types: string;
+  readonly counts: string;
   readonly octets: bigint;
   readonly recordedAt: Instant;
+}
+
+interface FeedRow extends Omit<StoredRow, 'counts'> {
+  /** How many changes it has of each kind, in the order of CHANGE_KINDS. */
+  readonly counts: readonly number[];
 }
 
 /** Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept. */
@@ -102,27 +108,35 @@ async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promi
   return { changes: page, end: last, next: isLimited || !isWhole ? last : null };
 }
 
-/** Reads the first row, those with changes of the question, and the last of so many. */
+/**
+ * Of so many rows, reads the first, those with changes of the question until there are enough for a page, and the last.
+ */
 async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
-  const { after, newestFirst } = key;
+  const { after, newestFirst, first } = key;
   const from = newestFirst ? Prisma.sql`number <= ${after?.number}` : Prisma.sql`number >= ${after?.number}`;
   const direction = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
-  const domains =
+  const isOfDomains =
     key.domains === undefined
       ? Prisma.sql`domain IS NOT NULL`
       : Prisma.sql`domain = ANY (${[...key.domains]})`;
   const kinds = [...key.kinds].map((kind) => Prisma.sql`counts[${literal(CHANGE_KINDS.indexOf(kind) + 1)}]`);
-  return prisma.$queryRaw<readonly (FeedRow & { readonly examined: bigint })[]>`
+  const ofKinds = kinds.length === 0 ? Prisma.sql`0` : Prisma.join(kinds, ' + ');
+  const found = await prisma.$queryRaw<readonly (StoredRow & { readonly examined: bigint })[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
-      SELECT *, row_number() OVER (ORDER BY number ${direction}) AS place
+      SELECT *, row_number() OVER (ORDER BY number ${direction}) AS place,
+             CASE WHEN ${isOfDomains} THEN ${ofKinds} ELSE 0 END AS wanted
         FROM (SELECT * FROM change_feed WHERE ${after === undefined ? Prisma.sql`true` : from}
                ORDER BY number ${direction} LIMIT ${literal(rows)}) AS row)
-    SELECT number, domain, observed_at AS "observedAt", types, counts, octets, recorded_at AS "recordedAt",
+    SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types,
+           array_to_string(counts, ',') AS counts, octets, recorded_at AS "recordedAt",
            (SELECT count(*) FROM examined) AS examined
-      FROM examined
-     WHERE place = 1 OR place = (SELECT count(*) FROM examined)
-        OR (${domains} AND ${kinds.length === 0 ? Prisma.sql`false` : Prisma.sql`${Prisma.join(kinds, ' + ')} > 0`})
+      FROM (SELECT *, -- Of the first row, some may have been given.
+                   coalesce(sum(wanted) FILTER (WHERE place > 1)
+                              OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+              FROM examined) AS row
+     WHERE place = 1 OR place = (SELECT count(*) FROM examined) OR (wanted > 0 AND before <= ${literal(first)})
      ORDER BY place`;
+  return found.map((row) => ({ ...row, counts: row.counts.split(',').map(Number) }));
 }
 
 /** The feed has a row from its beginning on: that of the migration which made it. */
@@ -192,7 +206,7 @@ async function readChanges(
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
     ${PLANNED} WITH feed AS (
       SELECT * FROM unnest(${rows.map(({ row }) => row.domain)}::text[], ${rows.map(({ row }) => row.observedAt)}::bigint[],
-                           ${rows.map(({ row }) => row.types.join(','))}::text[])
+                           ${rows.map(({ row }) => row.types)}::text[])
              WITH ORDINALITY AS feed (domain, observed_at, types, place))
     SELECT ${recordsSql('first_seen', 'source')} AS added, ${recordsSql('removed', 'removed_source')} AS removed,
            (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, last_seen::text, source, ${KIND_OF_HEADER}, false))
@@ -204,7 +218,8 @@ async function readChanges(
                               WHERE before.domain = change.domain AND before.name = change.name
                                 AND before.observed_at < change.observed_at AND before.value IS NOT NULL
                               ORDER BY before.observed_at DESC LIMIT 1) AS before ON true) AS change) AS headers`;
-  return rows.flatMap((chosen, at) => changesOfRow(chosen, at + 1, tables, key));
+  const found = changesByRow(rows, tables);
+  return rows.flatMap((chosen, at) => changesOfRow(chosen, found[at] ?? [], key));
 }
 
 interface RecordRows {
@@ -234,17 +249,10 @@ function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_
 
 function changesOfRow(
   { row, given }: ChosenRow,
-  place: number,
-  tables: Tables | undefined,
+  changes: readonly Change[],
   { kinds, newestFirst }: FeedKey,
 ): FeedChange[] {
-  const domain = row.domain ?? '';
-  const all = [
-    ...recordChanges(domain, place, tables?.added, added),
-    ...recordChanges(domain, place, tables?.removed, removed),
-    ...headersOf(row, place, tables),
-  ];
-  if (newestFirst) all.reverse();
+  const all = newestFirst ? changes.toReversed() : changes;
   const { number, recordedAt } = row;
   return all
     .map((change, at) => ({ ...change, feedPlace: { number, recordedAt, given: at + 1 } }))
@@ -252,30 +260,30 @@ function changesOfRow(
     .filter(({ kind }) => kinds.has(kind));
 }
 
-const parsed = new WeakMap<RecordRows, readonly DnsEntry[]>();
-
-function recordChanges(
-  domain: string,
-  place: number,
-  rows: RecordRows | undefined,
-  changeOf: typeof added,
-): Change[] {
-  if (rows === undefined) return [];
-  const entries = parsed.get(rows) ?? parseDnsEntries(rows.columns ?? '');
-  parsed.set(rows, entries);
-  return entries.flatMap((entry, at) => {
-    if (rows.places?.[at] !== place) return [];
-    const latest = rows.latest?.[at];
-    if (entry.removed === null) entry.lastSeen = latest == null ? null : BigInt(latest);
-    return [changeOf(domain, entry, rows.positions?.[at] ?? 0, rows.sources?.[at] ?? null)];
+/** The changes of each row, in their order. */
+function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): readonly Change[][] {
+  const found: Change[][] = rows.map(() => []);
+  const addRecords = (table: RecordRows | undefined, changeOf: typeof added) => {
+    for (const [at, entry] of parseDnsEntries(table?.columns ?? '').entries()) {
+      const place = Number(table?.places?.[at]) - 1;
+      const latest = table?.latest?.[at];
+      if (entry.removed === null) entry.lastSeen = latest == null ? null : BigInt(latest);
+      const [position, source] = [table?.positions?.[at] ?? 0, table?.sources?.[at] ?? null];
+      found[place]?.push(changeOf(rows[place]?.row.domain ?? '', entry, position, source));
+    }
+  };
+  addRecords(tables?.added, added);
+  addRecords(tables?.removed, removed);
+  const headers = (tables?.headers ?? []).flatMap(([number, header]) => {
+    const { row } = rows[number - 1] ?? {};
+    // Another observation of the same time may have changed the headers: theirs is another row.
+    const hasAny = row?.counts.slice(2).some((count) => count > 0) === true;
+    return hasAny ? [{ place: number - 1, change: headerChange(row.domain ?? '', header) }] : [];
   });
-}
-
-function headersOf(row: FeedRow, place: number, tables: Tables | undefined): Change[] {
-  // Another observation of the same time may have changed the headers: theirs is another row.
-  if (row.counts.slice(2).every((count) => count === 0)) return [];
-  const found = (tables?.headers ?? []).filter(([of]) => of === place);
-  return found
-    .map(([, header]) => headerChange(row.domain ?? '', header))
-    .sort((one, other) => one.at.kind - other.at.kind || (one.at.type < other.at.type ? -1 : 1));
+  headers.sort(
+    ({ change: { at: one } }, { change: { at: other } }) =>
+      one.kind - other.kind || (one.type < other.type ? -1 : 1),
+  );
+  for (const { place, change } of headers) found[place]?.push(change);
+  return found;
 }

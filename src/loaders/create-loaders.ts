@@ -99,6 +99,8 @@ const HISTORIES_OF_CLIENT = 16;
  */
 const PAGES_AT_ONCE = 4;
 const PAGES_OF_CLIENT = 2;
+/** Executing and writing an entry of a page. */
+const MILLISECONDS_OF_ENTRY = 0.03;
 /** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
 /** In milliseconds. */
@@ -166,16 +168,19 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   const pageTurns = new ClientShares(PAGES_AT_ONCE);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
-  const pages = <Key extends Searching, Page>(
+  const pages = <Key extends Searching & { readonly first?: number }, Page>(
     loader: PageLoader,
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
   ) => ({
-    load: (key: Key) =>
-      pageShares.run(key.client, () =>
+    async load(key: Key) {
+      const page = await pageShares.run(key.client, () =>
         pageTurns.run(EVERY_CLIENT, () =>
           turns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key))),
         ),
-      ),
+      );
+      await fairTurns.take(key.client, (key.first ?? 0) * MILLISECONDS_OF_ENTRY);
+      return page;
+    },
   });
   return {
     responseMemory: memory,
