@@ -35,6 +35,8 @@ type Uses = readonly FieldUse[];
 
 /** What is selected in the objects of a field. */
 interface Inside {
+  /** Where all objects have one type: most do. */
+  readonly only?: Uses | undefined;
   /** The name of an object's type. */
   readonly typeOf: (object: unknown) => string;
   readonly byType: ReadonlyMap<string, Uses>;
@@ -123,14 +125,21 @@ function insideOf(
   document: Document,
 ): Inside | undefined {
   if (isObjectType(type)) {
-    return { typeOf: () => type.name, byType: new Map([[type.name, usesIn(sets, type, document)]]) };
+    return insideObjects(() => type.name, [[type.name, usesIn(sets, type, document)]]);
   }
   if (!isAbstractType(type)) return undefined;
   const types = document.schema.getPossibleTypes(type);
-  return {
-    typeOf: (object) => String(Reflect.apply(type.resolveType ?? String, undefined, [object])),
-    byType: new Map(types.map((each) => [each.name, usesIn(sets, each, document)])),
-  };
+  return insideObjects(
+    (object) => String(Reflect.apply(type.resolveType ?? String, undefined, [object])),
+    types.map((each) => [each.name, usesIn(sets, each, document)]),
+  );
+}
+
+function insideObjects(
+  typeOf: Inside['typeOf'],
+  uses: readonly (readonly [type: string, uses: Uses])[],
+): Inside {
+  return { only: uses.length === 1 ? uses[0]?.[1] : undefined, typeOf, byType: new Map(uses) };
 }
 
 /** A fragment in a selection. */
@@ -204,7 +213,7 @@ function bothInside({ typeOf, byType }: Inside, other: Inside): Inside {
   const joined = [...byType].map(
     ([type, uses]) => [type, together([...uses, ...(other.byType.get(type) ?? [])])] as const,
   );
-  return { typeOf, byType: new Map(joined) };
+  return insideObjects(typeOf, joined);
 }
 
 /** Escaping so many characters takes as long as visiting an object, or an entry of a list. */
@@ -228,11 +237,11 @@ function addObject(sum: Sum, object: Readonly<Record<string, unknown>>, uses: Us
 function addInner(
   sum: Sum,
   object: Readonly<Record<string, unknown>>,
-  { typeOf, byType }: Inside,
+  { only, typeOf, byType }: Inside,
   count: number,
 ): void {
   sum.values += count;
-  addObject(sum, object, byType.get(typeOf(object)) ?? NOTHING);
+  addObject(sum, object, only ?? byType.get(typeOf(object)) ?? NOTHING);
 }
 
 function addList(sum: Sum, entries: readonly unknown[], { count, inside }: FieldUse): void {
