@@ -93,6 +93,18 @@ const ATTACKS = [
     ),
   },
   {
+    title: 'changes in an interval, of 72,000 and of 6,000, 8 times',
+    clients: 4,
+    play: again(
+      `{ ${repeated(8, (at) => `domain(name: "${at % 2 === 0 ? 'large' : 'heavy'}.example") { changes(first: 1, from: "2023-01-01T00:00:00Z", to: "2024-01-19T00:00:00Z") { nodes { id } } }`)} }`,
+    ),
+  },
+  {
+    title: 'pages of 500 of the feed, 4 times',
+    clients: 4,
+    play: again(`{ ${repeated(4, () => 'changes(first: 500, order: NEWEST_FIRST) { nodes { id } }')} }`),
+  },
+  {
     title: '99,000 wrong variables, compiled',
     clients: 8,
     play: again(
@@ -405,7 +417,9 @@ function written(text, count) {
       // Not its end: the client would count as disconnected.
       socket.write(text);
       socket.resume();
-      const closed = /** @type {Promise<void>} */ (new Promise((resolve) => socket.once('close', () => resolve())));
+      const closed = /** @type {Promise<void>} */ (
+        new Promise((resolve) => socket.once('close', () => resolve()))
+      );
       await Promise.race([closed, pause(ANSWERED_WITHIN)]);
       socket.destroy();
       await pause(1000);

@@ -116,6 +116,8 @@ export class Documents {
   });
   /** By SHA-256: those of the cache, listed ones, and those under way that are too long for the cache. */
   readonly #byHash = new Map<string, KnownDocument>();
+  /** Documents that are being examined, by text. */
+  readonly #underWay = new Map<string, Promise<KnownDocument>>();
   /** Listed documents by id, and by text. */
   readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
   readonly #listedByText: ReadonlyMap<string, KnownDocument> | undefined;
@@ -175,12 +177,23 @@ export class Documents {
    * @param client That has sent it.
    */
   async examineInTurns(document: KnownDocument, client: string): Promise<void> {
+    const { source } = document;
+    const underWay = this.#underWay.get(source) ?? this.#examineInStages(document, client);
+    this.#underWay.set(source, underWay);
+    // Many clients may send a document before it is known: one examination is for all of them.
+    const { examined, work } = await underWay.finally(() => this.#underWay.delete(source));
+    document.examined = examined;
+    document.work = work;
+  }
+
+  async #examineInStages(document: KnownDocument, client: string): Promise<KnownDocument> {
     const stages = this.#stages(document);
     while (document.examined === undefined) {
       const stage = stages.next();
-      if (stage.done === true) return this.#examined(document, stage.value);
-      await turnOfStage(document, client);
+      if (stage.done === true) this.#examined(document, stage.value);
+      else await turnOfStage(document, client);
     }
+    return document;
   }
 
   /**

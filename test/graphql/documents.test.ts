@@ -38,6 +38,16 @@ test('a document is compiled once it has come 32 times', () => {
   expect(send(documents, QUERY)).toBe(operation);
 });
 
+test('a document that many clients send before it is known is examined once', async () => {
+  const documents = createDocuments();
+  const padded = `${QUERY} # ${'x'.repeat(20_000)}`;
+  const all = Array.from({ length: 50 }, () => documents.identify({ query: padded, id: undefined }));
+  expect(new Set(all).size).toBe(50);
+  await Promise.all(all.map((document, client) => documents.examineInTurns(document, `client ${client}`)));
+  expect(all[0]?.examined).toMatchObject({ document: { kind: 'Document' } });
+  for (const document of all) expect(document.examined).toBe(all[0]?.examined);
+});
+
 test('documents that differ are counted apart', () => {
   const documents = createDocuments();
   for (let time = 0; time < 62; time += 1) {
