@@ -86,6 +86,9 @@ const COMPILED_OF_MILLISECOND = 100;
 /** The same of values of the schema. */
 const VALUES_OF_MILLISECOND = 500;
 
+/** The stages of examining a document: each takes the event loop for a while. */
+type Stages = Generator<undefined, Examination | RejectedRequest>;
+
 /** What decides which documents are executed. */
 export interface DocumentsOptions {
   /** What one request may cost. */
@@ -116,8 +119,8 @@ export class Documents {
   });
   /** By SHA-256: those of the cache, listed ones, and those under way that are too long for the cache. */
   readonly #byHash = new Map<string, KnownDocument>();
-  /** Documents that are being examined, by text. */
-  readonly #underWay = new Map<string, Promise<KnownDocument>>();
+  /** Documents that are being examined, by text, each with its stages. */
+  readonly #underWay = new Map<string, { readonly document: KnownDocument; readonly stages: Stages }>();
   /** Listed documents by id, and by text. */
   readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
   readonly #listedByText: ReadonlyMap<string, KnownDocument> | undefined;
@@ -178,22 +181,17 @@ export class Documents {
    */
   async examineInTurns(document: KnownDocument, client: string): Promise<void> {
     const { source } = document;
-    const underWay = this.#underWay.get(source) ?? this.#examineInStages(document, client);
+    // Many clients may send a document before it is known: one examination is for all of them, in whoever's turn comes next.
+    const underWay = this.#underWay.get(source) ?? { document, stages: this.#stages(document) };
     this.#underWay.set(source, underWay);
-    // Many clients may send a document before it is known: one examination is for all of them.
-    const { examined, work } = await underWay.finally(() => this.#underWay.delete(source));
-    document.examined = examined;
-    document.work = work;
-  }
-
-  async #examineInStages(document: KnownDocument, client: string): Promise<KnownDocument> {
-    const stages = this.#stages(document);
-    while (document.examined === undefined) {
-      const stage = stages.next();
-      if (stage.done === true) this.#examined(document, stage.value);
-      else await turnOfStage(document, client);
+    while (underWay.document.examined === undefined) {
+      const stage = underWay.stages.next();
+      if (stage.done !== true) await turnOfStage(document, client);
+      else this.#examined(underWay.document, stage.value);
     }
-    return document;
+    this.#underWay.delete(source);
+    document.examined = underWay.document.examined;
+    document.work = underWay.document.work;
   }
 
   /**
@@ -300,8 +298,7 @@ export class Documents {
     this.#keep(document);
   }
 
-  /** The stages of examining a document: each takes the event loop for a while. */
-  *#stages(known: KnownDocument): Generator<undefined, Examination | RejectedRequest> {
+  *#stages(known: KnownDocument): Stages {
     try {
       const examination = yield* examine(this.#schema, known.source);
       known.work = examination.work;

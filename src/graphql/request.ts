@@ -221,6 +221,7 @@ export class BodyReader {
     limit: BODY_LIMIT,
     type: 'application/json',
     verify: (request, _response, body, charset) => {
+      // body-parser types it as Node.js' own.
       Object.assign(request, { bodyOctets: body.length });
       requireUnicode(charset);
     },

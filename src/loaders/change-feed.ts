@@ -78,9 +78,10 @@ interface FeedRow extends Omit<StoredRow, 'counts'> {
 export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<FeedPage | null> {
   return readFewThenMany(
     key.first,
-    (rows) => readPage(prisma, key, Math.min(rows, MOST_EXAMINED)),
+    (rows) => readPage(prisma, key, rows),
     ({ changes }) => changes.length,
     key.onMany,
+    MOST_EXAMINED,
   );
 }
 
@@ -102,7 +103,7 @@ async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promi
     changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
   const end = page.at(-1)?.feedPlace;
   if (isCut && end !== undefined) return { changes: page, end, next: end };
-  // All of the chosen rows were given: the page ends there, or at the last row that was examined.
+  // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const isWhole = lastChosen === undefined || lastChosen.isLast;
   const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
   return { changes: page, end: last, next: isLimited || !isWhole ? last : null };
@@ -175,8 +176,9 @@ function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
   const chosen: ChosenRow[] = [];
   for (const [at, match] of matching.entries()) {
     if (changes > key.first || (octets > 0 && octets + Number(match.row.octets) > MOST_OCTETS)) break;
-    chosen.push({ ...match, isLast: at === matching.length - 1 });
     changes += match.wanted;
+    // Where there are more than a page has, others may not have been read.
+    chosen.push({ ...match, isLast: at === matching.length - 1 && changes <= key.first });
     octets += Number(match.row.octets);
   }
   return chosen;

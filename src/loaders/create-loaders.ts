@@ -94,12 +94,12 @@ const STATEMENTS_AT_ONCE = 10;
 /** Of one client, in two batches. */
 const HISTORIES_OF_CLIENT = 16;
 /**
- * Questions whose pages are read at once, of all clients and of one: a page may take a hundred times as long as an ordinary
- * domain, which always has statements of its own.
+ * Which share of the statements may be of pages, and how many of these one client has at once: a page may take a hundred times
+ * as long as an ordinary domain, for which there are always others.
  */
-const PAGES_AT_ONCE = 4;
+const SHARE_OF_PAGES = 0.4;
 const PAGES_OF_CLIENT = 2;
-/** Executing and writing an entry of a page. */
+/** Executing and writing an entry of a page, approximately. */
 const MILLISECONDS_OF_ENTRY = 0.03;
 /** Batches that wait for their turn: half a second's work of a database that is up. */
 const MOST_WAITING = 500;
@@ -135,11 +135,10 @@ export type AroundBatch = <Result>(
  */
 export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
   const { aroundBatch = justLoad } = options;
-  const turns = new Turns({
-    atOnce: options.statementsAtOnce ?? STATEMENTS_AT_ONCE,
-    mostWaiting: MOST_WAITING,
-    milliseconds: options.milliseconds ?? QUERY_LIMIT,
-  });
+  const atOnce = options.statementsAtOnce ?? STATEMENTS_AT_ONCE;
+  const limits = { mostWaiting: MOST_WAITING, milliseconds: options.milliseconds ?? QUERY_LIMIT };
+  const turns = new Turns({ ...limits, atOnce });
+  const pageTurns = new Turns({ ...limits, atOnce: Math.ceil(atOnce * SHARE_OF_PAGES) });
   const responseMemory = options.responseMemory ?? RESPONSE_MEMORY;
   const memory = new ResponseMemory({
     octets: responseMemory,
@@ -165,7 +164,6 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   );
   const shares = new ClientShares(HISTORIES_OF_CLIENT);
   const pageShares = new ClientShares(PAGES_OF_CLIENT);
-  const pageTurns = new ClientShares(PAGES_AT_ONCE);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
   const pages = <Key extends Searching & { readonly first?: number }, Page>(
@@ -174,9 +172,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
   ) => ({
     async load(key: Key) {
       const page = await pageShares.run(key.client, () =>
-        pageTurns.run(EVERY_CLIENT, () =>
-          turns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key))),
-        ),
+        pageTurns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key))),
       );
       await fairTurns.take(key.client, (key.first ?? 0) * MILLISECONDS_OF_ENTRY);
       return page;
@@ -221,9 +217,6 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     statistics: pages('statistics', loadStatistics),
   };
 }
-
-/** The key of what all clients share. */
-const EVERY_CLIENT = '';
 
 const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
 

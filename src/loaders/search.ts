@@ -31,17 +31,19 @@ export function rowsOfValue(first: number, rows: number): Prisma.Sql {
  *
  * @param read Null where the question is too wide for this way.
  * @param onMany Called before many are read.
+ * @param many How many.
  */
 export async function readFewThenMany<Page extends { readonly next: unknown }>(
   first: number,
   read: (rows: number) => Promise<Page | null>,
   lengthOf: (page: Page) => number,
   onMany: (rows: number) => Promise<void> = async () => {},
+  many = MOST_ROWS,
 ): Promise<Page | null> {
   const page = await read(fewRows(first));
   if (page === null || page.next === null || lengthOf(page) >= first) return page;
-  await onMany(MOST_ROWS);
-  return read(MOST_ROWS);
+  await onMany(many);
+  return read(many);
 }
 
 /** Which matches, and how many. */

@@ -106,6 +106,7 @@ class Limiter extends RateLimiterMemory {
     return batch;
   }
 
+  /** Counts in Redis while that is ready; otherwise, or where it fails, here. */
   override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
     if (this.#store?.isReady() && this.#shared !== undefined) {
       try {

@@ -10,13 +10,9 @@ const OCTETS_OF_UNIT = 32_768;
 const OCTETS_COUNTED_PER_READ = 8;
 /** Reading a row of a table while searching takes as long as reading so many octets. */
 const OCTETS_OF_ROW = 8;
-/**
- * Finding a page of a list takes as long as reading so many octets, and reading each so many of its entries as many more; to
- * find a part of texts or names takes longer.
- */
-const OCTETS_OF_PAGE = OCTETS_OF_UNIT;
-const ENTRIES_OF_PAGE = 100;
-const OCTETS_OF_PART = 4 * OCTETS_OF_UNIT;
+/** Finding a page of a list takes as long as a unit pays for, as do each so many of its entries. To find a part of texts takes four. */
+const ENTRIES_OF_UNIT = 100;
+const UNITS_OF_PART = 4;
 /** Comparing an entry at two times takes as long as reading so many octets. */
 const OCTETS_OF_COMPARISON = 16;
 
@@ -401,8 +397,8 @@ export class RequestBudget {
    */
   async readPage(first: number, { byPart = false } = {}): Promise<void> {
     this.#requireWithin();
-    this.#octetsRead += OCTETS_OF_PAGE * (1 + Math.max(1, first / ENTRIES_OF_PAGE));
-    if (byPart) this.#octetsRead += OCTETS_OF_PART;
+    const units = 1 + Math.max(1, first / ENTRIES_OF_UNIT) + (byPart ? UNITS_OF_PART : 0);
+    this.#octetsRead += units * OCTETS_OF_UNIT;
     await this.#paid();
   }
 

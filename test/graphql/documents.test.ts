@@ -43,9 +43,15 @@ test('a document that many clients send before it is known is examined once', as
   const padded = `${QUERY} # ${'x'.repeat(20_000)}`;
   const all = Array.from({ length: 50 }, () => documents.identify({ query: padded, id: undefined }));
   expect(new Set(all).size).toBe(50);
-  await Promise.all(all.map((document, client) => documents.examineInTurns(document, `client ${client}`)));
-  expect(all[0]?.examined).toMatchObject({ document: { kind: 'Document' } });
-  for (const document of all) expect(document.examined).toBe(all[0]?.examined);
+  const examined = await Promise.all(
+    all.map(async (sent, at) => {
+      const document = await documents.inTurn(sent, `client ${at}`);
+      await documents.examineInTurns(document, `client ${at}`);
+      return document.examined;
+    }),
+  );
+  expect(examined[0]).toMatchObject({ document: { kind: 'Document' } });
+  for (const each of examined) expect(each).toBe(examined[0]);
 });
 
 test('documents that differ are counted apart', () => {

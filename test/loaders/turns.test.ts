@@ -117,6 +117,12 @@ describe('what no client waits for any more', () => {
 
 test('of pages, a client has two read at once and all clients four: domains are read beside them', async () => {
   const held: (() => void)[] = [];
+  const heldOf = async (count: number) => {
+    await expect.poll(() => held.length).toBe(count);
+    // Others would begin in the same turn of the event loop.
+    await setTimeout(20);
+    expect(held).toHaveLength(count);
+  };
   const database = await openTestDatabase();
   const loaders = createLoaders(database.prisma, {
     aroundBatch: async (loader, _size, load) => {
@@ -126,9 +132,12 @@ test('of pages, a client has two read at once and all clients four: domains are 
   });
   const pages = (client: string) =>
     Array.from({ length: 5 }, () => loaders.domains.load({ filter: {}, first: 10, client }));
-  const read = ['one', 'two', 'three'].flatMap(pages);
-  await setTimeout(100);
-  expect(held).toHaveLength(4);
+  const read = pages('one');
+  await heldOf(2);
+  read.push(...pages('two'));
+  await heldOf(4);
+  read.push(...pages('three'));
+  await heldOf(4);
   const parts = { dnsRecords: false, httpHeaders: false, counts: false };
   expect(await loaders.domainHistory.load({ name: 'nothing.example', client: 'four', ...parts })).toBeNull();
   const later = loaders.domains.load({ filter: {}, first: 10, client: 'five' });

@@ -3,10 +3,13 @@ import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
+import type { FeedPage, FeedPlace } from '../../src/loaders/change-feed.js';
+import { createLoaders } from '../../src/loaders/create-loaders.js';
+import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { forget } from '../../src/recorder/forget.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
-import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
+import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 let database: TestDatabase;
 let executor: GraphqlExecutor;
@@ -158,6 +161,28 @@ describe('pages are paid for', () => {
     const costs = ['name', 'httpHeaderCount'].map((of) => cost(matches.replace('HERE', of)));
     expect(await Promise.all(costs)).toEqual([2, 10]);
   });
+});
+
+test('a page of the feed whose changes are erased while it is read loses nothing of what follows', async () => {
+  const { rows } = await database.pool.query<{ number: string }>(
+    `INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
+     VALUES (NULL, 0, '{}', '{0,0,0,0,0,0}', 0, 7), ('gone.example', 0, '{A}', '{3,0,0,0,0,0}', 1, 7),
+            ('gone.example', 1, '{A}', '{1,0,0,0,0,0}', 1, 7), ('one.example', ${FIRST_SEEN}, '{A}', '{3000,0,0,0,0,0}', 1, 7),
+            (NULL, 0, '{}', '{0,0,0,0,0,0}', 0, 7)
+     RETURNING number`,
+  );
+  const { feed } = createLoaders(database.prisma);
+  const key = { first: 1, kinds: new Set(CHANGE_KINDS), newestFirst: false, client: '' };
+  const found: string[] = [];
+  let after: FeedPlace | null = { number: BigInt(rows[0]?.number ?? 0), recordedAt: 7n, given: 0 };
+  for (let pages = 0; pages < 10 && after !== null && found.length === 0; pages += 1) {
+    // Its row says that there are three changes; they are not there any more.
+    const page: FeedPage | null = await feed.load({ ...key, after });
+    found.push(...(page?.changes ?? []).map(({ domain }) => domain));
+    after = page?.next ?? null;
+  }
+  expect(found).toEqual(['one.example']);
+  await database.pool.query('DELETE FROM change_feed WHERE recorded_at = 7');
 });
 
 test('what is recorded of a domain while it is erased stays in the feed', async () => {
