@@ -50,6 +50,7 @@ interface Plan {
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Actual Rows'?: number;
+  readonly 'Rows Removed by Filter'?: number;
   readonly Plans?: readonly Plan[];
 }
 
@@ -184,7 +185,9 @@ test.skipIf(TEST_SERVER === undefined)(
 
 test('of a zone with many names, a page reads a bounded number of them', async () => {
   await database.pool.query(
-    `INSERT INTO known_name (name) SELECT number || '.large.example' FROM generate_series(1, 20000) AS number`,
+    `INSERT INTO known_name (name)
+     SELECT number || '.large.example' FROM generate_series(1, 10000) AS number
+     UNION ALL SELECT number || '.other.example' FROM generate_series(1, 40000) AS number`,
   );
   await database.pool.query('ANALYZE known_name');
   sent.length = 0;
@@ -194,7 +197,7 @@ test('of a zone with many names, a page reads a bounded number of them', async (
   const { rows } = await database.pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${first.text}`, first.values);
   const read = [...nodesOf(rows[0]['QUERY PLAN'][0].Plan)]
     .filter((node) => node['Relation Name'] === 'known_name' || node['Index Name']?.startsWith('known_name'))
-    .map((node) => node['Actual Rows']);
+    .map((node) => Number(node['Actual Rows']) + Number(node['Rows Removed by Filter'] ?? 0));
   expect(read.length).toBeGreaterThan(0);
-  expect(Math.max(...read.map(Number))).toBeLessThan(3_000);
+  expect(Math.max(...read)).toBeLessThan(3_000);
 });
