@@ -18,9 +18,10 @@ import {
 import { createApp } from './http/app.js';
 import { clientOf } from './http/authenticate-requests.js';
 import { NOWHERE } from './http/request-kind.js';
+import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
-import { type AroundBatch, createLoaders } from './loaders/create-loaders.js';
+import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import type { Monitoring } from './monitoring.js';
 import { createLimiters, type Limiters } from './rates/limiters.js';
@@ -62,7 +63,14 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
   const rejections = createRejectionMetrics(monitoring.registry);
-  const executor = executorOf(parts, limiters, rejections);
+  const loaders = loadersOf(parts);
+  const { rateLimits } = settings;
+  const executor = createGraphqlExecutor({
+    loaders,
+    rateLimits,
+    limiters,
+    onRateLimited: rejections.rateLimited,
+  });
   const graphql = await graphqlOf(parts, executor, limiters, rejections).catch((error: unknown) => {
     redis?.close();
     throw error;
@@ -98,7 +106,10 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   return {
     ...server,
     async close() {
+      // Streams end by themselves never, and with them their responses.
+      const ended = loaders.live.close();
       await server.close();
+      await ended;
       await release();
     },
   };
@@ -124,7 +135,11 @@ function appOf(
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
-    rest: createRestV1(executor, settings.http),
+    rest: createRestV1(executor, {
+      ...settings.http,
+      onInternalError: (error, response) =>
+        log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
+    }),
     graphql: graphql.handle,
   });
 }
@@ -166,20 +181,19 @@ function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttp
   };
 }
 
-function executorOf(
-  { settings, database, monitoring: { registry, tracing }, timeLimits }: ServingParts,
-  limiters: Limiters,
-  rejections: RejectionMetrics,
-): GraphqlExecutor {
-  const { rateLimits, responseMemory } = settings;
-  const loaders = createLoaders(database.prisma, {
+function loadersOf({
+  settings,
+  database,
+  monitoring: { registry, tracing },
+  timeLimits,
+}: ServingParts): Loaders {
+  return createLoaders(database.prisma, {
     statementsAtOnce: database.queriesAtOnce,
     milliseconds: database.queryMilliseconds,
-    responseMemory,
+    responseMemory: settings.responseMemory,
     reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
   });
-  return createGraphqlExecutor({ loaders, rateLimits, limiters, onRateLimited: rejections.rateLimited });
 }
 
 /** Accepts the service's own tokens, and those of an identity provider. */

@@ -207,7 +207,7 @@ export class Documents {
     const examination = this.#examination(document);
     if (examination instanceof RejectedRequest) throw examination;
     const operation = getOperationAST(examination.document, operationName);
-    requireQuery(operation, posted);
+    requireReading(operation, posted);
     const cost = costOfRequest(examination, operationName, variables, this.#maxCost);
     const { errors } = getVariableValues(this.#schema, operation?.variableDefinitions ?? [], variables, {
       maxErrors: MOST_ERRORS,
@@ -244,6 +244,13 @@ export class Documents {
     const examination = examinationOf(document);
     document.compilable ??= examination !== undefined && isCompilable(document, examination);
     return document.compilable;
+  }
+
+  /** An examined document whose operation of the name is a subscription; undefined for any other. */
+  subscription(document: KnownDocument, operationName: string | null): DocumentNode | undefined {
+    const examined = examinationOf(document)?.document;
+    const operation = examined && getOperationAST(examined, operationName);
+    return operation?.operation === OperationTypeNode.SUBSCRIPTION ? examined : undefined;
   }
 
   /** What an operation of an examined document selects of the schema; undefined where that is nothing. */
@@ -388,11 +395,10 @@ function noIntrospection(context: ValidationContext): ASTVisitor {
   };
 }
 
-/** The schema has no mutations and subscriptions, which validation does not report. */
-function requireQuery(definition: OperationDefinitionNode | null | undefined, posted: boolean): void {
-  const operation = definition?.operation ?? OperationTypeNode.QUERY;
-  if (operation === OperationTypeNode.QUERY) return;
-  const message = `This service is read-only: it has queries, and no ${operation}s.`;
+/** The schema has no mutations, which validation does not report. */
+function requireReading(definition: OperationDefinitionNode | null | undefined, posted: boolean): void {
+  if (definition?.operation !== OperationTypeNode.MUTATION) return;
+  const message = 'This service is read-only: it has queries and subscriptions, and no mutations.';
   // A mutation is not allowed by GET in any case (GraphQL over HTTP, section 6.1).
   if (!posted) throw rejection(405, 'METHOD_NOT_ALLOWED', message, { fields: { allow: 'POST' } });
   throw rejection(400, 'GRAPHQL_VALIDATION_FAILED', message);

@@ -4,6 +4,7 @@ import {
   type GraphQLError,
   type GraphQLSchema,
   parse,
+  subscribe,
   validate,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
@@ -27,6 +28,8 @@ export type { LargeHistoryError };
 /** An operation that is compiled once and runs many times. */
 export interface StoredOperation {
   readonly compiled: CompiledQuery['query'];
+  /** Of a subscription. */
+  readonly subscribe: CompiledQuery['subscribe'];
   readonly document: DocumentNode;
 }
 
@@ -64,6 +67,25 @@ export interface GraphqlExecutor {
   ): Promise<ExecutionResult>;
 
   /**
+   * Executes a client's subscription.
+   *
+   * @param context Of contextFor(); its `resumeAfter` changes with each result.
+   * @returns its results, or one with errors.
+   */
+  subscribe(
+    document: DocumentNode,
+    parameters: { readonly operationName: string | null; readonly variables: Variables },
+    context: RequestContext,
+  ): Promise<Subscribed>;
+
+  /** The same for a subscription of this program's own. */
+  subscribeStored(
+    operation: StoredOperation,
+    variables: Variables,
+    context: RequestContext,
+  ): Promise<Subscribed>;
+
+  /**
    * Executes an operation of this program's own, in the same way. Its result is limited in size, and costs by it, only if it is
    * a page; with `inParts`, that of a large history is an error (largeHistoryIn).
    *
@@ -93,6 +115,9 @@ export interface GraphqlExecutor {
     large: LargeHistoryError,
   ): AsyncGenerator<ExecutionResult>;
 }
+
+/** The results of a subscription, or an error. */
+export type Subscribed = AsyncIterableIterator<ExecutionResult> | ExecutionResult;
 
 /** How a stored operation is executed. */
 interface StoredOptions {
@@ -157,6 +182,15 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       return compileOperation(schema, document);
     },
     executeCompiled: execute,
+    subscribe: async (document, { operationName, variables }, contextValue) =>
+      subscribe({
+        ...{ schema: slicedSchema, document, contextValue },
+        ...{ variableValues: variables, operationName },
+      }),
+    async subscribeStored({ subscribe: compiled }, variables, context) {
+      if (compiled === undefined) throw new Error('The operation is no subscription.');
+      return compiled(undefined, context, variables);
+    },
     executeStored: (operation, variables, viewer, recipient, options = {}) => {
       const { counted = false, inParts = false, isPage = false } = options;
       const context = contextOf(viewer, recipient, {
@@ -217,7 +251,7 @@ export function compileOperation(schema: GraphQLSchema, document: DocumentNode):
   // What the loaders give has its types from the database: strings and enums need no second check.
   const compiled = compileQuery(schema, document, undefined, { disableLeafSerialization: true });
   if (!isCompiledQuery(compiled)) throw invalidOperation(compiled.errors ?? []);
-  return { compiled: compiled.query, document };
+  return { compiled: compiled.query, subscribe: compiled.subscribe, document };
 }
 
 function invalidOperation(errors: readonly GraphQLError[]): Error {

@@ -1,6 +1,6 @@
 import type { ApolloServer } from '@apollo/server';
 import type { Request, RequestHandler, Response } from 'express';
-import type { GraphQLFormattedError } from 'graphql';
+import type { ExecutionResult, GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
 import { abandoned } from '../loaders/recipient.js';
@@ -12,11 +12,14 @@ import { unitsOfIntrospection, unitsOfRequest } from '../resolvers/request-budge
 import { sandboxPage, sandboxPolicy, startApollo, thrownErrorOf } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
+import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor, StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
 import {
+  acceptsEvents,
   BodyReader,
   checkHead,
+  EVENT_STREAM,
   GRAPHQL_RESPONSE,
   type GraphqlParameters,
   JSON_RESPONSE,
@@ -26,6 +29,7 @@ import {
   RejectedRequest,
   readParameters,
   rejection,
+  requireEvents,
 } from './request.js';
 import { stringifyInSlices } from './slices.js';
 
@@ -63,6 +67,8 @@ interface GraphqlResponse {
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
   /** How many values are in lists; absent: it is not known. */
   readonly values?: number;
+  /** Of a subscription: all that it gives, in place of data and errors. */
+  readonly results?: AsyncGenerator<ExecutionResult, void, void>;
 }
 
 /** @throws OperationError where a listed operation is not allowed. */
@@ -93,7 +99,8 @@ function stagesOf(parts: Parts): RequestHandler {
       const exchange = await readAndIdentify(parts, request, response, viewer);
       const result = await examineAndExecute(parts, exchange);
       setRateFields(response, viewer.rates);
-      await write(request, response, result, viewer);
+      if (result.results !== undefined) await sendResults(request, response, result.results);
+      else await write(request, response, result, viewer);
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -158,6 +165,8 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
     if (document.examined === undefined) await documents.examineInTurns(document, viewer.rateLimitKey);
     if (exchange.response.destroyed) throw abandoned();
     estimatedCost = documents.examine(document, parameters);
+    const isSubscription = documents.subscription(document, parameters.operationName) !== undefined;
+    if (isSubscription) requireEvents(exchange.response.req);
     const turn = fairTurns.take(
       viewer.rateLimitKey,
       documents.millisecondsOf(document, parameters.operationName),
@@ -186,6 +195,12 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   }
   if (units > 0) await budget.spend(units);
   if (introspection !== undefined) await budget.reserve(introspection);
+  const subscription = documents.subscription(document, parameters.operationName);
+  if (subscription !== undefined) {
+    const subscribed = await executor.subscribe(subscription, parameters, context);
+    const source = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
+    return { status: 200, results: sentResults(source, context, response, onInternalError) };
+  }
   // Apollo Server reports that there is no operation of the name.
   const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
   const { status, data, errors } = await (frequent === undefined
@@ -199,6 +214,10 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   }
   if (data === undefined) return { status: Math.max(status, 400), errors };
   return { status, data, errors, extensions, values: budget.values };
+}
+
+async function* inOne(result: ExecutionResult): AsyncGenerator<ExecutionResult, void, void> {
+  yield result;
 }
 
 async function executeCompiled(
@@ -262,14 +281,31 @@ async function write(
   { status, data, errors, extensions, values }: GraphqlResponse,
   { rateLimitKey }: Viewer,
 ): Promise<void> {
-  const mediaType = mediaTypeFor(request) ?? JSON_RESPONSE;
+  const isEvents =
+    mediaTypeFor(request) === undefined && acceptsEvents(request) && isOfOperation(status, errors);
+  const mediaType = isEvents ? EVENT_STREAM : (mediaTypeFor(request) ?? JSON_RESPONSE);
   // Only with this media type does a response without data need a status of 400 or more (GraphQL over HTTP, 6.4.2).
   response.statusCode = data === undefined && mediaType === GRAPHQL_RESPONSE ? Math.max(status, 400) : status;
   const retryAfter = retryAfterOf(errors);
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   const body = { errors, data, extensions };
-  const text = stringifyInSlices(body, rateLimitKey, values);
-  end(response, mediaType, `${typeof text === 'string' ? text : await text}\n`);
+  const stringified = stringifyInSlices(body, rateLimitKey, values);
+  const text = typeof stringified === 'string' ? stringified : await stringified;
+  if (isEvents) response.statusCode = 200;
+  end(
+    response,
+    mediaType,
+    isEvents ? `event: next\ndata: ${text}\n\nevent: complete\ndata:\n\n` : `${text}\n`,
+  );
+}
+
+/**
+ * Whether a response says what became of an operation, which is an event for a client that accepts only these: an error of
+ * validation, too, since EventSource shows no other (GraphQL over SSE, distinct connections). What is wrong with the request
+ * itself has its status.
+ */
+function isOfOperation(status: number, errors: readonly GraphQLFormattedError[] = []): boolean {
+  return status === 200 || (status === 400 && errors[0]?.extensions?.['code'] !== 'BAD_REQUEST');
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */

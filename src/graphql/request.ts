@@ -74,6 +74,9 @@ export const JSON_RESPONSE = 'application/json; charset=utf-8';
 /** The media type under which a response without data has a status of 400 or more (GraphQL over HTTP, 6.4). */
 export const GRAPHQL_RESPONSE = 'application/graphql-response+json; charset=utf-8';
 
+/** For the results of subscriptions, and for clients that accept nothing else (GraphQL over SSE, distinct connections). */
+export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+
 /** In order of preference where the client has none. */
 const OF_RESPONSE = [JSON_RESPONSE, GRAPHQL_RESPONSE];
 
@@ -98,6 +101,11 @@ export function mediaTypeFor(request: Request): string | undefined {
   const mediaType = request.accepts(OF_RESPONSE);
   if (accept.length <= LONGEST_KEPT) negotiated.set(accept, mediaType);
   return mediaType || undefined;
+}
+
+/** Whether the client accepts server-sent events. */
+export function acceptsEvents(request: Request): boolean {
+  return request.accepts([EVENT_STREAM]) !== false;
 }
 
 /** Whether the client of a GET prefers a page to a response. */
@@ -128,11 +136,18 @@ export function checkHead(request: Request): void {
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).
-  if (mediaTypeFor(request) === undefined) {
+  if (mediaTypeFor(request) === undefined && !acceptsEvents(request)) {
     const message =
-      'No supported media type in Accept: send application/json or application/graphql-response+json.';
+      'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);
   }
+}
+
+/** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */
+export function requireEvents(request: Request): void {
+  if (acceptsEvents(request)) return;
+  const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
+  throw rejection(406, 'NOT_ACCEPTABLE', message);
 }
 
 /** Apollo's names, which its clients send. */

@@ -61,9 +61,11 @@ export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObs
     });
     response.once('close', () => {
       const duration = performance.now() - began;
-      const served = isPage(response) && kind.api === 'graphql' ? kinds.graphqlPage : kind;
+      const served = isOfType(response, 'text/html') && kind.api === 'graphql' ? kinds.graphqlPage : kind;
       const outcome = { ...endOf(response, sending), duration };
-      metrics.answered(served, outcome.status, duration / 1000);
+      // How long a client listens is no measure of the service.
+      const measured = isOfType(response, 'text/event-stream') ? undefined : duration / 1000;
+      metrics.answered(served, outcome.status, measured);
       if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
       span?.end(outcome.status === 0 ? undefined : outcome.status);
     });
@@ -107,9 +109,9 @@ function statusOf({ req, headersSent, socket, statusCode }: Response, sending: S
   return headersSent && !tooLate ? statusCode : 0;
 }
 
-function isPage(response: Response): boolean {
+function isOfType(response: Response, mediaType: string): boolean {
   const type = response.getHeader('content-type');
-  return typeof type === 'string' && type.startsWith('text/html');
+  return typeof type === 'string' && type.startsWith(mediaType);
 }
 
 /** The fields of W3C Trace Context. What a client has written into tracestate is passed on to the collector. */

@@ -1,5 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED } from './columns.js';
 import { COLUMNS_SQL, parseDnsEntries } from './dns-entries.js';
@@ -48,6 +49,27 @@ export interface FeedPage {
   readonly end: FeedPlace;
   /** The same where there may be more; otherwise null. */
   readonly next: FeedPlace | null;
+  /** Of the observations that were read for it, approximately. */
+  readonly octets: number;
+}
+
+/** Whether one place comes after another, from the oldest on. */
+export function isAfter(one: FeedPlace, other: FeedPlace): boolean {
+  return one.number > other.number || (one.number === other.number && one.given > other.given);
+}
+
+/** The error for a cursor of a place that is not in the feed. */
+export function goneCursor(): PublicError {
+  return new PublicError(
+    'INVALID_CURSOR',
+    'after: this place is not in the feed any more: it is older than what is kept, or the database was restored since. Read the present state, and begin without a cursor.',
+  );
+}
+
+/** The place after all that is recorded. */
+export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
+  const row = await prisma.changeFeed.findFirst({ orderBy: { number: 'desc' } });
+  return row === null ? NO_PLACE : endOf(row);
 }
 
 /** How many rows of the feed a page reads. */
@@ -74,8 +96,10 @@ interface FeedRow extends Omit<StoredRow, 'counts'> {
   readonly counts: readonly number[];
 }
 
+type FeedQuestion = Omit<FeedKey, 'client'>;
+
 /** Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept. */
-export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<FeedPage | null> {
+export async function loadFeed(prisma: PrismaClient, key: FeedQuestion): Promise<FeedPage | null> {
   return readFewThenMany(
     key.first,
     (rows) => readPage(prisma, key, rows),
@@ -85,11 +109,12 @@ export async function loadFeed(prisma: PrismaClient, key: FeedKey): Promise<Feed
   );
 }
 
-async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promise<FeedPage | null> {
+async function readPage(prisma: PrismaClient, key: FeedQuestion, rows: number): Promise<FeedPage | null> {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
-  if (begin === undefined && after === undefined) return { changes: [], end: NO_PLACE, next: null };
+  if (begin === undefined && after === undefined)
+    return { changes: [], end: NO_PLACE, next: null, octets: 0 };
   if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
   const isLimited = begin.examined === BigInt(rows);
   const chosen = chooseRows(found, key);
@@ -102,17 +127,17 @@ async function readPage(prisma: PrismaClient, key: FeedKey, rows: number): Promi
   const isCut =
     changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
   const end = page.at(-1)?.feedPlace;
-  if (isCut && end !== undefined) return { changes: page, end, next: end };
+  if (isCut && end !== undefined) return { changes: page, end, next: end, octets };
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const isWhole = lastChosen === undefined || lastChosen.isLast;
   const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
-  return { changes: page, end: last, next: isLimited || !isWhole ? last : null };
+  return { changes: page, end: last, next: isLimited || !isWhole ? last : null, octets };
 }
 
 /**
  * Of so many rows, reads the first, those with changes of the question until there are enough for a page, and the last.
  */
-async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
+async function readRows(prisma: PrismaClient, key: FeedQuestion, rows: number) {
   const { after, newestFirst, first } = key;
   const from = newestFirst ? Prisma.sql`number <= ${after?.number}` : Prisma.sql`number >= ${after?.number}`;
   const direction = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
@@ -145,7 +170,7 @@ function isAt(row: FeedRow, { number, recordedAt }: FeedPlace): boolean {
   return row.number === number && row.recordedAt === recordedAt;
 }
 
-function endOf(row: FeedRow): FeedPlace {
+function endOf(row: Pick<FeedRow, 'number' | 'recordedAt' | 'counts'>): FeedPlace {
   return { number: row.number, recordedAt: row.recordedAt, given: sumOf(row.counts) };
 }
 
@@ -164,7 +189,7 @@ interface ChosenRow {
 }
 
 /** The rows with as many changes as a page has, as far as their octets allow. */
-function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
+function chooseRows(rows: readonly FeedRow[], key: FeedQuestion): ChosenRow[] {
   const domains = key.domains && new Set(key.domains);
   const matching = rows.flatMap((row) => {
     if (row.domain === null || domains?.has(row.domain) === false) return [];
@@ -185,7 +210,7 @@ function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
 }
 
 /** How many changes of the kinds a row has after those that were given. */
-function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedKey): number {
+function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedQuestion): number {
   let [left, wanted] = [given, 0];
   const ranks = newestFirst ? [...CHANGE_KINDS.keys()].reverse() : [...CHANGE_KINDS.keys()];
   for (const rank of ranks) {
@@ -202,7 +227,7 @@ function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly ChosenRow[],
-  key: FeedKey,
+  key: FeedQuestion,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
@@ -252,7 +277,7 @@ function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_
 function changesOfRow(
   { row, given }: ChosenRow,
   changes: readonly Change[],
-  { kinds, newestFirst }: FeedKey,
+  { kinds, newestFirst }: FeedQuestion,
 ): FeedChange[] {
   const all = newestFirst ? changes.toReversed() : changes;
   const { number, recordedAt } = row;

@@ -23,6 +23,7 @@ import {
   loadHeaderHistory,
   loadHeaderPage,
 } from './header-pages.js';
+import { LiveFeed, type LiveOptions } from './live-feed.js';
 import { type Attempt, loadAttempts } from './observed-parts.js';
 import { abandoned } from './recipient.js';
 import { ResponseMemory } from './response-memory.js';
@@ -63,6 +64,8 @@ export interface Loaders {
   readonly domains: { load(key: DomainSearchKey): Promise<DomainMatches> };
   /** A page of the feed; null where it begins at a place that is not in it. */
   readonly feed: { load(key: FeedKey): Promise<FeedPage | null> };
+  /** The feed as it is recorded. */
+  readonly live: Pick<LiveFeed, 'listen' | 'close'>;
   readonly statistics: { load(key: Searching): Promise<Statistics> };
 }
 
@@ -76,6 +79,8 @@ interface LoadingOptions {
   readonly responseMemory?: number | undefined;
   /** How long, in milliseconds, a client may take to read a large response while others wait; 20,000 if absent. */
   readonly reading?: number | undefined;
+  /** What bounds those who listen to the feed; absent: as LiveOptions has it. */
+  readonly live?: LiveOptions | undefined;
   /** Wraps each batch, for telemetry. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -213,7 +218,8 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     records: pages('search', searchRecords),
     headers: pages('search', searchHeaders),
     domains: pages('search', searchDomains),
-    feed: pages('feed', loadFeed),
+    feed: pages<FeedKey, FeedPage | null>('feed', loadFeed),
+    live: new LiveFeed(prisma, options.live),
     statistics: pages('statistics', loadStatistics),
   };
 }

@@ -17,6 +17,8 @@ export interface RequestContext {
   readonly part?: DomainHistory;
   /** The response: nothing more is read for a disconnected client. */
   readonly recipient?: Recipient | undefined;
+  /** Of a subscription: the cursor after which the client continues that has got all results before the latest. */
+  resumeAfter?: string | undefined;
   /** Takes what Apollo Server fails with by itself, for the log. */
   readonly onInternalError?: ((error: unknown) => void) | undefined;
 }

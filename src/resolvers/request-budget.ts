@@ -144,9 +144,9 @@ export class RequestBudget {
     return this.#values;
   }
 
-  /** The units of the rate limit that the request has taken. */
+  /** The units of the rate limit that the request has taken, of a subscription those of the latest result. */
   get units(): number {
-    return this.#units;
+    return Math.floor(this.#units);
   }
 
   /** Why the request gets no data: its result would exceed a limit. */
@@ -186,6 +186,13 @@ export class RequestBudget {
     this.#reserved = 0;
     this.#restarts += 1;
     this.#options.release();
+  }
+
+  /** Begins the next result of a subscription. Each is limited by itself; what is left of the last unit is for those that follow. */
+  nextResult(): void {
+    const left = this.#units - this.#unitsUsed();
+    this.restart();
+    this.#units = Math.max(0, left);
   }
 
   /**
@@ -441,8 +448,11 @@ export class RequestBudget {
   }
 
   #due(): number {
-    const octets = Math.max(this.#octets, this.#octetsRead);
-    return Math.ceil(unitsOfResult({ values: this.#values, octets })) - this.#units;
+    return Math.ceil(this.#unitsUsed() - this.#units);
+  }
+
+  #unitsUsed(): number {
+    return unitsOfResult({ values: this.#values, octets: Math.max(this.#octets, this.#octetsRead) });
   }
 }
 

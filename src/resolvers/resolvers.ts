@@ -24,10 +24,12 @@ import {
   searchDomains,
   statistics,
 } from './Query/search.js';
+import { Subscription } from './Subscription.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {
   Query: { domain, domains, dnsRecords, httpHeaders, searchDomains, changes, statistics },
+  Subscription,
   ...{ Domain, DomainDiff, DomainConnection, DomainEdge, DnsRecord, DnsRecordEntry: DnsRecord },
   ...{ DnsRecordConnection, HeaderHistory, HeaderHistoryConnection, HeaderChangeConnection },
   ...{ Change, ChangeConnection },

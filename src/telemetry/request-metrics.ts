@@ -29,7 +29,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const durations = new Histogram({
     name: 'dms_http_request_duration_seconds',
-    help: 'Duration of HTTP requests, from their header section to the end of the response.',
+    help: 'Duration of HTTP requests, from their header section to the end of the response; not of event streams.',
     labelNames: ['api', 'operation'],
     buckets: DURATION_BUCKETS,
     registers,
@@ -37,11 +37,14 @@ export function createRequestMetrics(registry: Registry) {
   return {
     /** A request has begun: answered() must be called when it ends. */
     began: () => inFlight.inc(),
-    /** @param status 0: the client disconnected before there was one. */
-    answered({ api, operation }: RequestKind, status: number, seconds: number): void {
+    /**
+     * @param status 0: the client disconnected before there was one.
+     * @param seconds Undefined: the duration says nothing.
+     */
+    answered({ api, operation }: RequestKind, status: number, seconds: number | undefined): void {
       inFlight.dec();
       requests.inc({ api, operation, status });
-      durations.observe({ api, operation }, seconds);
+      if (seconds !== undefined) durations.observe({ api, operation }, seconds);
     },
     /** Something was rejected before it became a request: its duration is unknown. */
     rejected: ({ api, operation }: RequestKind, status: number) => requests.inc({ api, operation, status }),

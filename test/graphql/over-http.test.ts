@@ -318,7 +318,7 @@ describe('what is wrong with a request is said with a code', () => {
         errors: [
           {
             message:
-              'No supported media type in Accept: send application/json or application/graphql-response+json.',
+              'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.',
             extensions: { code: 'NOT_ACCEPTABLE' },
           },
         ],

@@ -1,8 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
 import { IS_LONG } from '../support/long-form.js';
+import { observation } from '../support/observations.js';
 import { startServiceWithSamples } from '../support/samples.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -63,16 +65,25 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
     await page.close();
   });
 
-  test.each(places)('GraphiQL %s runs its ready queries, and shows the sample domain', async (_place, at) => {
-    const { url, port } = at();
-    const { page, origins, complaints } = await openPage(browser, `${url}/graphiql`);
-    await page.locator('.graphiql-execute-button').click();
-    await page.getByRole('menuitem', { name: 'WholeHistory' }).click();
-    const result = page.locator('.result-window');
-    await result.getByText('"2023-11-15T22:05:59.999990Z"').waitFor();
-    expect(await result.innerText()).toContain('example.com');
-    expect(complaints).toEqual([]);
-    expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
-    await page.close();
-  });
+  test.each(places)(
+    'GraphiQL %s runs its ready queries, and shows the sample domain, and what changes while it is open',
+    async (_place, at) => {
+      const { url, port } = at();
+      const { page, origins, complaints } = await openPage(browser, `${url}/graphiql`);
+      await page.locator('.graphiql-execute-button').click();
+      await page.getByRole('menuitem', { name: 'WholeHistory' }).click();
+      const result = page.locator('.result-window');
+      await result.getByText('"2023-11-15T22:05:59.999990Z"').waitFor();
+      expect(await result.innerText()).toContain('example.com');
+      await page.locator('.graphiql-execute-button').click();
+      await page.getByRole('menuitem', { name: 'Live' }).click();
+      await result.getByText('endCursor').waitFor();
+      const seen = observation({ domain: 'live.example', at: 1, headers: { server: 'nginx' } });
+      await createRecorder(service.database.pool).record([seen]);
+      await result.getByText('"live.example"').waitFor();
+      expect(complaints).toEqual([]);
+      expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
+      await page.close();
+    },
+  );
 });

@@ -14,13 +14,15 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { repeats } from '../support/long-form.js';
 import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 
 /** About how many changes are written while others read. */
-const MANY_CHANGES = TEST_SERVER === undefined ? repeats(5_000, 2_000) : repeats(100_000, 2_000);
+const MANY_CHANGES = TEST_SERVER === undefined ? repeats(5_000, 1_000) : repeats(100_000, 2_000);
 
 const MINUTE = 60_000;
 
@@ -230,8 +232,83 @@ async function follow(reader: Feed, isOver: () => boolean): Promise<Change[]> {
   }
 }
 
+/** What a listener has of an event: changes, and the cursor where they end. */
+interface Heard<Item> {
+  readonly changes: readonly Item[];
+  readonly end: string;
+}
+
+/** Listens from the beginning of the feed, cut off and back again at random, until nothing is new after the end of all writing. */
+async function listen<Item>(
+  begin: string,
+  open: (after: string) => Promise<OpenEvents>,
+  heardIn: (event: ReceivedEvent) => Heard<Item> | undefined,
+  mostEvents: number,
+  isOver: () => boolean,
+): Promise<Item[]> {
+  const heard: Item[] = [];
+  for (let after = begin; ; ) {
+    const isLast = isOver();
+    const before = heard.length;
+    const stream = await open(after);
+    for (let left = Math.random() * mostEvents; left > 0; left -= 1) {
+      const event = await Promise.race([stream.next(), pause(500)]);
+      const found = event && heardIn(event);
+      if (found === undefined) break;
+      heard.push(...found.changes);
+      after = found.end;
+    }
+    stream.close();
+    if (isLast && heard.length === before) return heard;
+  }
+}
+
+const LIVE = `subscription ($after: String) { changes(after: $after) ${PAGE} } ${DATA}`;
+
+/** Two that subscribe, and one of REST's event stream. */
+function listeners(service: TestService, begin: string, isOver: () => boolean) {
+  const subscribe = (after: string) =>
+    openEvents(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: LIVE, variables: { after } }),
+    });
+  const resultIn = ({ event, data }: ReceivedEvent): Heard<Change> | undefined => {
+    const page: Page | undefined = event === 'next' ? JSON.parse(data).data?.changes : undefined;
+    return page && { changes: page.nodes, end: page.pageInfo.endCursor };
+  };
+  const ofRest = (after: string) =>
+    openEvents(`${service.url}/api/v1/changes`, { headers: { 'last-event-id': after } });
+  const itemIn = ({ event, data, id }: ReceivedEvent): Heard<object> | undefined =>
+    event === 'message' ? { changes: data === '' ? [] : [JSON.parse(data)], end: id } : undefined;
+  return Promise.all([
+    listen(begin, subscribe, resultIn, 60, isOver),
+    listen(begin, subscribe, resultIn, 60, isOver),
+    listen(begin, ofRest, itemIn, 4_000, isOver),
+  ]);
+}
+
+async function beginOf(service: TestService): Promise<string> {
+  const stream = await openEvents(`${service.url}/api/v1/changes`);
+  const begin = await stream.next();
+  stream.close();
+  return begin?.id ?? '';
+}
+
+/** All that REST has of the feed, page by page. */
+async function pagesOfRest(service: TestService, begin: string): Promise<object[]> {
+  const found: object[] = [];
+  for (let after = begin; ; ) {
+    const response = await fetch(`${service.url}/api/v1/changes?first=500&after=${after}`);
+    const { changes, next } = JSON.parse(await response.text());
+    if (changes.length === 0) return found;
+    found.push(...changes);
+    after = next;
+  }
+}
+
 test(
-  'readers that poll while eight writers record the same domains in any order get every change exactly once, all in one order',
+  'readers that poll, and those that listen and are cut off at random, while eight writers record the same domains in any order, get every change exactly once, all in one order',
   async () => {
     const groups = Math.ceil(MANY_CHANGES / 1_000);
     const written = PARTS.map((part) => linesOf(part, groups));
@@ -247,14 +324,19 @@ test(
         recorded += 1;
       }
     };
-    const writing = Promise.all(batches.map(write)).finally(() => {
-      isOver = true;
-    });
     const read = async (reader: number) => {
       while (recorded < (total * reader) / 3 && !isOver) await pause(5);
       return follow(openFeed(others[4] ?? database), () => isOver);
     };
+    const service = await startTestService({ database: others[3] ?? database });
+    onTestFinished(() => service.stop());
+    const begin = await beginOf(service);
+    const writing = Promise.all(batches.map(write)).finally(() => {
+      isOver = true;
+    });
+    const listening = listeners(service, begin, () => isOver);
     const [all, second, third] = await Promise.all([read(0), read(1), read(2), writing]);
+    const [subscriber, another, ofRest] = await listening;
 
     expect(all.length).toBeGreaterThan(MANY_CHANGES);
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
@@ -264,7 +346,11 @@ test(
     }
     expect(differing(ofDomains, all)).toEqual([]);
     // Not toEqual(): it would tell of all changes.
-    for (const other of [second, third]) expect(JSON.stringify(other) === JSON.stringify(all)).toBe(true);
+    for (const other of [second, third, subscriber, another]) {
+      expect(JSON.stringify(other) === JSON.stringify(all)).toBe(true);
+    }
+    expect(ofRest.length).toBe(all.length);
+    expect(JSON.stringify(ofRest) === JSON.stringify(await pagesOfRest(service, begin))).toBe(true);
     const isOwn = ({ domain }: { readonly domain: string }) => !domain.startsWith('shared');
     expect(differing(replayed(written.flat().filter(isOwn)), all.filter(isOwn), told)).toEqual([]);
   },

@@ -46,8 +46,8 @@ interface FieldPrice {
   readonly each?: number;
   /** The argument that limits how many objects there are: a list, or a number. */
   readonly sizedBy?: string;
-  /** Of a list whose objects its parent's price has counted. */
-  readonly size?: 1;
+  /** How many objects there are at most; 1 of a list whose objects its parent's price has counted. */
+  readonly size?: number;
 }
 
 const CONNECTIONS = [
@@ -68,6 +68,7 @@ export const PRICES: ReadonlyMap<string, FieldPrice> = new Map<string, FieldPric
   ['Query.searchDomains', { price: 10, sizedBy: 'first' }],
   ['Query.changes', { price: 10, sizedBy: 'first' }],
   ['Query.statistics', { price: 10 }],
+  ['Subscription.changes', { price: 10, size: 100 }],
   ...CONNECTIONS.flatMap((type) => [
     [`${type}Connection.nodes`, { size: 1 }] as const,
     [`${type}Connection.edges`, { size: 1 }] as const,
@@ -92,7 +93,8 @@ export function priceOfObject(field: string): number {
 /** How many objects a field is assumed to have. @param field Such as `Domain.dnsRecords`. */
 export function sizeOf(field: string, node: FieldNode, isList: boolean): Cost {
   const { sizedBy, size } = PRICES.get(field) ?? {};
-  if (size !== undefined || (!isList && sizedBy === undefined)) return 1;
+  if (size !== undefined) return size;
+  if (!isList && sizedBy === undefined) return 1;
   const value = sizedBy === undefined ? undefined : valueOfArgument(node.arguments, sizedBy);
   switch (value?.kind) {
     case undefined:

@@ -108,6 +108,22 @@ SwaggerUIBundle({
 
 const QUERIES_FILE = new URL('../../../samples/queries.graphql', import.meta.url);
 
+/** Of GraphiQL alone: Sandbox opens subscriptions in other ways than server-sent events. */
+const LIVE_QUERY = `# What changes from now on, until it is stopped.
+subscription Live {
+  changes {
+    nodes {
+      date
+      kind
+      domain
+    }
+    pageInfo {
+      endCursor
+    }
+  }
+}
+`;
+
 /** GraphiQL, with the ready queries of samples/queries.graphql: for places that Sandbox cannot be loaded in. */
 export function graphiqlPage(assets: string): StaticResponse {
   return htmlPage({
@@ -132,7 +148,7 @@ self.MonacoEnvironment = {
 YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   title: 'Domain Metadata Service',
   logo: '<span></span>',
-  query: ${scriptText(readFileSync(QUERIES_FILE, 'utf8'))},
+  query: ${scriptText(`${readFileSync(QUERIES_FILE, 'utf8')}\n${LIVE_QUERY}`)},
   variables: '{ "domain": "example.com" }',
   shouldPersistHeaders: false,
   // The text would go into the page's address otherwise, which may be too long then.
@@ -140,12 +156,29 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   async fetcher(parameters, { headers } = {}) {
     const response = await fetch('graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers },
       body: JSON.stringify(parameters),
     });
-    return response.json();
+    return response.headers.get('content-type').startsWith('text/event-stream') ? resultsOf(response) : response.json();
   },
 });
+async function* resultsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let text = ''; ; ) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const events = (text + value).split('\\n\\n');
+      text = events.pop();
+      for (const event of events) {
+        const result = /^event: next\\ndata: (.*)$/.exec(event);
+        if (result) yield JSON.parse(result[1]);
+      }
+    }
+  } finally {
+    reader.cancel();
+  }
+}
 `;
 }
 

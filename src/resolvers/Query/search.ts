@@ -1,10 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import ipaddr from 'ipaddr.js';
 import { requireScope } from '../../auth/viewer.js';
-import type { FeedChange, FeedPlace } from '../../loaders/change-feed.js';
+import { type FeedChange, type FeedPage, type FeedPlace, goneCursor } from '../../loaders/change-feed.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
-import { CHANGE_KINDS } from '../../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
@@ -23,9 +23,10 @@ import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { allOf, granted } from '../granted.js';
 import { neededParts } from '../needed-parts.js';
-import type { DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
+import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
 import type {
+  ChangeOrder,
   DnsRecordFilter,
   DnsRecordMatchResolvers,
   DomainConnectionResolvers,
@@ -60,7 +61,7 @@ export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_que
 const NONE = { matches: [], next: null };
 
 /** Called before many rows are read: they are paid for. */
-function onManyOf({ budget }: RequestContext): (rows: number) => Promise<void> {
+export function onManyOf({ budget }: RequestContext): (rows: number) => Promise<void> {
   return (rows) => budget.readRows(rows);
 }
 
@@ -196,14 +197,17 @@ function requireRegistrable(text: string): string {
 /** How many names one question may have. */
 const MOST_NAMES = 1_000;
 
-export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
-  const { viewer, budget, loaders, recipient } = context;
-  requireScope(viewer, 'search:read');
-  const first = requireFirst(args.first);
+/** Which changes of all domains, as pages and subscriptions of the feed have it. */
+export function feedQuestion(args: {
+  readonly domains?: readonly string[] | null | undefined;
+  readonly kinds?: readonly ChangeKind[] | null | undefined;
+  readonly order?: ChangeOrder | null | undefined;
+  readonly after?: string | null | undefined;
+}) {
   const named = args.domains?.length ?? 0;
   if (named > MOST_NAMES) throw invalid(`domains: ${named} names; ${MOST_NAMES} are allowed.`);
   const domains = args.domains == null ? undefined : [...new Set(args.domains.map(parseDomainName))].sort();
-  const kinds = new Set(args.kinds ?? CHANGE_KINDS);
+  const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
   const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
   const after = placeIn<FeedPlace>(question, args.after, {
@@ -211,32 +215,29 @@ export const changes: NonNullable<QueryResolvers['changes']> = async (_query, ar
     recordedAt: 'bigint',
     given: 'number',
   });
+  return { question, filter: { domains, kinds, newestFirst }, after };
+}
+
+/** A page of the feed. */
+export function feedPage(
+  question: string,
+  page: Pick<FeedPage, 'changes' | 'end'> & Partial<Pick<FeedPage, 'next'>>,
+): ChangePage {
+  const { changes, end, next = null } = page;
+  return pageOf<FeedChange, FeedPlace>(question, { nodes: changes, end, next }, ({ feedPlace }) => feedPlace);
+}
+
+export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
+  const { viewer, budget, loaders, recipient } = context;
+  requireScope(viewer, 'search:read');
+  const first = requireFirst(args.first);
+  const { question, filter, after } = feedQuestion(args);
   await budget.readPage(first);
-  const key = {
-    domains,
-    kinds,
-    newestFirst,
-    first,
-    after,
-    recipient,
-    client: viewer.rateLimitKey,
-    onMany: onManyOf(context),
-  };
+  const key = { ...filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
   const page = await loaders.feed.load(key);
   if (page === null) throw goneCursor();
-  return pageOf<FeedChange, FeedPlace>(
-    question,
-    { ...page, nodes: page.changes },
-    ({ feedPlace }) => feedPlace,
-  );
+  return feedPage(question, page);
 };
-
-function goneCursor(): PublicError {
-  return new PublicError(
-    'INVALID_CURSOR',
-    'after: this place is not in the feed any more: it is older than what is kept, or the database was restored since. Read the present state, and begin without a cursor.',
-  );
-}
 
 export const statistics: NonNullable<QueryResolvers['statistics']> = async (_query, _args, context) => {
   const { budget, loaders, recipient, viewer } = context;

@@ -12,6 +12,7 @@ import {
 import { PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyInParts } from './body-in-parts.js';
+import { type EventStream, prefersEvents, streamEvents } from './event-stream.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import { requireGetOrHead } from './problem.js';
@@ -43,6 +44,8 @@ export type RestHandler = (
 export interface RestOptions {
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
+  /** Takes the errors that the client of a stream is not shown, for the log. */
+  readonly onInternalError: (error: unknown, response: ServerResponse) => void;
 }
 
 /** A route, ready to run. */
@@ -51,6 +54,7 @@ interface PreparedRoute extends Route {
   readonly stored: StoredOperation;
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
+  readonly stream?: EventStream | undefined;
 }
 
 /** A request that a route answers. */
@@ -71,7 +75,7 @@ interface Exchange {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { maxAge }: RestOptions,
+  { maxAge, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
@@ -84,18 +88,24 @@ export function createRestV1(
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const exchange = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
-    await answer(executor, { ...exchange, variables: await readVariables(executor, exchange, segments) });
+    const { stream } = route;
+    if (stream !== undefined) response.setHeader('vary', `Accept, ${response.getHeader('vary')}`);
+    const isStream = stream !== undefined && prefersEvents(request);
+    const read = isStream ? stream.readParameters : route.readParameters;
+    const variables = await readVariables(executor, exchange, () => read(segments, request.url));
+    if (!isStream) return answer(executor, { ...exchange, variables });
+    const onFailure = (error: unknown) => onInternalError(error, response);
+    await streamEvents(executor, stream, { ...exchange, variables, onInternalError: onFailure });
   };
 }
 
 async function readVariables(
   executor: GraphqlExecutor,
-  exchange: Omit<Exchange, 'variables'>,
-  segments: readonly string[],
+  { response, viewer }: Omit<Exchange, 'variables'>,
+  read: () => Variables,
 ): Promise<Variables> {
-  const { route, request, response, viewer } = exchange;
   try {
-    return route.readParameters(segments, request.url);
+    return read();
   } catch (error) {
     if (!(error instanceof PublicError)) throw error;
     // It counts against the rate limit like what the operation rejects.
@@ -107,12 +117,18 @@ async function readVariables(
 
 function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
   const text = readStoredOperation(route.operation);
+  const { live } = route;
   const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
   return {
     ...route,
     readParameters: parameterReader(route.path, route.parameters),
     stored: executor.prepare(text),
     validation: state && { stored: state, tag: tagOfOperation(text) },
+    stream: live && {
+      ...live,
+      readParameters: parameterReader(route.path, live.parameters),
+      stored: executor.prepare(readStoredOperation(live.operation)),
+    },
   };
 }
 

@@ -162,9 +162,15 @@ export function oneOf(
 /** A parameter whose text is read by the operation, as one of its times is. */
 export function plainText(
   description: string,
-  options: { readonly isList?: boolean; readonly required?: boolean; readonly example?: string } = {},
+  options: {
+    readonly isList?: boolean;
+    readonly required?: boolean;
+    readonly example?: string;
+    /** Absent: INVALID_PARAMETER. */
+    readonly errorCode?: 'INVALID_DOMAIN';
+  } = {},
 ): Parameter {
-  const { isList = false, required = false, example } = options;
+  const { isList = false, required = false, example, errorCode = 'INVALID_PARAMETER' } = options;
   const value = { type: 'string', minLength: 1 };
   return {
     description,
@@ -172,7 +178,7 @@ export function plainText(
     ...(example !== undefined && { example }),
     ...(required && { required }),
     read: (text) => text,
-    errorCode: 'INVALID_PARAMETER',
+    errorCode,
   };
 }
 

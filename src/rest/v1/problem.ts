@@ -72,7 +72,9 @@ function challengeOf(error: unknown): Record<string, string> {
 /** Sends a problem, as application/problem+json (RFC 9457) where the client names that, else as JSON. */
 export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
   const text = JSON.stringify(problem.body);
-  const type = namesProblemJson(request.headers.accept) ? 'application/problem+json' : 'application/json';
+  const type = namesType(request.headers.accept, 'application/problem+json')
+    ? 'application/problem+json'
+    : 'application/json';
   response.writeHead(problem.body.status, {
     ...problem.headers,
     'content-type': `${type}; charset=utf-8`,
@@ -83,10 +85,10 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
 }
 
 /** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */
-function namesProblemJson(accept = ''): boolean {
+export function namesType(accept = '', wanted: string): boolean {
   return accept.split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return type === 'application/problem+json' && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
+    return type === wanted && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
   });
 }
 

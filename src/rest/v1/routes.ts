@@ -17,7 +17,7 @@ import {
   TO,
   type Variables,
 } from './parameters.js';
-import { CHANGES, DOMAIN_CHANGES } from './presenters/changes.js';
+import { CHANGES, DOMAIN_CHANGES, type EventPage, presentEvents } from './presenters/changes.js';
 import {
   type Body,
   DOMAIN_DETAILS,
@@ -54,10 +54,24 @@ export interface Route {
   readonly body: Body;
   /** Whether the body of a large history is made part by part; otherwise it is read in one piece, up to 64 MB. */
   readonly inParts: boolean;
+  /** What a client gets as it happens that accepts server-sent events; absent: it gets the body. */
+  readonly live?: Live;
   /** What a client must be allowed to do; null: nothing. */
   readonly scope: Scope | null;
   /** How settled the body is (specification, 9). */
   readonly maturity: 'Testing' | 'Developing';
+}
+
+/** A stream of events. */
+export interface Live {
+  /** The stored subscription. It selects one field. */
+  readonly operation: string;
+  /** Those of the route's that a stream has. `after` is also the request's `Last-Event-ID`. */
+  readonly parameters: ParameterTable;
+  /** What it sends, for people. */
+  readonly description: string;
+  /** @param found A result of the subscription: of the type that the events are made from. */
+  present(found: object): EventPage;
 }
 
 /** A 404 for a request that is valid. */
@@ -100,6 +114,12 @@ const KINDS = oneOf('kinds', CHANGE_KINDS, 'Only changes of this kind; may be gi
 
 const ORDER = { isList: false, default: 'OLDEST_FIRST', example: 'NEWEST_FIRST' } as const;
 const ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'];
+
+const DOMAINS = plainText('Only changes of this domain; may be given up to 1,000 times.', {
+  isList: true,
+  example: 'example.com',
+  errorCode: 'INVALID_DOMAIN',
+});
 
 /** All that REST v1 answers. */
 export const ROUTES: readonly Route[] = [
@@ -268,6 +288,7 @@ export const ROUTES: readonly Route[] = [
       ),
       registrableDomain: plainText(
         'A registrable domain, such as `example.co.uk`: it and all domains below it.',
+        { errorCode: 'INVALID_DOMAIN' },
       ),
       createdFrom: instant('createdFrom', 'Domains whose earliest observation is after this time.'),
       createdTo: instant('createdTo', 'Domains whose earliest observation is not after this time.'),
@@ -289,10 +310,7 @@ export const ROUTES: readonly Route[] = [
     path: '/changes',
     ...ACROSS_DOMAINS,
     parameters: {
-      domains: plainText('Only changes of this domain; may be given up to 1,000 times.', {
-        isList: true,
-        example: 'example.com',
-      }),
+      domains: DOMAINS,
       kinds: KINDS,
       order: oneOf('order', ORDERS, 'The order of recording.', ORDER),
       first: FIRST,
@@ -300,6 +318,17 @@ export const ROUTES: readonly Route[] = [
     },
     operation: 'changes.graphql',
     body: CHANGES,
+    live: {
+      operation: 'changes-live.graphql',
+      parameters: { domains: DOMAINS, kinds: KINDS, after: AFTER },
+      description:
+        'Server-sent events (HTML, section 9.2), for a client whose `Accept` names `text/event-stream` and not ' +
+        '`application/json`: each change as it is recorded. `data` is an item of `changes`, `id` its cursor. A first event without ' +
+        'data has the `id` where the stream begins: at `after`, at `Last-Event-ID`, or now. Other parameters are not allowed. ' +
+        'Where the service ends the stream, since the client reads too slowly, the rate limit is used up or an hour is over, the ' +
+        'last event is an `end`, whose data is a problem: reconnect with the last `id` as `Last-Event-ID`, as EventSource does.',
+      present: presentEvents,
+    },
   },
 ];
 

@@ -45,7 +45,7 @@ let url: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
-  const rest = createRestV1(openExecutor(database), { maxAge: 60 }, WITH_QUERY);
+  const rest = createRestV1(openExecutor(database), { maxAge: 60, onInternalError: () => {} }, WITH_QUERY);
   server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1);
     rest(request, response, path, anonymous()).catch((error) =>

@@ -85,8 +85,9 @@ function accessOf(route: Route, access: AnonymousAccess): string {
   return `Needs an access token with the scope \`${scope}\`${opened}.`;
 }
 
-function parametersOf({ path, parameters, state }: Route): readonly object[] {
-  const own = Object.entries(parameters).map(([name, parameter]) => parameterOf(path, name, parameter));
+function parametersOf({ path, parameters, state, live }: Route): readonly object[] {
+  const ofRequest = Object.entries(parameters).map(([name, parameter]) => parameterOf(path, name, parameter));
+  const own = live === undefined ? ofRequest : [...ofRequest, LAST_EVENT_ID];
   const conditions = Object.keys(CONDITIONS).map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return state === null ? own : [...own, ...conditions];
 }
@@ -129,6 +130,14 @@ const TOKEN = {
     'An access token, sent as `Authorization: Bearer <token>`. The operator of the service creates one with ' +
     `\`dms token create\`. Its scopes are ${SCOPE_NAMES}; each ` +
     'operation has the one that it needs. A token that is sent must be valid, even where none is needed.',
+};
+
+/** The header field with which EventSource reconnects. */
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'Of a request for server-sent events: the `id` that they follow, before `after`.',
+  schema: { type: 'string' },
 };
 
 /** The header fields of a conditional request. */

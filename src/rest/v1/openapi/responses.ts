@@ -119,7 +119,12 @@ export function responsesOf(route: Route, access: AnonymousAccess): Readonly<Rec
     200: {
       description: 'What is recorded.',
       headers: headersOf(route.state === null ? kept : [...kept, 'Last-Modified']),
-      content: { 'application/json': { schema: schemaReference(route.body.name) } },
+      content: {
+        'application/json': { schema: schemaReference(route.body.name) },
+        ...(route.live && {
+          'text/event-stream': { schema: { type: 'string', description: route.live.description } },
+        }),
+      },
     },
     ...(route.state === null ? {} : { 304: { description: NOT_MODIFIED, headers: headersOf(kept) } }),
     408: {

@@ -72,6 +72,27 @@ export const CHANGES: Body = {
   }),
 };
 
+/** Changes of all domains as they are recorded: each is an event with its cursor. */
+export function presentEvents({ edges, pageInfo }: LiveResult): EventPage {
+  const events = edges.map(({ cursor, node: { domain, ...change } }) => ({
+    id: cursor,
+    data: { domain, ...presentChange(change) },
+  }));
+  return { events, end: pageInfo.endCursor };
+}
+
+/** Events, and the cursor where they end, also if there are none. */
+export interface EventPage {
+  readonly events: readonly { readonly id: string; readonly data: object }[];
+  readonly end: string;
+}
+
+/** What the stored subscription to changes finds. */
+interface LiveResult {
+  readonly edges: readonly { readonly cursor: string; readonly node: ChangeResult }[];
+  readonly pageInfo: { readonly endCursor: string };
+}
+
 /** The cursor of the next page; null on the last one. */
 export function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
   return pageInfo.hasNextPage ? pageInfo.endCursor : null;

@@ -1,0 +1,333 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { PrismaClient } from '../database/generated/client.js';
+import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { BusyError, PublicError, RateLimitedError } from '../model/errors.js';
+import { fairTurns } from '../rates/fair-turns.js';
+import {
+  type FeedChange,
+  type FeedPage,
+  type FeedPlace,
+  goneCursor,
+  isAfter,
+  loadEnd,
+  loadFeed,
+} from './change-feed.js';
+import type { Recipient } from './recipient.js';
+
+/** Which changes of all domains a listener gets as they are recorded. */
+export interface LiveKey {
+  /** Of these domains, by canonical name; absent: of all. */
+  readonly domains?: readonly string[] | undefined;
+  readonly kinds: ReadonlySet<ChangeKind>;
+  /** The place that they follow; absent: the end of the feed. */
+  readonly after?: FeedPlace | undefined;
+  readonly client: string;
+  readonly recipient?: Recipient | undefined;
+  /** Loads a page of those that were recorded after a place; null where it is not in the feed. */
+  load(after: FeedPlace): Promise<FeedPage | null>;
+}
+
+/** Changes of a listener, and where they end in the feed. */
+export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
+
+/** What bounds listeners; each has a default. */
+export interface LiveOptions {
+  /** How often, in milliseconds, the reader looks for changes after the last ones. */
+  readonly readEvery?: number | undefined;
+  /** How long, in milliseconds, one listens at most. */
+  readonly longest?: number | undefined;
+  /** How many changes are kept for those who read slowly. */
+  readonly mostKept?: number | undefined;
+}
+
+const READ_EVERY = 250;
+/** In milliseconds: a token that is revoked must not be of use for days. */
+const LONGEST = 3_600_000;
+const MOST_KEPT = 20_000;
+/** In octets, of what is kept. */
+const MOST_OCTETS = 8 * 1024 ** 2;
+/** How many changes the reader reads at once, and how many a listener gets at once. */
+const PAGE_READ = 500;
+export const PAGE_GIVEN = 100;
+/** How many may listen, and how many of one client. */
+const MOST_LISTENERS = 500;
+const MOST_OF_CLIENT = 25;
+/** How long, in milliseconds, the database may fail before the listeners are told. */
+const LONGEST_FAILURE = 30_000;
+/** Executing and writing a change, in milliseconds, approximately, and looking whether it is a listener's. */
+const MILLISECONDS_OF_CHANGE = 0.03;
+const MILLISECONDS_OF_LOOK = 0.000_1;
+
+/**
+ * What is recorded from now on, for any number of listeners: one reader for the whole process reads the feed while
+ * somebody listens, and keeps the latest pages. Each listener reads them at its own pace, so that one that reads slowly
+ * takes no memory of its own; one that is behind them is rejected.
+ */
+export class LiveFeed {
+  readonly #prisma: PrismaClient;
+  readonly #options: LiveOptions;
+  readonly #clients = new Map<string, number>();
+  #listeners = 0;
+  #reader: Promise<Reader> | undefined;
+  #isClosed = false;
+
+  constructor(prisma: PrismaClient, options: LiveOptions = {}) {
+    this.#prisma = prisma;
+    this.#options = options;
+  }
+
+  /**
+   * The changes of a listener, in the order of recording: first, at once, those after the place that it names, or an empty
+   * page; then the others as they are recorded.
+   *
+   * @throws PublicError, by the generator: INVALID_CURSOR for a place that is not in the feed; RATE_LIMITED for one listener
+   *   too many of a client; UNAVAILABLE for one too many of all, and where the listener has to come back: it is too slow, has
+   *   listened for an hour, or the process stops.
+   */
+  async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
+    const leave = this.#enter(key.client);
+    const bell = new Bell();
+    const { longest = LONGEST } = this.#options;
+    const timer = setTimeout(() => bell.end(new PublicError('UNAVAILABLE', TOO_LONG)), longest).unref();
+    key.recipient?.once('close', () => bell.ring());
+    let reader: Reader | undefined;
+    try {
+      reader = await this.#open();
+      reader.bells.add(bell);
+      yield* listenTo(reader, bell, key);
+    } finally {
+      clearTimeout(timer);
+      reader?.bells.delete(bell);
+      leave();
+    }
+  }
+
+  /** Ends all listeners, and accepts no other. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const reader = await this.#reader?.catch(() => undefined);
+    reader?.fail(new PublicError('UNAVAILABLE', CLOSED));
+    await reader?.ended;
+  }
+
+  #enter(client: string): () => void {
+    if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
+    const ofClient = this.#clients.get(client) ?? 0;
+    if (ofClient >= MOST_OF_CLIENT) {
+      throw new RateLimitedError(
+        10,
+        `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`,
+      );
+    }
+    if (this.#listeners >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
+    this.#clients.set(client, ofClient + 1);
+    this.#listeners += 1;
+    return () => {
+      this.#listeners -= 1;
+      const left = (this.#clients.get(client) ?? 0) - 1;
+      if (left > 0) this.#clients.set(client, left);
+      else this.#clients.delete(client);
+      if (this.#listeners === 0) this.#stop();
+    };
+  }
+
+  #open(): Promise<Reader> {
+    if (this.#reader !== undefined) return this.#reader;
+    const opened = loadEnd(this.#prisma).then((end) => new Reader(this.#prisma, end, this.#options));
+    const forget = () => {
+      if (this.#reader === opened) this.#reader = undefined;
+    };
+    opened.then((reader) => reader.ended).then(forget, forget);
+    this.#reader = opened;
+    return opened;
+  }
+
+  #stop(): void {
+    this.#reader?.then(
+      (reader) => reader.stop(),
+      () => {},
+    );
+    this.#reader = undefined;
+  }
+}
+
+const TOO_LONG = 'The stream has been open for an hour.';
+const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
+const CLOSED = 'The service is being stopped.';
+
+async function* listenTo(reader: Reader, bell: Bell, key: LiveKey): AsyncGenerator<LivePage, void, void> {
+  const { domains, kinds, client, recipient } = key;
+  let place = key.after ?? reader.end;
+  if (key.after === undefined) yield { changes: [], end: place };
+  for (let isBehind = key.after !== undefined; isBehind; isBehind = isAfter(reader.begin, place)) {
+    requireOpen(reader, bell);
+    const page = await key.load(place);
+    if (page === null) throw goneCursor();
+    place = page.end;
+    yield page;
+  }
+  const from = place;
+  const names = domains && new Set(domains);
+  const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
+    kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
+  for (let at = reader.indexAfter(from); recipient?.destroyed !== true; ) {
+    requireOpen(reader, bell);
+    const page = reader.pageAt(at);
+    if (page === undefined) {
+      await bell.wait();
+      continue;
+    }
+    at += 1;
+    await fairTurns.take(client, page.changes.length * MILLISECONDS_OF_LOOK);
+    const changes = page.changes.filter(isWanted);
+    for (let given = 0; given < changes.length; given += PAGE_GIVEN) {
+      const some = changes.slice(given, given + PAGE_GIVEN);
+      await fairTurns.take(client, some.length * MILLISECONDS_OF_CHANGE);
+      const isLast = given + PAGE_GIVEN >= changes.length;
+      yield { changes: some, end: (isLast ? undefined : some.at(-1)?.feedPlace) ?? page.end };
+    }
+  }
+}
+
+/** @throws the error for a listener that has to come back. */
+function requireOpen(reader: Reader, bell: Bell): void {
+  const error = reader.error ?? bell.error;
+  if (error !== undefined) throw error;
+}
+
+/** Wakes one listener. */
+class Bell {
+  /** Why it has to end. */
+  error: Error | undefined;
+  #hasRung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#hasRung = true;
+    this.#wake?.();
+  }
+
+  end(error: Error): void {
+    this.error = error;
+    this.ring();
+  }
+
+  /** Until it rings, or at once if it has since the last time. */
+  async wait(): Promise<void> {
+    if (!this.#hasRung) {
+      await new Promise<void>((wake) => {
+        this.#wake = wake;
+      });
+    }
+    this.#hasRung = false;
+  }
+}
+
+/** Reads the feed from a place on until it is stopped. */
+class Reader {
+  readonly bells = new Set<Bell>();
+  /** Resolves when it reads no more. */
+  readonly ended: Promise<void>;
+  readonly #mostKept: number;
+  /** The latest pages. Of those that were dropped, their number. */
+  readonly #pages: FeedPage[] = [];
+  #dropped = 0;
+  /** The changes and octets of the pages. */
+  #changes = 0;
+  #octets = 0;
+  #begin: FeedPlace;
+  #end: FeedPlace;
+  #isOver = false;
+  #error: Error | undefined;
+
+  constructor(
+    prisma: PrismaClient,
+    end: FeedPlace,
+    { readEvery = READ_EVERY, mostKept = MOST_KEPT }: LiveOptions,
+  ) {
+    this.#begin = end;
+    this.#end = end;
+    this.#mostKept = mostKept;
+    this.ended = this.#read(prisma, readEvery);
+  }
+
+  /** Where the oldest page begins that is kept, and where the latest one ends. */
+  get begin(): FeedPlace {
+    return this.#begin;
+  }
+  get end(): FeedPlace {
+    return this.#end;
+  }
+
+  /** Why all who listen have to end. */
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  /** The index of the page with what follows a place. */
+  indexAfter(place: FeedPlace): number {
+    const found = this.#pages.findIndex(({ end }) => isAfter(end, place));
+    return this.#dropped + (found === -1 ? this.#pages.length : found);
+  }
+
+  /**
+   * @returns undefined where it was not read yet.
+   * @throws PublicError UNAVAILABLE where it was dropped.
+   */
+  pageAt(index: number): FeedPage | undefined {
+    if (index < this.#dropped) throw new PublicError('UNAVAILABLE', TOO_SLOW);
+    return this.#pages[index - this.#dropped];
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  /** Ends all who listen. */
+  fail(error: Error): void {
+    this.#isOver = true;
+    this.#error = error;
+    for (const bell of this.bells) bell.ring();
+  }
+
+  async #read(prisma: PrismaClient, readEvery: number): Promise<void> {
+    let failedSince: number | undefined;
+    while (!this.#isOver) {
+      try {
+        const key = { kinds: ALL_KINDS, newestFirst: false, first: PAGE_READ, after: this.#end };
+        const page = await loadFeed(prisma, key);
+        if (page === null) return this.fail(goneCursor());
+        this.#keep(page);
+        failedSince = undefined;
+        if (page.next !== null) continue;
+      } catch (error) {
+        failedSince ??= performance.now();
+        if (performance.now() - failedSince > LONGEST_FAILURE) return this.fail(asError(error));
+      }
+      await pause(readEvery);
+    }
+  }
+
+  #keep(page: FeedPage): void {
+    this.#end = page.end;
+    if (page.changes.length === 0) return;
+    this.#pages.push(page);
+    this.#changes += page.changes.length;
+    this.#octets += page.octets;
+    // A listener that has read all others is never behind the latest.
+    while (this.#pages.length > 1 && (this.#changes > this.#mostKept || this.#octets > MOST_OCTETS)) {
+      const dropped = this.#pages.shift();
+      this.#dropped += 1;
+      this.#changes -= dropped?.changes.length ?? 0;
+      this.#octets -= dropped?.octets ?? 0;
+      this.#begin = dropped?.end ?? this.#begin;
+    }
+    for (const bell of this.bells) bell.ring();
+  }
+}
+
+const ALL_KINDS: ReadonlySet<ChangeKind> = new Set(CHANGE_KINDS);
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,42 @@
+import { requireScope } from '../auth/viewer.js';
+import { PAGE_GIVEN } from '../loaders/live-feed.js';
+import type { RequestContext } from './context.js';
+import type { ChangePage } from './pages.js';
+import { feedPage, feedQuestion, onManyOf } from './Query/search.js';
+import type { SubscriptionResolvers } from './types.generated.js';
+
+export const Subscription: SubscriptionResolvers = {
+  changes: {
+    async subscribe(_root, args, context) {
+      const { viewer, budget } = context;
+      requireScope(viewer, 'search:read');
+      const asked = feedQuestion(args);
+      await budget.readPage(PAGE_GIVEN);
+      context.resumeAfter = args.after ?? undefined;
+      return pages(asked, context);
+    },
+    resolve: (page: ChangePage) => page,
+  },
+};
+
+/** The pages of a listener. The next one is loaded when the result of the last one is executed and sent. */
+async function* pages(
+  { question, filter, after }: ReturnType<typeof feedQuestion>,
+  context: RequestContext,
+): AsyncGenerator<ChangePage, void, void> {
+  const { viewer, budget, loaders, recipient } = context;
+  const key = { ...filter, recipient, client: viewer.rateLimitKey };
+  const listening = loaders.live.listen({
+    ...{ ...key, after },
+    async load(place) {
+      if (place !== after) await budget.readPage(PAGE_GIVEN);
+      return loaders.feed.load({ ...key, first: PAGE_GIVEN, after: place, onMany: onManyOf(context) });
+    },
+  });
+  for await (const found of listening) {
+    const page = feedPage(question, found);
+    yield page;
+    context.resumeAfter = page.end;
+    budget.nextResult();
+  }
+}

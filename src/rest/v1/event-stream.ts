@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionResult } from 'graphql';
+import type { Viewer } from '../../auth/viewer.js';
+import { sendEvents, untilRead } from '../../graphql/event-stream.js';
+import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
+import type { OnInternalError } from '../../graphql/format-error.js';
+import { setRateFields } from '../../rates/rate-policy.js';
+import type { ReadParameters, Variables } from './parameters.js';
+import { namesType, problemOf } from './problem.js';
+import type { Live } from './routes.js';
+
+/** A route's stream, ready to run. */
+export interface EventStream extends Live {
+  readonly readParameters: ReadParameters;
+  readonly stored: StoredOperation;
+}
+
+interface Listening {
+  readonly variables: Variables;
+  readonly viewer: Viewer;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly onInternalError: OnInternalError;
+}
+
+/** Whether a client wants events, where there are some. */
+export function prefersEvents({ headers: { accept } }: IncomingMessage): boolean {
+  return namesType(accept, 'text/event-stream') && !namesType(accept, 'application/json');
+}
+
+/**
+ * Sends what a subscription gives as server-sent events, until it ends or the client disconnects.
+ *
+ * @throws What problemOf() makes a problem of, before the stream begins.
+ */
+export async function streamEvents(
+  executor: GraphqlExecutor,
+  stream: EventStream,
+  { variables, viewer, request, response, onInternalError }: Listening,
+): Promise<void> {
+  const lastEventId = request.headers['last-event-id'];
+  const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
+  const context = executor.contextFor(viewer, response);
+  const continued = isResumed ? { ...variables, after: lastEventId } : variables;
+  try {
+    const subscribed = await executor.subscribeStored(stream.stored, continued, context);
+    if (!(Symbol.asyncIterator in subscribed)) throw errorIn(subscribed);
+    const first = await subscribed.next();
+    if (first.done === true) return;
+    const found = foundIn(first.value);
+    setRateFields(response, viewer.rates);
+    await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
+  } finally {
+    if (!response.headersSent) setRateFields(response, viewer.rates);
+  }
+}
+
+function foundIn(result: ExecutionResult): object {
+  const [found] = Object.values(result.data ?? {});
+  if (result.errors === undefined && typeof found === 'object' && found !== null) return found;
+  throw errorIn(result);
+}
+
+function errorIn({ errors }: ExecutionResult): Error {
+  const [error] = errors ?? [];
+  return error?.originalError ?? error ?? new Error('A subscription has given nothing.');
+}
+
+/** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
+const RECONNECT_AFTER = 3_000;
+const COMMENT_EVERY = 15_000;
+
+/** The events of a stream as text, each page once the client has read those before. */
+async function* textsOf(
+  first: object,
+  results: AsyncIterableIterator<ExecutionResult>,
+  {
+    stream,
+    response,
+    onInternalError,
+  }: Pick<Listening, 'response' | 'onInternalError'> & { stream: EventStream },
+): AsyncGenerator<string, void, void> {
+  const comments = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(':\n\n');
+  }, COMMENT_EVERY);
+  try {
+    yield `retry: ${RECONNECT_AFTER}\n${textOf(stream, first)}`;
+    await untilRead(response);
+    for await (const result of results) {
+      yield textOf(stream, foundIn(result));
+      await untilRead(response);
+    }
+  } catch (error) {
+    const { body, headers } = problemOf(error, onInternalError);
+    const retry = Number(headers['retry-after'] ?? 0) * 1_000;
+    yield `event: end\n${retry > RECONNECT_AFTER ? `retry: ${retry}\n` : ''}data: ${JSON.stringify(body)}\n\n`;
+  } finally {
+    clearInterval(comments);
+    await results.return?.();
+  }
+}
+
+function textOf(stream: EventStream, found: object): string {
+  const { events, end } = stream.present(found);
+  const texts = events.map(({ id, data }) => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
+  // An event without data is not dispatched, but its id is kept (HTML, section 9.2.6).
+  if (events.at(-1)?.id !== end) texts.push(`id: ${end}\n\n`);
+  return texts.join('');
+}

@@ -1,0 +1,344 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import express from 'express';
+import { type Client, createClient } from 'graphql-sse';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createGraphqlExecutor } from '../../src/graphql/execute.js';
+import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
+import { createLoaders } from '../../src/loaders/create-loaders.js';
+import type { LiveOptions } from '../../src/loaders/live-feed.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
+import { anonymous } from '../support/graphql-executor.js';
+import { observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let change: ReturnType<typeof headerChanger>;
+
+beforeAll(async () => {
+  service = await startTestService();
+  change = headerChanger(service.database);
+});
+afterAll(() => service.stop());
+
+beforeEach(() => change('before'));
+
+const CHANGES = `subscription ($domains: [String!], $kinds: [ChangeKind!], $after: String) {
+  changes(domains: $domains, kinds: $kinds, after: $after) {
+    nodes { domain kind ... on HeaderCreated { new } ... on HeaderUpdated { old new } }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+interface Node {
+  readonly domain: string;
+  readonly new: string;
+}
+
+interface Result {
+  readonly data?: {
+    readonly changes: {
+      readonly nodes: readonly Node[];
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+    };
+  } | null;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly extensions: { readonly code: string; readonly cursor?: string; readonly retryAfter?: number };
+  }[];
+}
+
+function send(query: string, variables: object = {}, headers: Record<string, string> = {}) {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query, variables }),
+  };
+}
+
+async function subscribe(variables: object = {}, url = service.url) {
+  const stream = await openEvents(`${url}/graphql`, send(CHANGES, variables));
+  onTestFinished(() => stream.close());
+  return {
+    ...stream,
+    /** The result of the next event; undefined: the stream is complete. */
+    async result(): Promise<Result | undefined> {
+      return resultOf(await stream.next());
+    },
+  };
+}
+
+function resultOf(event: ReceivedEvent | undefined): Result | undefined {
+  return event?.event === 'next' ? JSON.parse(event.data) : undefined;
+}
+
+/** The values that results have, up to one. */
+async function valuesUntil(
+  last: string,
+  stream: { result(): Promise<Result | undefined> },
+): Promise<string[]> {
+  const values: string[] = [];
+  while (values.at(-1) !== last) {
+    const result = await stream.result();
+    if (result?.data == null) throw new Error(`The stream has ended: ${JSON.stringify(result)}`);
+    values.push(...result.data.changes.nodes.map((node) => node.new));
+  }
+  return values;
+}
+
+describe('subscription { changes }', () => {
+  test('gives at once where it begins, and then each change as it is recorded, to the client of the protocol', async () => {
+    const client = createClient({ url: `${service.url}/graphql`, retryAttempts: 0 });
+    onTestFinished(() => client.dispose());
+    const results = iterate(client);
+    const begin = await nextOf(results);
+    expect(begin).toMatchObject({
+      data: {
+        changes: { nodes: [], pageInfo: { hasNextPage: false, endCursor: expect.stringMatching(/.+/) } },
+      },
+      extensions: { cost: 2 },
+    });
+    await change('one');
+    expect((await nextOf(results))?.data?.changes.nodes).toEqual([
+      { domain: 'example.com', kind: 'HEADER_UPDATED', old: 'before', new: 'one' },
+    ]);
+    await results.return?.();
+    await change('two');
+    const again = iterate(client, { after: begin?.data?.changes.pageInfo.endCursor });
+    expect((await nextOf(again))?.data?.changes.nodes.map((node) => node.new)).toEqual(['one', 'two']);
+    await again.return?.();
+  });
+
+  test('gives only changes of the domains and kinds', async () => {
+    const stream = await subscribe({ domains: ['a.example', 'B.example.'], kinds: ['HEADER_UPDATED'] });
+    for (const domain of ['a.example', 'c.example', 'b.example'])
+      for (const value of ['created', domain]) await change(value, domain);
+    expect(await valuesUntil('b.example', stream)).toEqual(['a.example', 'b.example']);
+  });
+
+  test('with a cursor gives what was recorded since, in events of 100 changes at most, and then what follows', async () => {
+    const stream = await subscribe();
+    const after = (await stream.result())?.data?.changes.pageInfo.endCursor;
+    stream.close();
+    for (let many = 0; many < 250; many += 50) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, one) => change(`${many + one}`, `n${many + one}.example`)),
+      );
+    }
+    const again = await subscribe({ after });
+    const sizes: number[] = [];
+    while (sizes.reduce((sum, size) => sum + size, 0) < 250) {
+      const { nodes = [] } = (await again.result())?.data?.changes ?? {};
+      sizes.push(nodes.length);
+    }
+    expect(sizes).toEqual([100, 100, 50]);
+    await change('then');
+    expect(await valuesUntil('then', again)).toEqual(['then']);
+  });
+
+  test.each([
+    ['INVALID_CURSOR', { after: 'wrong' }],
+    ['INVALID_DOMAIN', { domains: ['-'] }],
+    ['INVALID_PARAMETER', { domains: Array.from({ length: 1_001 }, (_, at) => `${at}.example`) }],
+    ['BAD_USER_INPUT', { kinds: ['GONE'] }],
+  ])('that cannot be is one event with %s, and the end', async (code, variables) => {
+    const stream = await subscribe(variables);
+    expect(stream.response.status).toBe(200);
+    expect(await stream.result()).toMatchObject({ errors: [{ extensions: { code } }] });
+    expect(await stream.next()).toMatchObject({ event: 'complete', data: '' });
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test('needs the scope search:read where that is not open', async () => {
+    const closed = await startTestService({ database: service.database, anonymousScopes: new Set() });
+    onTestFinished(() => closed.stop());
+    const stream = await subscribe({}, closed.url);
+    expect(await stream.result()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+  });
+
+  test('is sent to whoever accepts server-sent events, by GET too, and to no other', async () => {
+    for (const accept of ['*/*', 'application/json, text/event-stream']) {
+      const { headers, body } = await fetch(`${service.url}/graphql`, send(CHANGES, {}, { accept }));
+      expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+      await body?.cancel();
+    }
+    const json = await fetch(`${service.url}/graphql`, send(CHANGES, {}, { accept: 'application/json' }));
+    expect([json.status, await json.text()]).toEqual([406, expect.stringContaining('NOT_ACCEPTABLE')]);
+    const url = `${service.url}/graphql?query=${encodeURIComponent(CHANGES)}`;
+    const headers = { 'apollo-require-preflight': 'yes' };
+    const stream = await openEvents(url, { headers });
+    expect(resultOf(await stream.next())?.data?.changes.nodes).toEqual([]);
+    stream.close();
+    const head = await fetch(url, { method: 'HEAD', headers: { ...headers, accept: 'text/event-stream' } });
+    expect([head.headers.get('content-type'), await head.text()]).toEqual([
+      'text/event-stream; charset=utf-8',
+      '',
+    ]);
+  });
+
+  test('ends with an error and the cursor to come back with where the service stops, which it does not delay', async () => {
+    const stopped = await startTestService({ database: service.database });
+    const stream = await subscribe({}, stopped.url);
+    const { endCursor: cursor } = (await stream.result())?.data?.changes.pageInfo ?? {};
+    const began = performance.now();
+    await stopped.stop();
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(await stream.result()).toMatchObject({
+      errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }],
+    });
+    expect(await stream.next()).toMatchObject({ event: 'complete' });
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test('ends with an error and the cursor where the rate limit is used up, and loses nothing', async () => {
+    const limited = await startTestService({
+      database: service.database,
+      rateLimits: { anonymous: 4, token: 1_000_000 },
+    });
+    onTestFinished(() => limited.stop());
+    const domains = ['limited.example'];
+    const stream = await subscribe({ domains }, limited.url);
+    // Each has 128 kB, which are four units.
+    for (const letter of ['a', 'b', 'c']) await change(letter.repeat(131_072), 'limited.example');
+    const heard: string[] = [];
+    let result = await stream.result();
+    for (; result?.errors === undefined; result = await stream.result()) {
+      heard.push(...(result?.data?.changes.nodes.map((node) => node.new.slice(0, 1)) ?? []));
+    }
+    const { code, retryAfter, cursor } = result.errors[0]?.extensions ?? {};
+    expect([code, Number(retryAfter) > 0]).toEqual(['RATE_LIMITED', true]);
+    expect(heard.length).toBeLessThan(3);
+    const again = await subscribe({ domains, after: cursor });
+    const missed = await valuesUntil('c'.repeat(131_072), again);
+    expect([...heard, ...missed.map((value) => value.slice(0, 1))]).toEqual(['a', 'b', 'c']);
+  });
+});
+
+function iterate(client: Client, variables: Record<string, unknown> = {}) {
+  return client.iterate<NonNullable<Result['data']>>({ query: CHANGES, variables });
+}
+
+async function nextOf(results: ReturnType<typeof iterate>): Promise<Result | undefined> {
+  return (await results.next()).value ?? undefined;
+}
+
+/** GraphQL on /graphql of a server of its own. */
+async function serve(live: LiveOptions): Promise<string> {
+  const rateLimits = { anonymous: 1e9, token: 1e9 };
+  const loaders = createLoaders(service.database.prisma, { live });
+  const executor = createGraphqlExecutor({ loaders, rateLimits });
+  const viewerOf = () => ({ ...anonymous(), scopes: new Set(['search:read'] as const) });
+  const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxCost: 1e9 };
+  const graphql = await createGraphqlOverHttp(executor, { viewerOf, ...options });
+  const server = createServer(express().use('/graphql', graphql.handle)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    await loaders.live.close();
+    server.closeAllConnections();
+    server.close();
+    await graphql.stop();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+describe('those who listen', () => {
+  test('for too long come back with the cursor', async () => {
+    const url = await serve({ longest: 300 });
+    const stream = await subscribe({}, url);
+    const { endCursor: cursor } = (await stream.result())?.data?.changes.pageInfo ?? {};
+    expect(await stream.result()).toMatchObject({
+      errors: [{ extensions: { code: 'UNAVAILABLE', cursor } }],
+    });
+  });
+
+  test('are 25 for each client, and another may come when one has gone', async () => {
+    const url = await serve({});
+    const streams = await Promise.all(Array.from({ length: 25 }, () => subscribe({}, url)));
+    for (const stream of streams) expect((await stream.result())?.errors).toBeUndefined();
+    const rejected = await subscribe({}, url);
+    expect(await rejected.result()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    streams[0]?.close();
+    await expect.poll(async () => (await (await subscribe({}, url)).result())?.errors).toBeUndefined();
+  });
+
+  test('and read more slowly than changes are recorded are told to come back with the cursor, and lose nothing', async () => {
+    const url = await serve({ mostKept: 20, readEvery: 5 });
+    const domains = ['slow.example'];
+    const fast = await subscribe({ domains }, url);
+    const { method, headers, body } = send(CHANGES, { domains }, { accept: 'text/event-stream' });
+    const slow = request(`${url}/graphql`, { method, headers }).end(body);
+    const response = await new Promise<IncomingMessage>((resolve) => slow.once('response', resolve));
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    await expect.poll(() => text).toContain('endCursor');
+    response.pause();
+    // More than the buffers of the system hold.
+    const value = (at: number) => `${at} ${'x'.repeat(30_000)}`;
+    const values = Array.from({ length: 600 }, (_, at) => value(at));
+    const heardFast = valuesUntil(values.at(-1) ?? '', fast);
+    for (let at = 0; at < 600; at += 20) {
+      const headers = Array.from({ length: 20 }, (_, more) => [`h${10 + more}`, value(at + more)]);
+      const parts = { domain: 'slow.example', at: 1_000 + at, headers: Object.fromEntries(headers) };
+      await createRecorder(service.database.pool).record([observation(parts)]);
+    }
+    expect(await heardFast).toEqual(values);
+    response.resume();
+    await once(response, 'end');
+    const events = text.split('\n').filter((line) => line.startsWith('data: '));
+    const results: Result[] = events.map((line) => JSON.parse(line.slice(6)));
+    const end = results.pop();
+    expect(end).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+    expect(end?.errors?.[0]?.message).toMatch(/recorded faster than this client reads/);
+    const heard = results.flatMap(({ data }) => data?.changes.nodes ?? []);
+    expect(heard.length).toBeLessThan(values.length);
+    const again = await subscribe(
+      { domains: ['slow.example'], after: end?.errors?.[0]?.extensions.cursor },
+      url,
+    );
+    const missed = await valuesUntil(values.at(-1) ?? '', again);
+    expect([...heard.map((node) => node.new), ...missed].map((value) => value.slice(0, 4))).toEqual(
+      values.map((value) => value.slice(0, 4)),
+    );
+  });
+});
+
+describe('a client that accepts server-sent events alone', () => {
+  const ask = (query: string) => openEvents(`${service.url}/graphql`, send(query));
+
+  test.each([
+    [
+      'the result of a query',
+      '{ domain(name: "example.com") { name } }',
+      { data: { domain: { name: 'example.com' } } },
+    ],
+    [
+      'what validation finds',
+      '{ name }',
+      { errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] },
+    ],
+    [
+      'that there are no mutations',
+      'mutation { a }',
+      { errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] },
+    ],
+  ])('gets %s as an event, and the end', async (_what, query, result) => {
+    const stream = await ask(query);
+    expect(stream.response.status).toBe(200);
+    expect(resultOf(await stream.next())).toMatchObject(result);
+    expect(await stream.next()).toMatchObject({ event: 'complete', data: '' });
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test('gets what is wrong with its request itself as a status', async () => {
+    const headers = { accept: 'text/event-stream', 'content-type': 'application/json' };
+    const malformed = await fetch(`${service.url}/graphql`, { method: 'POST', headers, body: '{' });
+    expect([malformed.status, await malformed.json()]).toMatchObject([
+      400,
+      { errors: [{ extensions: { code: 'BAD_REQUEST' } }] },
+    ]);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { headerChanger, type OpenEvents, openEvents } from '../../support/events.js';
+import { startTestService, type TestService } from '../../support/service.js';
+
+let service: TestService;
+let change: ReturnType<typeof headerChanger>;
+
+beforeAll(async () => {
+  service = await startTestService();
+  change = headerChanger(service.database);
+});
+afterAll(() => service.stop());
+
+beforeEach(() => change('before'));
+
+async function listen(query = '', headers: Record<string, string> = {}): Promise<OpenEvents> {
+  const stream = await openEvents(`${service.url}/api/v1/changes${query}`, { headers });
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+async function page(query: string) {
+  const response = await fetch(`${service.url}/api/v1/changes${query}`);
+  return JSON.parse(await response.text());
+}
+
+describe('GET /api/v1/changes with Accept: text/event-stream', () => {
+  test('begins at once with the id of the end of the feed, and sends each change as it is recorded with its cursor', async () => {
+    const stream = await listen();
+    expect(stream.response.status).toBe(200);
+    expect(Object.fromEntries(stream.response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      vary: expect.stringContaining('Accept,'),
+    });
+    const begin = await stream.next();
+    expect(begin).toMatchObject({
+      event: 'message',
+      data: '',
+      id: expect.stringMatching(/.+/),
+      retry: 3_000,
+    });
+    await change('one');
+    const one = await stream.next();
+    await change('two');
+    const two = await stream.next();
+    const { changes, next } = await page(`?after=${begin?.id}`);
+    expect([one, two].map((event) => JSON.parse(event?.data ?? ''))).toEqual(changes);
+    expect(changes.map((each: { new: string }) => each.new)).toEqual(['one', 'two']);
+    // A page continues where the stream is, and the reverse.
+    expect(two?.id).toBe(next);
+    expect((await page(`?after=${one?.id}`)).changes).toEqual([changes[1]]);
+  });
+
+  test.each([
+    ['Last-Event-ID', (id: string) => listen('', { 'last-event-id': id })],
+    ['after', (id: string) => listen(`?after=${id}`)],
+    ['Last-Event-ID before after', (id: string) => listen('?after=wrong', { 'last-event-id': id })],
+  ])('continues after %s without loss', async (_by, listenAfter) => {
+    const id = (await (await listen()).next())?.id ?? '';
+    await change('missed');
+    const again = await listenAfter(id);
+    await change('heard');
+    const events = await again.until(({ data }) => data.includes('heard'));
+    const values = events.map(({ data }) => data !== '' && JSON.parse(data).new);
+    expect(values.filter((value) => value !== false)).toEqual(['missed', 'heard']);
+  });
+
+  test('sends only changes of the domains and kinds', async () => {
+    const stream = await listen('?domains=a.example&domains=B.example.&kinds=HEADER_UPDATED');
+    await stream.next();
+    for (const domain of ['a.example', 'c.example', 'b.example'])
+      for (const value of ['created', domain]) await change(value, domain);
+    const events = await stream.until(({ data }) => data.includes('b.example'));
+    expect(events.map(({ data }) => JSON.parse(data).new)).toEqual(['a.example', 'b.example']);
+  });
+
+  test('is a stream only where Accept names it, and not application/json; HEAD has its header fields', async () => {
+    for (const accept of ['text/event-stream, application/json', '*/*', 'text/event-stream;q=0']) {
+      const { headers } = await fetch(`${service.url}/api/v1/changes`, { headers: { accept } });
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    }
+    const head = await fetch(`${service.url}/api/v1/changes`, { method: 'HEAD', headers: EVENTS });
+    expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(await head.text()).toBe('');
+    const other = await fetch(`${service.url}/api/v1/search/domains`, { headers: EVENTS });
+    expect(other.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  test('is not compressed, which would hold events back', async () => {
+    const stream = await listen('', { 'accept-encoding': 'gzip' });
+    expect(stream.response.headers.get('content-encoding')).toBeNull();
+    expect((await stream.next())?.id).toMatch(/.+/);
+  });
+
+  test.each([
+    ['INVALID_CURSOR', '?after=wrong', {}],
+    ['INVALID_CURSOR', '', { 'last-event-id': 'wrong' }],
+    ['INVALID_PARAMETER', '?first=5', {}],
+    ['INVALID_PARAMETER', '?order=NEWEST_FIRST', {}],
+    ['INVALID_PARAMETER', '?kinds=GONE', {}],
+    ['INVALID_DOMAIN', '?domains=-', {}],
+  ])('is rejected as 400 %s before it begins: %s %o', async (code, query, headers) => {
+    const { response } = await listen(query, headers);
+    expect(response.status).toBe(400);
+    expect(JSON.parse(await response.text())).toMatchObject({ status: 400, code });
+  });
+
+  test('of a question that the cursor is not of is rejected', async () => {
+    const id = (await (await listen()).next())?.id;
+    const { response } = await listen(`?kinds=HEADER_UPDATED&after=${id}`);
+    expect(JSON.parse(await response.text())).toMatchObject({ code: 'INVALID_CURSOR' });
+  });
+
+  test('ends with a problem where the rate limit is used up, and continues after its last id without loss', async () => {
+    const limited = await startTestService({
+      database: service.database,
+      rateLimits: { anonymous: 4, token: 1_000_000 },
+    });
+    onTestFinished(() => limited.stop());
+    const url = `${limited.url}/api/v1/changes?domains=limited.example`;
+    const stream = await openEvents(url);
+    expect(stream.response.headers.get('ratelimit')).toMatch(/"anonymous";r=2;/);
+    // Each has 128 kB, which are four units.
+    const values = ['a', 'b', 'c'].map((letter) => letter.repeat(131_072));
+    for (const value of values) await change(value, 'limited.example');
+    const events = await stream.until(({ event }) => event === 'end');
+    const end = events.pop();
+    expect(JSON.parse(end?.data ?? '')).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
+    expect(end?.retry).toBeGreaterThan(3_000);
+    expect(await stream.next()).toBeUndefined();
+    const heard = events.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).new);
+    expect(heard.length).toBeLessThan(3);
+    const { response } = await openEvents(url, { headers: { 'last-event-id': end?.id ?? '' } });
+    expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    const again = await listen('?domains=limited.example', { 'last-event-id': end?.id ?? '' });
+    const rest = await again.until(({ data }) => data.includes('ccc'));
+    const missed = rest.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).new);
+    expect([...heard, ...missed].map((value) => value.slice(0, 1))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('ends with a problem where the service stops, which it does not delay', async () => {
+    const stopped = await startTestService({ database: service.database });
+    const stream = await openEvents(`${stopped.url}/api/v1/changes`);
+    const begin = await stream.next();
+    const began = performance.now();
+    await stopped.stop();
+    const end = await stream.next();
+    expect(end).toMatchObject({ event: 'end', id: begin?.id });
+    expect(JSON.parse(end?.data ?? '')).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    expect(await stream.next()).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+});
+
+const EVENTS = { accept: 'text/event-stream' };
