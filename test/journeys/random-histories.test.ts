@@ -6,8 +6,17 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { body, changeItems, diffBody } from '../replay/body.js';
 import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
 import { bodies, replayLines } from '../replay/replay.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
+import {
+  allChanges,
+  apply,
+  expectInstants,
+  type Query,
+  replayedUpTo,
+  stateOf,
+  type TimedLine,
+} from './instants.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 import { answersOf, differences, type LocalServing, serveLocally } from './serving.js';
 
@@ -42,7 +51,7 @@ function linesOf(observations: readonly ObservationLine[]): string[] {
 }
 
 /** The lines in the order of their times. */
-function timedLinesOf(observations: readonly ObservationLine[]): { line: string; time: Instant }[] {
+function timedLinesOf(observations: readonly ObservationLine[]): TimedLine[] {
   return linesOf(observations)
     .map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }))
     .sort((one, other) => compareInstants(one.time, other.time));
@@ -215,7 +224,7 @@ describe('the changes of any observations', () => {
             expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items.length));
             for (const question of asked) {
               const { query, select } = changesQuestion(question, times);
-              expect(await allChanges(domain, query)).toEqual(select(items));
+              expect(await allChanges(serving.url, domain, query)).toEqual(select(items));
             }
           }
         },
@@ -246,7 +255,7 @@ describe('the changes between any two instants', () => {
             const interval = { from: [formatInstant(from)], to: [formatInstant(to)], first: ['7'] };
             for (const [domain, after] of replayedUpTo(timed, to)) {
               const state = stateOf(before.get(domain));
-              for (const change of await allChanges(domain, interval)) apply(state, change);
+              for (const change of await allChanges(serving.url, domain, interval)) apply(state, change);
               expect(state).toEqual(stateOf(after));
             }
           }
@@ -258,44 +267,11 @@ describe('the changes between any two instants', () => {
   );
 });
 
-/** The histories that the observations up to an instant give. */
-function replayedUpTo(
-  timed: readonly { readonly line: string; readonly time: Instant }[],
-  at: Instant,
-): ReadonlyMap<string, DomainHistory> {
-  return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
-}
-
-/** What is present: records by their data as JSON, headers by name. */
-function stateOf(history: DomainHistory | undefined): Map<string, string> {
-  const records = (history?.entries ?? []).filter(({ removed }) => removed === null);
-  return new Map([
-    ...records.map(({ data }) => [JSON.stringify(data), ''] as const),
-    ...(history?.present ?? []),
-  ]);
-}
-
-/** Applies an item of Domain changes. */
-function apply(state: Map<string, string>, { kind, data, name = '', new: value }: ChangeItem): void {
-  const key = data === undefined ? name : JSON.stringify(data);
-  if (kind === 'DNS_RECORD_REMOVED' || kind === 'HEADER_GONE') expect(state.delete(key)).toBe(true);
-  else state.set(key, value ?? '');
-}
-
-interface ChangeItem {
-  readonly kind: string;
-  readonly data?: object;
-  readonly name?: string;
-  readonly new?: string | null;
-}
-
 const CHANGE_KINDS = [
   'DNS_RECORD_ADDED',
   'DNS_RECORD_REMOVED',
   ...['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'],
 ];
-
-type Query = Readonly<Record<string, readonly string[]>>;
 
 interface ChangesQuestion {
   readonly first: number;
@@ -323,18 +299,6 @@ function changesQuestion({ first, order, kinds, ends }: ChangesQuestion, times: 
     return order === 'OLDEST_FIRST' ? selected : selected.reverse();
   };
   return { query, select };
-}
-
-async function changesAt(
-  path: string,
-  query: Query,
-): Promise<{ changes: ChangeItem[]; next: string | null }> {
-  const pairs = Object.entries(query).flatMap(([name, values]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const answer = await fetch(`${serving.url}/api/v1/domain/${path}?${new URLSearchParams(pairs)}`);
-  expect(answer.status).toBe(200);
-  return JSON.parse(await answer.text());
 }
 
 /** How many changes a domain has, and when its records and headers were last seen: of what is present, by type. */
@@ -381,19 +345,31 @@ function lastSightsIn(history: DomainHistory, changes: number): object {
   };
 }
 
-/** The changes of all pages. */
-async function allChanges(domain: string, query: Query): Promise<ChangeItem[]> {
-  const found: ChangeItem[] = [];
-  for (let after: readonly string[] = []; ; ) {
-    const { changes, next } = await changesAt(`${domain}/changes`, { ...query, after });
-    expect(changes.length).toBeLessThanOrEqual(Number(query['first']));
-    found.push(...changes);
-    if (next === null) return found;
-    after = [next];
-  }
-}
-
 const LAST_UPDATE = /"lastUpdate":"[^"]+"/;
+
+describe('of a thousand domains with headers, partial observations, absences and returns', () => {
+  it(
+    'any instant, the difference of any two, and the changes between them are those of replays up to them',
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const [domains, count] = [repeats(1_100, 50), repeats(TEST_SERVER === undefined ? 500 : 2_000, 60)];
+      process.stderr.write(`seed ${seed}: ${domains} domains, ${count} pairs of instants\n`);
+      const lines = new Map<string, TimedLine[]>();
+      for (let domain = 0; domain < domains; domain += 1) {
+        run += 1;
+        const given = fc.sample(observationLine(['d']), { seed: seed + domain, numRuns: 12 });
+        lines.set(`d.r${run}.example`, timedLinesOf(given));
+      }
+      const all = [...lines.values()].flat().map(({ line }) => line);
+      await record(
+        all,
+        Array.from({ length: all.length / 200 }, () => 200),
+      );
+      await expectInstants(serving.url, lines, { seed, count });
+    },
+    10 * TIMEOUT,
+  );
+});
 
 describe('two writers at the same time', () => {
   it(

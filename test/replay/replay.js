@@ -82,7 +82,7 @@ export async function replayStream(input) {
 /**
  * The bodies of Get domain, by domain, in the order of the names.
  *
- * @param {Replay} replay
+ * @param {Pick<Replay, 'histories'>} replay
  * @returns {Map<string, string>}
  */
 export function bodies({ histories }) {

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
+import { diffBody } from '../replay/body.js';
+import type { DomainHistory } from '../replay/domain-history.js';
+import { bodies, type Replay, replayLines } from '../replay/replay.js';
+import { answersOf } from './serving.js';
+
+/** A line of format `dms`, and its time. */
+export interface TimedLine {
+  readonly line: string;
+  readonly time: Instant;
+}
+
+/** The lines of each domain, by its canonical name, in the order of their times. */
+export type LinesOfDomains = ReadonlyMap<string, readonly TimedLine[]>;
+
+/** The histories that the observations up to an instant give. */
+export function replayedUpTo(timed: readonly TimedLine[], at: Instant): Replay['histories'] {
+  return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
+}
+
+/**
+ * Takes random pairs of times, at and beside those of observations, of random domains, and compares what a service answers with
+ * replays of the observations up to them: the domain as of the earlier one, byte for byte but for lastUpdate; the difference; and
+ * the changes between, which make the one state of the other.
+ */
+export async function expectInstants(
+  url: string,
+  lines: LinesOfDomains,
+  { seed, count }: { readonly seed: number; readonly count: number },
+): Promise<void> {
+  const domains = [...lines];
+  const places = fc.sample(fc.tuple(fc.nat(), fc.nat(), fc.nat()), { seed, numRuns: count });
+  const pairs = places.map(([of, one, other]): Pair => {
+    const [domain = '', timed = []] = domains[of % domains.length] ?? [];
+    const timeAt = (place: number) =>
+      (timed[(place >> 2) % timed.length]?.time ?? 0n) + BigInt((place % 3) - 1);
+    const [from = 0n, to = 0n] = [timeAt(one), timeAt(other)].sort(compareInstants);
+    const message = `seed ${seed}: ${domain} from ${formatInstant(from)} to ${formatInstant(to)}`;
+    return { domain, timed, from, to, message };
+  });
+  while (pairs.length > 0) await Promise.all(pairs.splice(0, 8).map((pair) => expectPair(url, pair)));
+}
+
+interface Pair {
+  readonly domain: string;
+  readonly timed: readonly TimedLine[];
+  readonly from: Instant;
+  readonly to: Instant;
+  readonly message: string;
+}
+
+async function expectPair(url: string, { domain, timed, from, to, message }: Pair): Promise<void> {
+  const times = { from: formatInstant(from), to: formatInstant(to) };
+  const [before, after] = [replayedUpTo(timed, from), replayedUpTo(timed, to)];
+  const [then, diff, changes] = await Promise.all([
+    answersOf(url, [domain], `?at=${times.from}`),
+    answersOf(url, [domain], `/diff?from=${times.from}&to=${times.to}`),
+    allChanges(url, domain, { from: [times.from], to: [times.to], first: ['100'] }),
+  ]);
+  const expected = bodies({ histories: before }).get(domain);
+  if (expected === undefined) expect(then.get(domain), message).toContain('DOMAIN_NOT_FOUND');
+  else expect(without(then.get(domain)), message).toBe(without(expected));
+  expect(diff.get(domain), message).toBe(
+    diffBody(before.get(domain), after.get(domain), { domain, ...times }),
+  );
+  const state = stateOf(before.get(domain));
+  for (const change of changes) apply(state, change);
+  expect(state, message).toEqual(stateOf(after.get(domain)));
+}
+
+function without(text?: string): string | undefined {
+  return text?.replace(/"lastUpdate":"[^"]+"/, '');
+}
+
+/** What is present: records by their data as JSON, headers by name. */
+export function stateOf(history: DomainHistory | undefined): Map<string, string> {
+  const records = (history?.entries ?? []).filter(({ removed }) => removed === null);
+  return new Map([
+    ...records.map(({ data }) => [JSON.stringify(data), ''] as const),
+    ...(history?.present ?? []),
+  ]);
+}
+
+/** Applies an item of Domain changes. */
+export function apply(state: Map<string, string>, { kind, data, name = '', new: value }: ChangeItem): void {
+  const key = data === undefined ? name : JSON.stringify(data);
+  if (kind === 'DNS_RECORD_REMOVED' || kind === 'HEADER_GONE') expect(state.delete(key)).toBe(true);
+  else state.set(key, value ?? '');
+}
+
+/** An item of Domain changes. */
+export interface ChangeItem {
+  readonly kind: string;
+  readonly data?: object;
+  readonly name?: string;
+  readonly new?: string | null;
+}
+
+/** The parameters of a question, each with its values. */
+export type Query = Readonly<Record<string, readonly string[]>>;
+
+/** The changes of all pages. */
+export async function allChanges(url: string, domain: string, query: Query): Promise<ChangeItem[]> {
+  const found: ChangeItem[] = [];
+  for (let after: readonly string[] = []; ; ) {
+    const { changes, next } = await changesAt(url, `${domain}/changes`, { ...query, after });
+    expect(changes.length).toBeLessThanOrEqual(Number(query['first']));
+    found.push(...changes);
+    if (next === null) return found;
+    after = [next];
+  }
+}
+
+/** @throws unless there is an answer; a domain that is not known has no changes. */
+async function changesAt(
+  url: string,
+  path: string,
+  query: Query,
+): Promise<{ readonly changes: readonly ChangeItem[]; readonly next: string | null }> {
+  const pairs = Object.entries(query).flatMap(([name, values]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const answer = await fetch(`${url}/api/v1/domain/${path}?${new URLSearchParams(pairs)}`);
+  expect(answer.status).toBe(200);
+  return JSON.parse(await answer.text());
+}
