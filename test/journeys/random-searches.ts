@@ -12,7 +12,7 @@ import type { ObservationLine } from './random-observations.js';
  */
 
 const LABELS = ['a', 'ab', 'a_b', 'axb', 'a-b', 'shop', 'my-shop', 'shopping', 'www', 'xn--bcher-kva', 'x1'];
-const ZONES = ['example', 'shop.example', 'example.co.uk', 'test'];
+export const ZONES = ['example', 'shop.example', 'example.co.uk', 'test'];
 const BELOW_ZONES = LABELS.flatMap((label) => ZONES.map((zone) => `${label}.${zone}`));
 export const DOMAINS = [...BELOW_ZONES, 'co.uk', 'example.co.uk', 'shop.example'];
 
@@ -74,19 +74,23 @@ const headers = fc
   .dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...VALUES), { noNullPrototype: true })
   .map((httpHeaders) => ({ httpHeaders }));
 
-const line = fc
-  .tuple(fc.constantFrom(...DOMAINS), lineTime, fc.oneof(everyType, everyType, oneType, headers, headers))
-  .map(([domain, observedAt, parts]): ObservationLine => {
-    const dnsRecords = 'dnsRecords' in parts && {
-      dnsRecords: parts.dnsRecords.map((record) => ({ host: '@', class: 'IN', ...record })),
-    };
-    return JSON.parse(
-      JSON.stringify({ domain, observedAt, ...parts, ...dnsRecords }).replaceAll('@', domain),
-    );
-  });
+/** An observation of one of some domains. */
+export function lineOf(domains: readonly string[]): fc.Arbitrary<ObservationLine> {
+  return fc
+    .tuple(fc.constantFrom(...domains), lineTime, fc.oneof(everyType, everyType, oneType, headers, headers))
+    .map(([domain, observedAt, parts]): ObservationLine => {
+      const dnsRecords = 'dnsRecords' in parts && {
+        dnsRecords: parts.dnsRecords.map((record) => ({ host: '@', class: 'IN', ...record })),
+      };
+      return JSON.parse(
+        JSON.stringify({ domain, observedAt, ...parts, ...dnsRecords }).replaceAll('@', domain),
+      );
+    });
+}
+
 /** In the order of their times. */
 export const manyLines = fc
-  .noBias(fc.array(line, { minLength: 1, maxLength: 80, size: 'max' }))
+  .noBias(fc.array(lineOf(DOMAINS), { minLength: 1, maxLength: 80, size: 'max' }))
   .map((lines) => lines.sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1)));
 
 /** The conditions of a question: `where`, or the arguments of searchDomains. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseInstant } from '../../src/model/instant.js';
@@ -11,6 +12,8 @@ import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
 import { expectInstants, type TimedLine } from './instants.js';
+import { type Filter, type RecordMatch, recordsOf } from './random-searches.js';
+import { expectRecords } from './searches.js';
 import { answersOf, differences, serve } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
@@ -20,6 +23,25 @@ const MINUTE = 60_000;
 
 function unpacked(): Readable {
   return spawn('xz', ['-dc', ROOT_ZONE_FILE], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout;
+}
+
+/** A question about what a record has, and sometimes about when it was there. */
+function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
+  const { target, ip, ipv6, host } = Object(record);
+  const suffix = String(target ?? '').replace(/^[^.]*\./, '');
+  const values: Filter[] = [
+    { host: String(host) },
+    ...(typeof target === 'string' ? [{ target }] : []),
+    ...(suffix.length > 3 ? [{ target: `*.${suffix}` }] : []),
+    ...(typeof ip === 'string' ? [{ ip }, { network: `${ip}/24` }, { network: `${ip}/12` }] : []),
+    ...(typeof ipv6 === 'string' ? [{ ip: ipv6 }, { network: `${ipv6}/32` }] : []),
+  ];
+  const options = fc.constantFrom<Filter>(
+    ...[{}, { present: true }, { present: false }, { types: [String(Object(record).type)] }],
+    ...[{ firstSeenFrom: '2020-01-01T00:00:00Z' }, { seenTo: '2020-02-01T00:00:00Z' }],
+    { seenFrom: '2020-03-01T00:00:00Z', seenTo: '2020-04-01T00:00:00Z' },
+  );
+  return fc.tuple(fc.constantFrom(...values), options).map(([value, option]) => ({ ...value, ...option }));
 }
 
 /** Of the short form: what random observations give. */
@@ -99,6 +121,33 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
       const serving = await serve(home.environment);
       try {
         await expectInstants(serving.url, await linesOfDomains(names), { seed, count: 2_000 });
+      } finally {
+        await serving.close();
+      }
+    },
+    10 * MINUTE,
+  );
+
+  it(
+    'is found by value: 300 random questions across its domains give what a plain filter over everything gives',
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      process.stderr.write(`seed ${seed}\n`);
+      const histories = [...replay.histories.values()].sort((one, other) =>
+        one.domain < other.domain ? -1 : 1,
+      );
+      const filter = fc.constantFrom(...histories.flatMap(recordsOf)).chain(filterLike);
+      const serving = await serve(home.environment);
+      const everything = { url: serving.url, historiesAt: () => histories };
+      try {
+        let found = 0;
+        for (const [where, first] of fc.sample(fc.tuple(filter, fc.integer({ min: 20, max: 500 })), {
+          seed,
+          numRuns: 300,
+        })) {
+          found += await expectRecords(everything, where, { first, byEdge: false });
+        }
+        expect(found).toBeGreaterThan(300);
       } finally {
         await serving.close();
       }

@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import type { DomainHistory } from '../replay/domain-history.js';
-import { emptyTestDatabase } from '../support/database.js';
+import { emptyTestDatabase, TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -17,23 +16,31 @@ import {
   given,
   HEADER_NAMES,
   headerFilter,
-  headerStaysOf,
   headersOf,
   historiesAt,
-  lastChangeOf,
+  lineOf,
   lineTime,
   manyLines,
-  meetsDomainFilter,
-  meetsHeaderFilter,
   meetsRecordFilter,
-  type Paging,
   paging,
-  type RecordMatch,
   recordFilter,
-  recordsOf,
   several,
   TYPES,
+  ZONES,
 } from './random-searches.js';
+import {
+  ask,
+  everyRecord,
+  expectDomains,
+  expectHeaders,
+  expectRecords,
+  expectSame,
+  OWN_HEADERS,
+  OWN_RECORDS,
+  OWN_VALUES,
+  searched,
+  walk,
+} from './searches.js';
 
 /** RANDOM_RUNS=5000 looks longer. */
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 10));
@@ -55,157 +62,8 @@ async function record(lines: readonly ObservationLine[]): Promise<void> {
   }
 }
 
-const RECORD = `
-  ... on DnsRecordEntry { host class type firstSeen removed lastSeen }
-  ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on TxtRecord { txt entries } ... on OtherRecord { data }
-  ... on NsRecord { target } ... on CnameRecord { target } ... on PtrRecord { target }
-  ... on MxRecord { pri target } ... on SrvRecord { pri weight port target } ... on CaaRecord { flags tag value }
-  ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }`;
-
-const page = (node: string) =>
-  `{ nodes { ${node} } edges { cursor node { ${node} } } pageInfo { hasNextPage endCursor } }`;
-
-const RECORDS_FOUND = `query ($where: DnsRecordFilter!, $first: Int!, $after: String) {
-  page: dnsRecords(where: $where, first: $first, after: $after) ${page(`domain { name lastChange } record { ${RECORD} }`)} }`;
-const HEADERS_FOUND = `query ($where: HttpHeaderFilter!, $first: Int!, $after: String) {
-  page: httpHeaders(where: $where, first: $first, after: $after) ${page('domain { name lastChange } name value from to')} }`;
-const DOMAINS_FOUND = `query (
-    $match: String, $registrableDomain: String, $createdFrom: Timestamp, $createdTo: Timestamp,
-    $changedFrom: Timestamp, $changedTo: Timestamp, $first: Int!, $after: String) {
-  page: searchDomains(
-    match: $match, registrableDomain: $registrableDomain, createdFrom: $createdFrom, createdTo: $createdTo,
-    changedFrom: $changedFrom, changedTo: $changedTo, first: $first, after: $after
-  ) ${page('name created lastUpdate lastChange')} }`;
-const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
-  domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
-
-const OWN_RECORDS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $first: Int!, $after: String) {
-  domain(name: $name, at: $at) {
-    page: dnsRecordsConnection(types: $types, present: $present, first: $first, after: $after) ${page(RECORD)} } }`;
-const OWN_HEADERS = `query ($name: String!, $at: Timestamp, $names: [String!], $first: Int!, $after: String) {
-  domain(name: $name, at: $at) {
-    page: httpHeadersConnection(names: $names, first: $first, after: $after) ${page('name value present')} } }`;
-const OWN_VALUES = `query ($name: String!, $at: Timestamp, $header: String!, $first: Int!, $after: String) {
-  domain(name: $name, at: $at) { httpHeaders(names: [$header]) {
-    page: historyConnection(first: $first, after: $after) ${page('event date new old')} } } }`;
-
-async function ask(query: string, variables: object = {}) {
-  const response = await fetch(`${service.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  });
-  const { data, errors } = JSON.parse(await response.text());
-  return { data, errors };
-}
-
-interface Page<Node> {
-  readonly nodes: readonly Node[];
-  readonly edges: readonly { readonly cursor: string; readonly node: Node }[];
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-}
-
-/** So many pages are as long as they are to be. */
-const MOST_PAGES = 6;
-
-/** All matches of a question, page by page; after some pages, on longer ones. */
-async function walk<Node>(query: string, variables: object, paging: Paging): Promise<Node[]> {
-  const found: Node[] = [];
-  let after: string | null = null;
-  for (let pages = 1; ; pages += 1) {
-    const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
-    const { data, errors } = await ask(query, { ...variables, first, after });
-    expect(errors).toBeUndefined();
-    const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;
-    const { nodes, edges, pageInfo }: Page<Node> = parent.page;
-    expectSame(
-      edges.map(({ node }) => node),
-      nodes,
-    );
-    expect(nodes.length).toBeLessThanOrEqual(first);
-    const middle = byEdge ? edges.slice(0, Math.ceil(edges.length / 2)) : edges;
-    const isWhole = middle.length === edges.length;
-    found.push(...middle.map(({ node }) => node));
-    if (isWhole && !pageInfo.hasNextPage) return found;
-    after = isWhole ? pageInfo.endCursor : (middle.at(-1)?.cursor ?? null);
-    expect(after).not.toBeNull();
-  }
-}
-
-/** All records as the domains have them, which the replay confirms but for `lastSeen`. */
-async function everyRecord(
-  lines: readonly ObservationLine[],
-  at: string | undefined,
-): Promise<RecordMatch[]> {
-  const histories = historiesAt(lines, at);
-  const { data } = await ask(EVERY_RECORD, { names: histories.map(({ domain }) => domain), at });
-  const records: RecordMatch[] = data.domains.flatMap(
-    ({ name, dnsRecords }: { name: string; dnsRecords: RecordMatch['record'][] }) =>
-      dnsRecords.map((record) => ({ domain: name, record })),
-  );
-  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...rest } }) => ({
-    domain,
-    record: rest,
-  }));
-  expectSame(withoutLastSeen, histories.flatMap(recordsOf));
-  return records;
-}
-
-/** Matches with their domains as of the same time, as GraphQL has them. */
-function withDomains<Match extends { readonly domain: string }>(
-  matches: readonly Match[],
-  histories: readonly DomainHistory[],
-) {
-  const domains = new Map(
-    histories.map((each) => [each.domain, { name: each.domain, lastChange: lastChangeOf(each) }]),
-  );
-  return matches.map((match) => ({ ...match, domain: domains.get(match.domain) }));
-}
-
-/** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
-function expectSame(found: readonly unknown[], expected: readonly unknown[]) {
-  const length = Math.max(found.length, expected.length);
-  const at = Array.from({ length }, (_, place) => place).find(
-    (place) => !isDeepStrictEqual(found[place], expected[place]),
-  );
-  if (at === undefined) return;
-  const shown = (list: readonly unknown[]) => ({
-    length: list.length,
-    at,
-    item: JSON.stringify(list[at])?.slice(0, 500),
-  });
-  expect(shown(found)).toEqual(shown(expected));
-}
-
 /** How many matches were found in all. */
 let matched = 0;
-
-async function expectRecords(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
-  const found = await walk(RECORDS_FOUND, { where }, paging);
-  const matches = (await everyRecord(lines, where.at)).filter((match) => meetsRecordFilter(match, where));
-  expectSame(found, withDomains(matches, historiesAt(lines, where.at)));
-  matched += found.length;
-}
-
-async function expectHeaders(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
-  const found = await walk(HEADERS_FOUND, { where }, paging);
-  const histories = historiesAt(lines, where.at);
-  const matches = histories.flatMap(headerStaysOf).filter((match) => meetsHeaderFilter(match, where));
-  expectSame(found, withDomains(matches, histories));
-  matched += found.length;
-}
-
-async function expectDomains(lines: readonly ObservationLine[], where: Filter, paging: Paging) {
-  const found = await walk(DOMAINS_FOUND, where, paging);
-  const expected = historiesAt(lines)
-    .filter((history) => meetsDomainFilter(history, where))
-    .map((history) => ({
-      ...{ name: history.domain, created: history.created, lastUpdate: history.lastUpdate },
-      lastChange: lastChangeOf(history),
-    }));
-  expectSame(found, expected);
-  matched += found.length;
-}
 
 /** Holds for any observations, and that anything was found at all. */
 async function holds<Question>(
@@ -228,7 +86,8 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for DNS records, each with when it was last seen as its domain has it',
     () =>
       holds(several(recordFilter), async (lines, questions) => {
-        for (const [where, pages] of questions) await expectRecords(lines, where, pages);
+        const asked = searched(service.url, lines);
+        for (const [where, pages] of questions) matched += await expectRecords(asked, where, pages);
       }),
     TIMEOUT,
   );
@@ -237,7 +96,8 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for HTTP headers, one match for each time that a domain had the value',
     () =>
       holds(several(headerFilter), async (lines, questions) => {
-        for (const [where, pages] of questions) await expectHeaders(lines, where, pages);
+        const asked = searched(service.url, lines);
+        for (const [where, pages] of questions) matched += await expectHeaders(asked, where, pages);
       }),
     TIMEOUT,
   );
@@ -246,7 +106,8 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for domains; and the statistics are the exact numbers',
     () =>
       holds(several(domainFilter), async (lines, questions) => {
-        for (const [where, pages] of questions) await expectDomains(lines, where, pages);
+        const asked = searched(service.url, lines);
+        for (const [where, pages] of questions) matched += await expectDomains(asked, where, pages);
         await expectStatistics(lines);
       }),
     TIMEOUT,
@@ -264,14 +125,18 @@ describe('of any observations, a plain filter over all histories gives the same,
     "as the pages of a domain's own records, headers, and values of a header, now and at any time",
     () =>
       holds(several(ownQuestion), async (lines, questions) => {
+        const everything = searched(service.url, lines);
+        const { url } = everything;
         for (const [{ domain, at: time, types, present: isPresent, names }, pages] of questions) {
-          const histories = historiesAt(lines, time);
+          const histories = everything.historiesAt(time);
           const history = histories[domain % histories.length];
           if (history === undefined) continue;
           const variables = { name: history.domain, at: time };
-          const all = (await everyRecord(lines, time)).filter((match) => match.domain === history.domain);
+          const all = (await everyRecord(everything, time)).filter(
+            (match) => match.domain === history.domain,
+          );
           const where = { ...(types && { types }), ...(isPresent !== undefined && { present: isPresent }) };
-          const found = await walk(OWN_RECORDS, { ...variables, ...where }, pages);
+          const found = await walk(url, OWN_RECORDS, { ...variables, ...where }, pages);
           expectSame(
             found,
             all.filter((match) => meetsRecordFilter(match, where)).map((match) => match.record),
@@ -282,11 +147,11 @@ describe('of any observations, a plain filter over all histories gives the same,
             given(asked, (some) => some.includes(name)),
           );
           expectSame(
-            await walk(OWN_HEADERS, { ...variables, names }, pages),
+            await walk(url, OWN_HEADERS, { ...variables, names }, pages),
             expected.map(({ items: _, ...header }) => header),
           );
           for (const { name, items } of expected) {
-            expectSame(await walk(OWN_VALUES, { ...variables, header: name }, pages), items);
+            expectSame(await walk(url, OWN_VALUES, { ...variables, header: name }, pages), items);
           }
         }
       }),
@@ -295,7 +160,7 @@ describe('of any observations, a plain filter over all histories gives the same,
 });
 
 async function expectStatistics(lines: readonly ObservationLine[]) {
-  const { data } = await ask(`{ statistics { domains dnsRecords httpHeaders changes } }`);
+  const { data } = await ask(service.url, `{ statistics { domains dnsRecords httpHeaders changes } }`);
   const histories = historiesAt(lines);
   const sum = (count: (history: DomainHistory) => number) =>
     histories.reduce((total, history) => total + count(history), 0);
@@ -306,6 +171,32 @@ async function expectStatistics(lines: readonly ObservationLine[]) {
     changes: sum(({ changes }) => changes.length),
   });
 }
+
+describe('of a thousand domains', () => {
+  it(
+    'a plain filter over everything gives what each question of a generated list finds',
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const [count, questions] = [repeats(1_100, 60), repeats(TEST_SERVER === undefined ? 20 : 60, 4)];
+      process.stderr.write(`seed ${seed}: ${count} domains, ${questions} questions of each kind\n`);
+      const names = Array.from({ length: count }, (_, at) => `n${at}.${ZONES[at % ZONES.length]}`);
+      const lines = fc
+        .sample(lineOf([...DOMAINS, ...names]), { seed, numRuns: 6 * count })
+        .sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1));
+      await record(lines);
+      const everything = searched(service.url, lines);
+      const draw = (filter: fc.Arbitrary<Filter>) =>
+        fc.sample(fc.tuple(filter, paging), { seed, numRuns: questions });
+      let found = 0;
+      for (const [where, pages] of draw(recordFilter)) found += await expectRecords(everything, where, pages);
+      for (const [where, pages] of draw(headerFilter)) found += await expectHeaders(everything, where, pages);
+      for (const [where, pages] of draw(domainFilter)) found += await expectDomains(everything, where, pages);
+      expect(found).toBeGreaterThan(count);
+      await expectStatistics(lines);
+    },
+    10 * 60_000,
+  );
+});
 
 describe('after domains are forgotten', () => {
   it(
@@ -322,10 +213,11 @@ describe('after domains are forgotten', () => {
         await forget(service.database.prisma, forgotten);
         const others = lines.filter(({ domain }) => !forgotten.includes(domain));
         expect(await knownTexts()).toEqual(textsOf(others));
-        await expectRecords(others, records, pages);
-        await expectRecords(others, { host: '*e*a*t*' }, pages);
-        await expectHeaders(others, wanted, pages);
-        await expectDomains(others, {}, pages);
+        const asked = searched(service.url, others);
+        matched += await expectRecords(asked, records, pages);
+        matched += await expectRecords(asked, { host: '*e*a*t*' }, pages);
+        matched += await expectHeaders(asked, wanted, pages);
+        matched += await expectDomains(asked, {}, pages);
         await expectStatistics(others);
       });
     },
@@ -355,9 +247,9 @@ describe('the time of the last recording in the statistics', () => {
   it('is that of the domain that was recorded last, and null where nothing is recorded', async () => {
     const question = '{ statistics { lastRecordedAt } searchDomains(first: 500) { nodes { recordedAt } } }';
     await record([]);
-    expect((await ask(question)).data.statistics).toEqual({ lastRecordedAt: null });
+    expect((await ask(service.url, question)).data.statistics).toEqual({ lastRecordedAt: null });
     await record(SHARED);
-    const { data } = await ask(question);
+    const { data } = await ask(service.url, question);
     const times = data.searchDomains.nodes.map((node: { recordedAt: string }) => node.recordedAt).sort();
     expect(data.statistics).toEqual({ lastRecordedAt: times.at(-1) });
   });
@@ -428,7 +320,7 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
     [own('httpHeadersConnection(first: 0)'), /first must be from 1 to 500/],
     [own('httpHeaders { historyConnection(first: 501)', ' }'), /first must be from 1 to 500/],
   ])('%s', async (question, message) => {
-    const { errors } = await ask(`{ ${question} }`);
+    const { errors } = await ask(service.url, `{ ${question} }`);
     const error = { message: expect.stringMatching(message), extensions: { code: 'INVALID_PARAMETER' } };
     expect(errors).toMatchObject([error]);
   });
@@ -439,7 +331,7 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
     headers('value: "nginx\\u0000"'),
     'httpHeaders(where: { name: "server\\u0000", value: "nginx" }, first: 1) { nodes { __typename } }',
   ])('or finds nothing: what no database holds: %s', async (question) => {
-    const { errors = [] } = await ask(`{ ${question} }`);
+    const { errors = [] } = await ask(service.url, `{ ${question} }`);
     for (const { extensions } of errors) expect(extensions.code).toBe('INVALID_PARAMETER');
   });
 });
@@ -453,11 +345,12 @@ it.each([1, 2, 3])('pages of %d lead over many domains without a match to the la
     return { domain, observedAt: '2024-01-01T00:00:00Z', httpHeaders, dnsRecords };
   });
   await record(observed);
+  const asked = searched(service.url, observed);
   for (const byEdge of [true, false]) {
-    await expectHeaders(observed, { name: 'server', contains: 'seldom' }, { first, byEdge });
-    await expectHeaders(observed, { name: 'server', value: 'seldom' }, { first, byEdge });
-    await expectRecords(observed, { text: 'seldom' }, { first, byEdge });
-    await expectRecords(observed, { host: '*.example', text: 'seldom' }, { first, byEdge });
+    await expectHeaders(asked, { name: 'server', contains: 'seldom' }, { first, byEdge });
+    await expectHeaders(asked, { name: 'server', value: 'seldom' }, { first, byEdge });
+    await expectRecords(asked, { text: 'seldom' }, { first, byEdge });
+    await expectRecords(asked, { host: '*.example', text: 'seldom' }, { first, byEdge });
   }
 });
 
@@ -468,7 +361,10 @@ describe('a cursor is INVALID_CURSOR', () => {
   let cursor = '';
   beforeAll(async () => {
     await record(SHARED);
-    const { data } = await ask(`{ page: dnsRecords(where: { ip: "192.0.2.1" }, first: 1) ${node} }`);
+    const { data } = await ask(
+      service.url,
+      `{ page: dnsRecords(where: { ip: "192.0.2.1" }, first: 1) ${node} }`,
+    );
     cursor = data.page.pageInfo.endCursor;
   });
 
@@ -502,7 +398,7 @@ describe('a cursor is INVALID_CURSOR', () => {
         `domain(name: "a.example") { httpHeaders { historyConnection(first: 1, after: "${cursor}") ${node} } }`,
     ],
   ])('%s', async (_case, question) => {
-    const { errors } = await ask(`{ ${question()} }`);
+    const { errors } = await ask(service.url, `{ ${question()} }`);
     expect(errors[0]).toMatchObject({
       message: expect.stringMatching(/begin without/),
       extensions: { code: 'INVALID_CURSOR' },
@@ -513,9 +409,12 @@ describe('a cursor is INVALID_CURSOR', () => {
     const where = 'types: ["A", "AAAA"], network: "192.0.2.1/32"';
     const question = (words: string, first: number, after = '') =>
       `{ page: dnsRecords(where: { ${words} }, first: ${first}${after}) ${node} }`;
-    const { data } = await ask(question(where, 1));
+    const { data } = await ask(service.url, question(where, 1));
     const after = `, after: "${data.page.pageInfo.endCursor}"`;
-    const rest = await ask(question('network: "192.0.2.1/32", types: ["aaaa", "A", "A"]', 5, after));
+    const rest = await ask(
+      service.url,
+      question('network: "192.0.2.1/32", types: ["aaaa", "A", "A"]', 5, after),
+    );
     expect(rest.data.page.nodes).toHaveLength(2);
   });
 });
