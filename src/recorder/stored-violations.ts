@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { PrismaClient, WatchedDomain } from '../database/generated/client.js';
 import { canonicalOrNull, isWritable, stayText, timeText } from '../history/violation-text.js';
 import { findViolations } from '../history/violations.js';
 import { parseDomainName } from '../model/domain-name.js';
+import { quoted } from '../model/text.js';
 import { historyOctets } from './history-octets.js';
 import { historyOfRows, type StoredRows } from './read-histories.js';
 import { isReadableTypes, type StayRow, stayOfRow } from './rows.js';
+import { txtOf } from './write-changes.js';
 
 /**
  * Finds what breaks a rule in a domain's rows: one line for each violation.
@@ -89,6 +92,105 @@ export async function findOrphans(prisma: PrismaClient): Promise<string[]> {
   ];
   const names = new Set(found.map(({ domainName }) => domainName));
   return [...names].sort().slice(0, MAX_ORPHANS);
+}
+
+/**
+ * Finds the names and texts that searches look in, and that these domains have and the tables `known_name` and `known_text`
+ * do not: a line for each, which begins with the domain's name.
+ */
+export async function findUnsearchable(
+  prisma: PrismaClient,
+  domains: readonly StoredRows[],
+): Promise<string[]> {
+  const names = domains.map(namesIn);
+  const texts = domains.map(textsIn);
+  const [knownNames, knownTexts] = await Promise.all([
+    knownNamesOf(prisma, new Set(names.flat())),
+    knownTextsOf(prisma, texts.flat()),
+  ]);
+  const found = domains.flatMap(({ domain: { name } }, at) => [
+    ...(names[at] ?? [])
+      .filter((each) => !knownNames.has(each))
+      .map((each) => ({ name, message: `searches do not find the name ${quoted(each)}` })),
+    ...(texts[at] ?? [])
+      .filter((each) => !knownTexts.has(keyOf(each)))
+      .map(({ kind, text }) => ({ name, message: `searches do not find the ${kind} text ${quoted(text)}` })),
+  ]);
+  if (found.length === 0) return [];
+  // A domain may have been erased since its rows were read.
+  const kept = await prisma.domain.findMany({
+    where: { name: { in: found.map(({ name }) => name) } },
+    select: { name: true },
+  });
+  const recorded = new Set(kept.map(({ name }) => name));
+  return found.filter(({ name }) => recorded.has(name)).map(({ name, message }) => `${name}: ${message}`);
+}
+
+function namesIn({ domain, stays }: StoredRows): string[] {
+  return [...new Set([domain.name, ...stays.map(({ host }) => host)])];
+}
+
+/** A text of a TXT record, or a value of the header `kind`. */
+interface SearchedText {
+  readonly kind: string;
+  readonly text: string;
+  /** As table `known_text` has it, in hexadecimal. */
+  readonly digest: string;
+}
+
+function keyOf({ kind, digest }: Pick<SearchedText, 'kind' | 'digest'>): string {
+  return `${kind} ${digest}`;
+}
+
+function textsIn({ stays, headers }: StoredRows): SearchedText[] {
+  const texts = new Map<string, SearchedText>();
+  const add = (kind: string, text: string) => {
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+    texts.set(keyOf({ kind, digest }), { kind, text, digest });
+  };
+  for (const { type, rdata } of stays) {
+    const text = type === 'TXT' ? canonicalOrNull(() => txtOf(rdata)) : undefined;
+    if (text != null) add('TXT', text);
+  }
+  for (const { name, value } of headers) if (value !== null) add(name, value);
+  return [...texts.values()];
+}
+
+async function knownNamesOf(prisma: PrismaClient, names: ReadonlySet<string>): Promise<Set<string>> {
+  const rows = await inParts([...names], (part) =>
+    prisma.knownName.findMany({ where: { name: { in: [...part] } } }),
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** The keys of those that there are. */
+async function knownTextsOf(prisma: PrismaClient, texts: readonly SearchedText[]): Promise<Set<string>> {
+  const rows = await inParts(texts, (part) =>
+    prisma.knownText.findMany({
+      where: {
+        kind: { in: part.map(({ kind }) => kind) },
+        digest: { in: part.map(({ digest }) => Buffer.from(digest, 'hex')) },
+      },
+      select: { kind: true, digest: true },
+    }),
+  );
+  return new Set(
+    rows.map(({ kind, digest }) => keyOf({ kind, digest: Buffer.from(digest).toString('hex') })),
+  );
+}
+
+/** How many values are looked up by one statement. */
+const VALUES_AT_ONCE = 5_000;
+
+async function inParts<Value, Row>(
+  values: readonly Value[],
+  load: (part: readonly Value[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let from = 0; from < values.length; from += VALUES_AT_ONCE) {
+    rows.push(...(await load(values.slice(from, from + VALUES_AT_ONCE))));
+  }
+  return rows;
 }
 
 const WATCHED_PAGE = 10_000;

@@ -235,10 +235,15 @@ function textsIn(added: readonly RowOf<RecordStay>[], headers: readonly RowOf<He
   const texts = new Map<string, KnownText>();
   const add = (kind: string, text: string) => texts.set(`${kind}\n${text}`, { kind, text });
   for (const { item } of added) {
-    if (item.record.type !== 'TXT') continue;
-    const rdata: unknown = JSON.parse(item.record.rdata);
-    if (isJsonObject(rdata) && typeof rdata['txt'] === 'string') add('TXT', rdata['txt']);
+    const text = item.record.type === 'TXT' ? txtOf(item.record.rdata) : undefined;
+    if (text !== undefined) add('TXT', text);
   }
   for (const { item } of headers) if (item.value !== null) add(item.name, item.value);
   return [...texts.values()];
+}
+
+/** The text of a TXT record, as searches look in it. @param stored Its rdata. */
+export function txtOf(stored: string): string | undefined {
+  const rdata: unknown = JSON.parse(stored);
+  return isJsonObject(rdata) && typeof rdata['txt'] === 'string' ? rdata['txt'] : undefined;
 }

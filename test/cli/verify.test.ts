@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { observationLine } from '../support/observations.js';
+import { addressRecord, observationLine } from '../support/observations.js';
 
 let database: TestDatabase;
 
@@ -14,12 +14,19 @@ afterAll(() => database.close());
 describe('dms verify', () => {
   test('checks histories, tokens and watched domains, prints a line for each violation, and exits 1', async () => {
     const line = observationLine({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
-    await runDms(['import', '-'], database.environment, Readable.from([line]));
+    const text = { host: 'example.net', class: 'IN', type: 'TXT', entries: ['v=spf1 -all'] };
+    const other = observationLine({
+      ...{ domain: 'example.net', at: 1, records: [addressRecord('www.example.net', '192.0.2.1'), text] },
+      headers: { via: 'b' },
+    });
+    await runDms(['import', '-'], database.environment, Readable.from([`${line}\n${other}`]));
     for (const statement of [
-      'UPDATE dns_record SET last_seen = 1',
-      "UPDATE header_change SET value = 'a '",
+      "UPDATE dns_record SET last_seen = 1 WHERE domain = 'example.com'",
+      "UPDATE header_change SET value = 'a ' WHERE domain = 'example.com'",
       "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('-', 1, 1, 1)",
       "INSERT INTO access_token VALUES (sha256('a'), 'a', '{everything}', 1)",
+      "DELETE FROM known_name WHERE name = 'www.example.net'",
+      "DELETE FROM known_text WHERE kind IN ('TXT', 'via')",
       "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, 'x', null, null)",
     ]) {
       await database.pool.query(statement);
@@ -31,12 +38,16 @@ describe('dms verify', () => {
       expect.stringMatching(/^example\.com: .* is present, and has a time at which it was last seen$/),
       expect.stringMatching(/^example\.com: header "server" .* its value is not in canonical form$/),
       'example.com: the digest of the headers is not that of the present ones',
+      'example.com: searches do not find the server text "a "',
+      'example.net: searches do not find the name "www.example.net"',
+      'example.net: searches do not find the TXT text "v=spf1 -all"',
+      'example.net: searches do not find the via text "b"',
       'orphan.example: records, headers or responses without a row for the domain',
       '-: the name of the watched domain is not in canonical form',
       'token "a": there is no scope "everything"',
     ]);
     expect(stderr).toBe(
-      'dms: 7 violations in 1 domains, 1 DNS record entries, 1 header changes; each is a line above.\n',
+      'dms: 11 violations in 2 domains, 3 DNS record entries, 2 header changes; each is a line above.\n',
     );
   });
 });

@@ -1,8 +1,13 @@
 import { findTokenViolations } from '../../auth/token-violations.js';
 import type { Database } from '../../database/client.js';
 import { OperationError } from '../../model/errors.js';
-import { readStoredRows } from '../../recorder/read-histories.js';
-import { findOrphans, findStoredViolations, findWatchViolations } from '../../recorder/stored-violations.js';
+import { readStoredRows, type StoredRows } from '../../recorder/read-histories.js';
+import {
+  findOrphans,
+  findStoredViolations,
+  findUnsearchable,
+  findWatchViolations,
+} from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
 
@@ -28,17 +33,26 @@ export async function runVerify(context: CommandContext): Promise<void> {
   context.stdout.write(`No violations in ${checked}.\n`);
 }
 
+/** How many domains' names and texts are looked up at once. */
+const DOMAINS_AT_ONCE = 20;
+
 /** Checks all stored data, and counts it: a line for each violation. */
 async function* violations(
   { pool, writingPrisma }: Database,
   count: { domains: number; records: number; headers: number },
 ): AsyncGenerator<string> {
+  let batch: StoredRows[] = [];
   for await (const rows of readStoredRows(pool)) {
     count.domains += 1;
     count.records += rows.stays.length;
     count.headers += rows.headers.length;
     for (const violation of findStoredViolations(rows)) yield `${rows.domain.name}: ${violation}`;
+    batch.push(rows);
+    if (batch.length < DOMAINS_AT_ONCE) continue;
+    yield* await findUnsearchable(writingPrisma, batch);
+    batch = [];
   }
+  yield* await findUnsearchable(writingPrisma, batch);
   for (const name of await findOrphans(writingPrisma)) {
     yield `${name}: records, headers or responses without a row for the domain`;
   }
