@@ -9,6 +9,8 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  type SelectionNode,
+  type SelectionSetNode,
   specifiedRules,
   type ValidationContext,
   validate,
@@ -310,7 +312,11 @@ export class Documents {
       const examination = yield* examine(this.#schema, known.source);
       known.work = examination.work;
       yield;
-      const rules = this.#introspection ? specifiedRules : [...specifiedRules, noIntrospection];
+      const rules = [
+        ...specifiedRules,
+        wholeSubscriptions,
+        ...(this.#introspection ? [] : [noIntrospection]),
+      ];
       const errors = validate(this.#schema, examination.document, rules, {
         // Suggestions name what introspection would show.
         hideSuggestions: !this.#introspection,
@@ -381,6 +387,42 @@ function invalid(code: string, errors: readonly GraphQLError[]): RejectedRequest
     return { message: shortened(message), ...rest, extensions: { ...rest.extensions, code } };
   });
   return new RejectedRequest(400, formatted);
+}
+
+/**
+ * A validation rule: the field of a subscription must not be left out (GraphQL, section 5.2.4). graphql-js 16 throws an
+ * error of its own where it is.
+ */
+function wholeSubscriptions(context: ValidationContext): ASTVisitor {
+  return {
+    OperationDefinition({ operation, selectionSet }) {
+      if (operation !== OperationTypeNode.SUBSCRIPTION) return;
+      const nodes = selectionsOfRoot(context, selectionSet, new Set())
+        .flatMap(({ directives = [] }) => directives)
+        .filter(({ name }) => name.value === 'skip' || name.value === 'include');
+      if (nodes.length === 0) return;
+      const message = 'The field of a subscription cannot be left out: remove @skip and @include.';
+      context.reportError(new GraphQLError(message, { nodes }));
+    },
+  };
+}
+
+/** Fields of an operation that are in no other field, and the fragments that they are in. */
+function selectionsOfRoot(
+  context: ValidationContext,
+  { selections }: SelectionSetNode,
+  visited: Set<string>,
+): SelectionNode[] {
+  return selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return selection;
+    if (selection.kind === Kind.INLINE_FRAGMENT) {
+      return [selection, ...selectionsOfRoot(context, selection.selectionSet, visited)];
+    }
+    const { value: name } = selection.name;
+    const fragment = visited.has(name) ? undefined : context.getFragment(name);
+    visited.add(name);
+    return [selection, ...(fragment ? selectionsOfRoot(context, fragment.selectionSet, visited) : [])];
+  });
 }
 
 /** A validation rule. */

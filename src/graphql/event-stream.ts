@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from 'express';
 import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { createHandler } from 'graphql-sse';
@@ -65,11 +66,16 @@ export async function sendEvents(
   response.end();
 }
 
-/** Resolves when the client has read what was written, or has disconnected. */
-export async function untilRead(response: ServerResponse): Promise<void> {
+/** In milliseconds: a client that reads nothing for so long is disconnected. */
+const LONGEST_STALL = 30_000;
+
+/** Resolves when the client has read what was written, or has disconnected, or is disconnected since it does not read. */
+async function untilRead(response: ServerResponse): Promise<void> {
   if (response.destroyed || !response.writableNeedDrain) return;
   await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => response.destroy(), LONGEST_STALL);
     const done = () => {
+      clearTimeout(timer);
       response.off('drain', done);
       response.off('close', done);
       resolve();
@@ -99,6 +105,8 @@ export async function* sentResults(
       const [error] = errors ?? [];
       if (error !== undefined) return yield failed(formatError(error.toJSON(), error, onInternalError));
       yield { data, extensions: { cost: context.budget.units } };
+      // The library writes it after this generator goes on.
+      await nextTurn();
       await untilRead(response);
     }
   } catch (error) {

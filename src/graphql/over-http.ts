@@ -195,6 +195,7 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
   }
   if (units > 0) await budget.spend(units);
   if (introspection !== undefined) await budget.reserve(introspection);
+  const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
   const subscription = documents.subscription(document, parameters.operationName);
   if (subscription !== undefined) {
     const subscribed = await executor.subscribe(subscription, parameters, context);
@@ -202,7 +203,6 @@ async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse
     return { status: 200, results: sentResults(source, context, response, onInternalError) };
   }
   // Apollo Server reports that there is no operation of the name.
-  const frequent = estimatedCost === undefined ? undefined : documents.frequent(document);
   const { status, data, errors } = await (frequent === undefined
     ? executeByApollo(parts, document, parameters, context, onInternalError)
     : executeCompiled(executor, frequent, parameters, context, onInternalError));
@@ -281,9 +281,9 @@ async function write(
   { status, data, errors, extensions, values }: GraphqlResponse,
   { rateLimitKey }: Viewer,
 ): Promise<void> {
-  const isEvents =
-    mediaTypeFor(request) === undefined && acceptsEvents(request) && isOfOperation(status, errors);
-  const mediaType = isEvents ? EVENT_STREAM : (mediaTypeFor(request) ?? JSON_RESPONSE);
+  const accepted = mediaTypeFor(request);
+  const isEvents = accepted === undefined && acceptsEvents(request) && isOfOperation(status, errors);
+  const mediaType = isEvents ? EVENT_STREAM : (accepted ?? JSON_RESPONSE);
   // Only with this media type does a response without data need a status of 400 or more (GraphQL over HTTP, 6.4.2).
   response.statusCode = data === undefined && mediaType === GRAPHQL_RESPONSE ? Math.max(status, 400) : status;
   const retryAfter = retryAfterOf(errors);

@@ -51,6 +51,8 @@ export interface FeedPage {
   readonly next: FeedPlace | null;
   /** Of the observations that were read for it, approximately. */
   readonly octets: number;
+  /** How many changes more the last observation has. */
+  readonly leftOfRow: number;
 }
 
 /** Whether one place comes after another, from the oldest on. */
@@ -114,7 +116,7 @@ async function readPage(prisma: PrismaClient, key: FeedQuestion, rows: number): 
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
   if (begin === undefined && after === undefined)
-    return { changes: [], end: NO_PLACE, next: null, octets: 0 };
+    return { changes: [], end: NO_PLACE, next: null, octets: 0, leftOfRow: 0 };
   if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
   const isLimited = begin.examined === BigInt(rows);
   const chosen = chooseRows(found, key);
@@ -127,11 +129,19 @@ async function readPage(prisma: PrismaClient, key: FeedQuestion, rows: number): 
   const isCut =
     changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
   const end = page.at(-1)?.feedPlace;
-  if (isCut && end !== undefined) return { changes: page, end, next: end, octets };
+  if (isCut && end !== undefined) {
+    return { changes: page, end, next: end, octets, leftOfRow: leftAfter(end, chosen) };
+  }
   // All that there is of the chosen rows was given: the page ends there, or at the last row that was examined.
   const isWhole = lastChosen === undefined || lastChosen.isLast;
   const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
-  return { changes: page, end: last, next: isLimited || !isWhole ? last : null, octets };
+  return { changes: page, end: last, next: isLimited || !isWhole ? last : null, octets, leftOfRow: 0 };
+}
+
+/** How many changes the row of a place has after it. */
+function leftAfter({ number, given }: FeedPlace, rows: readonly ChosenRow[]): number {
+  const last = rows.find(({ row }) => row.number === number);
+  return last === undefined ? 0 : sumOf(last.row.counts) - given;
 }
 
 /**

@@ -36,8 +36,11 @@ export interface LiveOptions {
   readonly readEvery?: number | undefined;
   /** How long, in milliseconds, one listens at most. */
   readonly longest?: number | undefined;
-  /** How many changes are kept for those who read slowly. */
+  /** How many changes are kept for those who read slowly, and for how long, in milliseconds. */
   readonly mostKept?: number | undefined;
+  readonly keptFor?: number | undefined;
+  /** In milliseconds: after which one gets an empty page that none of the changes were for. */
+  readonly advanceAfter?: number | undefined;
 }
 
 const READ_EVERY = 250;
@@ -49,6 +52,11 @@ const MOST_OCTETS = 8 * 1024 ** 2;
 /** How many changes the reader reads at once, and how many a listener gets at once. */
 const PAGE_READ = 500;
 export const PAGE_GIVEN = 100;
+/** In characters, of what a listener gets at once: written as JSON they may be six times as many. */
+const MOST_CHARACTERS = 1_000_000;
+/** In milliseconds. What is erased from the database is still sent for as long. */
+const KEPT_FOR = 15_000;
+const ADVANCE_AFTER = 15_000;
 /** How many may listen, and how many of one client. */
 const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
@@ -94,7 +102,7 @@ export class LiveFeed {
     try {
       reader = await this.#open();
       reader.bells.add(bell);
-      yield* listenTo(reader, bell, key);
+      yield* listenTo(reader, bell, key, this.#options);
     } finally {
       clearTimeout(timer);
       reader?.bells.delete(bell);
@@ -155,18 +163,29 @@ const TOO_LONG = 'The stream has been open for an hour.';
 const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
 const CLOSED = 'The service is being stopped.';
 
-async function* listenTo(reader: Reader, bell: Bell, key: LiveKey): AsyncGenerator<LivePage, void, void> {
+async function* listenTo(
+  reader: Reader,
+  bell: Bell,
+  key: LiveKey,
+  { advanceAfter = ADVANCE_AFTER }: LiveOptions,
+): AsyncGenerator<LivePage, void, void> {
   const { domains, kinds, client, recipient } = key;
   let place = key.after ?? reader.end;
   if (key.after === undefined) yield { changes: [], end: place };
-  for (let isBehind = key.after !== undefined; isBehind; isBehind = isAfter(reader.begin, place)) {
+  // A place that a client names has to be looked up, wherever it is.
+  for (
+    let isUnknown = key.after !== undefined;
+    isUnknown || isAfter(reader.begin, place);
+    isUnknown = false
+  ) {
     requireOpen(reader, bell);
     const page = await key.load(place);
     if (page === null) throw goneCursor();
     place = page.end;
-    yield page;
+    yield* inPieces(page.changes, page.end, client);
   }
   const from = place;
+  let yieldedAt = performance.now();
   const names = domains && new Set(domains);
   const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
     kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
@@ -180,13 +199,40 @@ async function* listenTo(reader: Reader, bell: Bell, key: LiveKey): AsyncGenerat
     at += 1;
     await fairTurns.take(client, page.changes.length * MILLISECONDS_OF_LOOK);
     const changes = page.changes.filter(isWanted);
-    for (let given = 0; given < changes.length; given += PAGE_GIVEN) {
-      const some = changes.slice(given, given + PAGE_GIVEN);
-      await fairTurns.take(client, some.length * MILLISECONDS_OF_CHANGE);
-      const isLast = given + PAGE_GIVEN >= changes.length;
-      yield { changes: some, end: (isLast ? undefined : some.at(-1)?.feedPlace) ?? page.end };
-    }
+    // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
+    if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
+    yield* inPieces(changes, page.end, client);
+    yieldedAt = performance.now();
   }
+}
+
+/** Changes as pages of a listener; one without any if there are none. */
+async function* inPieces(
+  changes: readonly FeedChange[],
+  end: FeedPlace,
+  client: string,
+): AsyncGenerator<LivePage, void, void> {
+  let piece: FeedChange[] = [];
+  let characters = 0;
+  for (const change of changes) {
+    const more = charactersOf(change);
+    const last = piece.at(-1);
+    if (last !== undefined && (piece.length === PAGE_GIVEN || characters + more > MOST_CHARACTERS)) {
+      await fairTurns.take(client, piece.length * MILLISECONDS_OF_CHANGE);
+      yield { changes: piece, end: last.feedPlace };
+      [piece, characters] = [[], 0];
+    }
+    piece.push(change);
+    characters += more;
+  }
+  await fairTurns.take(client, piece.length * MILLISECONDS_OF_CHANGE);
+  yield { changes: piece, end };
+}
+
+/** About how many characters a change has of values. */
+function charactersOf(change: FeedChange): number {
+  const values = change.record === undefined ? [change.old, change.new] : Object.values(change.record);
+  return values.flat().reduce((sum: number, each) => sum + (typeof each === 'string' ? each.length : 0), 0);
 }
 
 /** @throws the error for a listener that has to come back. */
@@ -223,14 +269,20 @@ class Bell {
   }
 }
 
+interface KeptPage extends FeedPage {
+  /** By the monotonic clock. */
+  readonly readAt: number;
+}
+
 /** Reads the feed from a place on until it is stopped. */
 class Reader {
   readonly bells = new Set<Bell>();
   /** Resolves when it reads no more. */
   readonly ended: Promise<void>;
   readonly #mostKept: number;
+  readonly #keptFor: number;
   /** The latest pages. Of those that were dropped, their number. */
-  readonly #pages: FeedPage[] = [];
+  readonly #pages: KeptPage[] = [];
   #dropped = 0;
   /** The changes and octets of the pages. */
   #changes = 0;
@@ -243,11 +295,12 @@ class Reader {
   constructor(
     prisma: PrismaClient,
     end: FeedPlace,
-    { readEvery = READ_EVERY, mostKept = MOST_KEPT }: LiveOptions,
+    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR }: LiveOptions,
   ) {
     this.#begin = end;
     this.#end = end;
     this.#mostKept = mostKept;
+    this.#keptFor = keptFor;
     this.ended = this.#read(prisma, readEvery);
   }
 
@@ -292,13 +345,17 @@ class Reader {
 
   async #read(prisma: PrismaClient, readEvery: number): Promise<void> {
     let failedSince: number | undefined;
+    let first = PAGE_READ;
     while (!this.#isOver) {
       try {
-        const key = { kinds: ALL_KINDS, newestFirst: false, first: PAGE_READ, after: this.#end };
-        const page = await loadFeed(prisma, key);
+        const page = await loadFeed(prisma, {
+          ...{ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end },
+        });
         if (page === null) return this.fail(goneCursor());
         this.#keep(page);
         failedSince = undefined;
+        // Each page of an observation reads all of it.
+        first = Math.max(PAGE_READ, page.leftOfRow);
         if (page.next !== null) continue;
       } catch (error) {
         failedSince ??= performance.now();
@@ -310,19 +367,25 @@ class Reader {
 
   #keep(page: FeedPage): void {
     this.#end = page.end;
+    const now = performance.now();
+    while ((this.#pages[0]?.readAt ?? now) < now - this.#keptFor) this.#drop();
     if (page.changes.length === 0) return;
-    this.#pages.push(page);
+    this.#pages.push({ ...page, readAt: now });
     this.#changes += page.changes.length;
     this.#octets += page.octets;
     // A listener that has read all others is never behind the latest.
-    while (this.#pages.length > 1 && (this.#changes > this.#mostKept || this.#octets > MOST_OCTETS)) {
-      const dropped = this.#pages.shift();
-      this.#dropped += 1;
-      this.#changes -= dropped?.changes.length ?? 0;
-      this.#octets -= dropped?.octets ?? 0;
-      this.#begin = dropped?.end ?? this.#begin;
-    }
+    while (this.#pages.length > 1 && (this.#changes > this.#mostKept || this.#octets > MOST_OCTETS))
+      this.#drop();
     for (const bell of this.bells) bell.ring();
+  }
+
+  #drop(): void {
+    const dropped = this.#pages.shift();
+    if (dropped === undefined) return;
+    this.#dropped += 1;
+    this.#changes -= dropped.changes.length;
+    this.#octets -= dropped.octets;
+    this.#begin = dropped.end;
   }
 }
 

@@ -41,7 +41,7 @@ export function readCursor<Place>(
   }
   throw new PublicError(
     'INVALID_CURSOR',
-    `${name}: this is not a cursor of this question. Use that of the page before, with the same arguments, or begin without.`,
+    `${name}: this is not a cursor of this question. Use one of a page or an event of the same operation with the same other arguments, as it was given, or begin without a cursor.`,
   );
 }
 

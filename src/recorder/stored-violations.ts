@@ -188,7 +188,7 @@ async function inParts<Value, Row>(
 ): Promise<Row[]> {
   const rows: Row[] = [];
   for (let from = 0; from < values.length; from += VALUES_AT_ONCE) {
-    rows.push(...(await load(values.slice(from, from + VALUES_AT_ONCE))));
+    for (const row of await load(values.slice(from, from + VALUES_AT_ONCE))) rows.push(row);
   }
   return rows;
 }

@@ -10,8 +10,9 @@ export const Subscription: SubscriptionResolvers = {
     async subscribe(_root, args, context) {
       const { viewer, budget } = context;
       requireScope(viewer, 'search:read');
-      const asked = feedQuestion(args);
+      // Before anything may be wrong with the arguments: what is rejected costs, too.
       await budget.readPage(PAGE_GIVEN);
+      const asked = feedQuestion(args);
       context.resumeAfter = args.after ?? undefined;
       return pages(asked, context);
     },

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import express from 'express';
 import { type Client, createClient } from 'graphql-sse';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createGraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
+import type { FeedPlace } from '../../src/loaders/change-feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
-import type { LiveOptions } from '../../src/loaders/live-feed.js';
+import { LiveFeed, type LiveOptions, PAGE_GIVEN } from '../../src/loaders/live-feed.js';
+import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
+import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
 import { anonymous } from '../support/graphql-executor.js';
@@ -303,6 +307,96 @@ describe('those who listen', () => {
     expect([...heard.map((node) => node.new), ...missed].map((value) => value.slice(0, 4))).toEqual(
       values.map((value) => value.slice(0, 4)),
     );
+  });
+});
+
+describe('what is kept for those who read slowly', () => {
+  test('loses nothing between the first page and the second, however much was recorded', async () => {
+    const live = new LiveFeed(service.database.prisma, { mostKept: 5, readEvery: 5 });
+    const key = { kinds: new Set(CHANGE_KINDS), client: 'slow' };
+    const { feed } = createLoaders(service.database.prisma);
+    const load = (after: FeedPlace) => feed.load({ ...key, newestFirst: false, first: PAGE_GIVEN, after });
+    const listening = live.listen({ ...key, load });
+    onTestFinished(() => live.close());
+    await listening.next();
+    const other = live.listen({ ...key, load });
+    await other.next();
+    const values = Array.from({ length: 30 }, (_, at) => `value ${at}`);
+    for (const value of values) {
+      await change(value);
+      await other.next();
+    }
+    const found: string[] = [];
+    while (found.length < 30) {
+      const { value: page } = await listening.next();
+      found.push(...(page?.changes.map((each) => String(each.new)) ?? []));
+    }
+    expect(found).toEqual(values);
+    await listening.return();
+    await other.return();
+  });
+
+  test('does not have what was erased since for longer than that', async () => {
+    const url = await serve({ keptFor: 100, readEvery: 5 });
+    const stream = await subscribe({}, url);
+    const after = (await stream.result())?.data?.changes.pageInfo.endCursor;
+    await change('secret', 'erased.example');
+    await change('kept');
+    await valuesUntil('kept', stream);
+    await forget(service.database.writingPrisma, ['erased.example']);
+    await pause(300);
+    expect(await valuesUntil('kept', await subscribe({ after }, url))).toEqual(['kept']);
+  });
+
+  test('advances the cursor of those whom no change is for', async () => {
+    const url = await serve({ advanceAfter: 0, readEvery: 5 });
+    const stream = await subscribe({ domains: ['quiet.example'] }, url);
+    const begin = (await stream.result())?.data?.changes.pageInfo.endCursor;
+    await change('for others');
+    const next = (await stream.result())?.data?.changes;
+    expect(next?.nodes).toEqual([]);
+    expect(next?.pageInfo.endCursor).not.toBe(begin);
+  });
+});
+
+describe('an observation with very many and long changes', () => {
+  test('of 12 MB comes in events that a client gets whole, live and with a cursor from before it', async () => {
+    const stream = await subscribe();
+    const after = (await stream.result())?.data?.changes.pageInfo.endCursor;
+    const names = Array.from({ length: 120 }, (_, at) => `h${1_000 + at}`);
+    const headers = names.map((name) => [name, `${name} ${'x'.repeat(100_000)}`]);
+    const parts = { domain: 'large.example', at: 1, headers: Object.fromEntries(headers) };
+    await createRecorder(service.database.pool).record([observation(parts)]);
+    const last = String(headers.at(-1)?.[1]);
+    const live = await valuesUntil(last, stream);
+    expect(live.map((value) => value.slice(0, 5))).toEqual(names);
+    expect(await valuesUntil(last, await subscribe({ after }))).toEqual(live);
+  }, 30_000);
+});
+
+describe('a subscription', () => {
+  test.each([
+    'subscription { changes @include(if: false) { nodes { domain } } }',
+    'subscription { ... @skip(if: true) { changes { nodes { domain } } } }',
+    'subscription { ...F } fragment F on Subscription { changes @skip(if: false) { nodes { domain } } }',
+  ])('whose field may be left out is invalid: %s', async (query) => {
+    const stream = await openEvents(`${service.url}/graphql`, send(query));
+    expect(resultOf(await stream.next())).toMatchObject({
+      errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
+    });
+    expect(service.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('has a document that is paid for once', async () => {
+    const aliases = Array.from({ length: 300 }, (_, at) => `a${at}: endCursor`).join(' ');
+    const query = `subscription { changes { pageInfo { ${aliases} } } }`;
+    const costs: unknown[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const stream = await openEvents(`${service.url}/graphql`, send(query));
+      costs.push(JSON.parse((await stream.next())?.data ?? '{}').extensions.cost);
+      stream.close();
+    }
+    expect(costs).toEqual([3, 2]);
   });
 });
 

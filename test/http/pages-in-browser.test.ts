@@ -81,6 +81,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
       const seen = observation({ domain: 'live.example', at: 1, headers: { server: 'nginx' } });
       await createRecorder(service.database.pool).record([seen]);
       await result.getByText('"live.example"').waitFor();
+      await page.locator('.graphiql-execute-button').click();
+      await expect.poll(() => at().logged.some(({ aborted }) => aborted === true)).toBe(true);
       expect(complaints).toEqual([]);
       expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
       await page.close();

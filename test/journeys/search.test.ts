@@ -278,7 +278,7 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
     `${name}From: "2024-01-02T00:00:00Z", ${name}To: "2024-01-01T23:59:59.999999Z"`;
 
   it.each([
-    [records('types: ["A"], present: true'), /at least one of ip, network, target, text and host/],
+    [records('types: ["A"], present: true'), /At least one of ip, network, target, text and host/],
     [records('ip: "192.0.2.256"'), /ip: "192\.0\.2\.256" is not an IPv4 or IPv6 address/],
     [records('ip: "192.0.2.0/24"'), /ip: .* is not an IPv4 or IPv6 address/],
     [records('ip: "192.0.2"'), /ip: .* is not an IPv4 or IPv6 address/],
@@ -301,8 +301,8 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
       /seenFrom, .* is later than seenTo, .*: exchange them/,
     ],
     [records(`ip: "192.0.2.1", ${exchanged('firstSeen')}`), /firstSeenFrom, .* is later than firstSeenTo, /],
-    [headers('present: true'), /exactly one of value and contains/],
-    [headers('value: "nginx", contains: "nginx"'), /exactly one of value and contains/],
+    [headers('present: true'), /Exactly one of value and contains/],
+    [headers('value: "nginx", contains: "nginx"'), /Exactly one of value and contains/],
     [headers('contains: "ng"'), /contains must have at least 3 characters/],
     [headers(`value: "nginx", ${exchanged('seen')}`), /seenFrom, .* is later than seenTo, .*: exchange them/],
     [domains('match: "a*b",'), /match: .* at least 3 characters besides "\*"/],

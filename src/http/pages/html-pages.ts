@@ -154,29 +154,40 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   // The text would go into the page's address otherwise, which may be too long then.
   onEditQuery: () => {},
   async fetcher(parameters, { headers } = {}) {
+    const controller = new AbortController();
     const response = await fetch('graphql', {
       method: 'POST',
       headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers },
       body: JSON.stringify(parameters),
+      signal: controller.signal,
     });
-    return response.headers.get('content-type').startsWith('text/event-stream') ? resultsOf(response) : response.json();
+    if (!response.headers.get('content-type').startsWith('text/event-stream')) return response.json();
+    const results = resultsOf(response);
+    // Of a generator, return() would wait for the next event.
+    const iterator = {
+      next: () => results.next().catch((error) => {
+        if (controller.signal.aborted) return { done: true };
+        throw error;
+      }),
+      return: async () => {
+        controller.abort();
+        return { done: true };
+      },
+    };
+    return { [Symbol.asyncIterator]: () => iterator };
   },
 });
 async function* resultsOf(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  try {
-    for (let text = ''; ; ) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      const events = (text + value).split('\\n\\n');
-      text = events.pop();
-      for (const event of events) {
-        const result = /^event: next\\ndata: (.*)$/.exec(event);
-        if (result) yield JSON.parse(result[1]);
-      }
+  for (let text = ''; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (text + value).split('\\n\\n');
+    text = events.pop();
+    for (const event of events) {
+      const result = /^event: next\\ndata: (.*)$/.exec(event);
+      if (result) yield JSON.parse(result[1]);
     }
-  } finally {
-    reader.cancel();
   }
 }
 `;

@@ -74,7 +74,7 @@ function questionOf(field: string, filter: object): string {
 function recordFilter(where: DnsRecordFilter) {
   const { ip, network, target, text, host, types, present } = where;
   if ([ip, network, target, text, host].every((condition) => condition == null)) {
-    throw invalid('where: at least one of ip, network, target, text and host is required.');
+    throw invalid('At least one of ip, network, target, text and host is required.');
   }
   requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
   requireInterval('firstSeenFrom', where.firstSeenFrom, 'firstSeenTo', where.firstSeenTo);
@@ -141,7 +141,7 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_q
 function headerFilter(where: HttpHeaderFilter) {
   const { name, value, contains, present, seenFrom, seenTo } = where;
   if ((value == null) === (contains == null)) {
-    throw invalid('where: exactly one of value and contains is required.');
+    throw invalid('Exactly one of value and contains is required.');
   }
   if (name === '') throw invalid('name must not be empty.');
   requireInterval('seenFrom', seenFrom, 'seenTo', seenTo);

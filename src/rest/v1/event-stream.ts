@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Viewer } from '../../auth/viewer.js';
-import { sendEvents, untilRead } from '../../graphql/event-stream.js';
+import { sendEvents } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
 import { setRateFields } from '../../rates/rate-policy.js';
@@ -45,11 +45,15 @@ export async function streamEvents(
   try {
     const subscribed = await executor.subscribeStored(stream.stored, continued, context);
     if (!(Symbol.asyncIterator in subscribed)) throw errorIn(subscribed);
-    const first = await subscribed.next();
-    if (first.done === true) return;
-    const found = foundIn(first.value);
-    setRateFields(response, viewer.rates);
-    await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
+    try {
+      const first = await subscribed.next();
+      if (first.done === true) return;
+      const found = foundIn(first.value);
+      setRateFields(response, viewer.rates);
+      await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
+    } finally {
+      await subscribed.return?.();
+    }
   } finally {
     if (!response.headersSent) setRateFields(response, viewer.rates);
   }
@@ -85,18 +89,13 @@ async function* textsOf(
   }, COMMENT_EVERY);
   try {
     yield `retry: ${RECONNECT_AFTER}\n${textOf(stream, first)}`;
-    await untilRead(response);
-    for await (const result of results) {
-      yield textOf(stream, foundIn(result));
-      await untilRead(response);
-    }
+    for await (const result of results) yield textOf(stream, foundIn(result));
   } catch (error) {
     const { body, headers } = problemOf(error, onInternalError);
     const retry = Number(headers['retry-after'] ?? 0) * 1_000;
     yield `event: end\n${retry > RECONNECT_AFTER ? `retry: ${retry}\n` : ''}data: ${JSON.stringify(body)}\n\n`;
   } finally {
     clearInterval(comments);
-    await results.return?.();
   }
 }
 

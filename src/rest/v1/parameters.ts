@@ -79,7 +79,13 @@ function readQuery(parameters: readonly (readonly [string, Parameter])[], url: s
 function readValues(name: string, { schema, read }: Parameter, texts: readonly string[]): unknown {
   const [text] = texts;
   if (text === undefined) return schema['default'];
-  if (schema['type'] === 'array') return texts.map(read);
+  if (schema['type'] === 'array') {
+    // No value of such a parameter has one.
+    if (texts.some((each) => each.includes(','))) {
+      throw invalid(`${name}: write the parameter once for each value, as in ${name}=…&${name}=….`);
+    }
+    return texts.map(read);
+  }
   if (texts.length > 1) throw invalid(`The query parameter ${name} is given more than once.`);
   return read(text);
 }

@@ -306,7 +306,7 @@ export const ROUTES: readonly Route[] = [
     description:
       'What changed at any domain, in the order in which it was recorded. A reader that continues with `next` of its last page ' +
       'misses no change and gets none twice. A cursor from before a restore of the database, or older than what is kept, is ' +
-      '400 `INVALID_CURSOR`.',
+      '400 `INVALID_CURSOR`. With `Accept: text/event-stream`, the changes are sent as they are recorded.',
     path: '/changes',
     ...ACROSS_DOMAINS,
     parameters: {
@@ -324,9 +324,10 @@ export const ROUTES: readonly Route[] = [
       description:
         'Server-sent events (HTML, section 9.2), for a client whose `Accept` names `text/event-stream` and not ' +
         '`application/json`: each change as it is recorded. `data` is an item of `changes`, `id` its cursor. A first event without ' +
-        'data has the `id` where the stream begins: at `after`, at `Last-Event-ID`, or now. Other parameters are not allowed. ' +
-        'Where the service ends the stream, since the client reads too slowly, the rate limit is used up or an hour is over, the ' +
-        'last event is an `end`, whose data is a problem: reconnect with the last `id` as `Last-Event-ID`, as EventSource does.',
+        'data has the `id` where the stream begins: at `Last-Event-ID`, at `after`, or now. The parameters `order` and `first` ' +
+        'are not allowed. When the service ends the stream, since the client reads too slowly, the rate limit is used up, an ' +
+        'hour is over, the database is not available or the service stops, the last event is `end`, whose data is a problem: ' +
+        'reconnect with the last `id` as `Last-Event-ID`, as EventSource does.',
       present: presentEvents,
     },
   },

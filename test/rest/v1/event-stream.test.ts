@@ -87,6 +87,13 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     expect(other.headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
+  test('that is asked for by HEAD is not open', async () => {
+    for (let time = 0; time < 30; time += 1) {
+      await fetch(`${service.url}/api/v1/changes`, { method: 'HEAD', headers: EVENTS });
+    }
+    expect((await listen()).response.status).toBe(200);
+  });
+
   test('is not compressed, which would hold events back', async () => {
     const stream = await listen('', { 'accept-encoding': 'gzip' });
     expect(stream.response.headers.get('content-encoding')).toBeNull();
@@ -99,10 +106,13 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     ['INVALID_PARAMETER', '?first=5', {}],
     ['INVALID_PARAMETER', '?order=NEWEST_FIRST', {}],
     ['INVALID_PARAMETER', '?kinds=GONE', {}],
+    ['INVALID_PARAMETER', '?kinds=HEADER_CREATED,HEADER_UPDATED', {}],
+    ['INVALID_PARAMETER', '?domains=a.example,b.example', {}],
     ['INVALID_DOMAIN', '?domains=-', {}],
   ])('is rejected as 400 %s before it begins: %s %o', async (code, query, headers) => {
     const { response } = await listen(query, headers);
     expect(response.status).toBe(400);
+    expect(response.headers.get('ratelimit')).toMatch(/^"anonymous";/);
     expect(JSON.parse(await response.text())).toMatchObject({ status: 400, code });
   });
 

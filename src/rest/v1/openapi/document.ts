@@ -160,7 +160,7 @@ const CONDITIONS = {
 
 /** The schemas of HTTP headers and their history, by name (specification, 2.4 and 2.5). */
 const HEADER_SCHEMAS: Readonly<Record<string, Schema>> = {
-  HttpHeaderEntry: closedObject('An HTTP response header and its history.', {
+  HttpHeaderEntry: closedObject('An HTTP response header and its history, also of one that is gone.', {
     name: text('The name of the header, in lower case.', 'server'),
     value: text('The newest value: the `new` of the newest item of `history`.', 'nginx'),
     history: {
