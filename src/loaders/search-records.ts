@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Instant } from '../model/instant.js';
+import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
@@ -75,7 +75,7 @@ export type RecordMatches = Matches<RecordMatch, RecordPlace>;
  * @param key Its filter has a condition besides types and times.
  */
 export async function searchRecords(prisma: PrismaClient, key: RecordSearchKey): Promise<RecordMatches> {
-  const source = sourceOf(key.filter);
+  const source = sourceOf(key);
   return readMatches<RecordMatches>(key, {
     byValue: source && ((rows) => readByValue(prisma, key, source, rows)),
     isOneValue: source?.isOneValue === true,
@@ -102,10 +102,10 @@ interface Source {
 }
 
 /** The condition that leaves the fewest rows, as far as can be told from the question. */
-function sourceOf(filter: RecordFilter): Source | null {
+function sourceOf({ filter, after }: RecordSearchKey): Source | null {
   const { domain, ip, network, target, text, host } = filter;
   if (domain !== undefined) return domainSource(domain, filter);
-  const ofHost = host && hostSource(host);
+  const ofHost = host && hostSource(host, after);
   const ofTarget = target && targetSource(target);
   if (ip !== undefined) return addressSource(Prisma.sql`SELECT ${ip}::inet AS value`, true);
   if (ofHost && isName(host)) return ofHost;
@@ -154,17 +154,23 @@ function domainSource(domain: string, { types, present, at }: RecordFilter): Sou
   return { isOneValue: true, values, lookups: [Prisma.sql`domain = sought.value`] };
 }
 
-function hostSource(pattern: NamePattern): Source | null {
+function hostSource(pattern: NamePattern, after: RecordPlace | undefined): Source | null {
   const names = namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
   if (names === null) return null;
   return {
     isOneValue: isName(pattern),
     values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
     lookups: [
-      Prisma.sql`domain = sought.value AND host = domain`,
+      Prisma.sql`domain = sought.value AND host = domain ${beginsAt(after)}`,
       Prisma.sql`host = sought.value AND host <> domain`,
     ],
   };
+}
+
+/** Where an index of one domain's rows is entered, for what follows a place. */
+function beginsAt(after: RecordPlace | undefined): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  return Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint ELSE ${EARLIEST_INSTANT}::bigint END)`;
 }
 
 function targetSource(pattern: NamePattern): Source {
@@ -244,10 +250,20 @@ function removedSql(at: Instant | undefined): Prisma.Sql {
   return at === undefined ? Prisma.sql`removed` : Prisma.sql`(CASE WHEN removed <= ${at} THEN removed END)`;
 }
 
-function follows(after: RecordPlace | undefined): Prisma.Sql {
+/**
+ * The condition that rows come after a place. With an equality of `domain` beside it, an index is not entered by a row that begins
+ * with `domain`, but at the domain's first row: so the columns after it have conditions of their own.
+ */
+function follows({ after, filter }: RecordSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
   const { domain, firstSeen, type, position } = after;
-  return Prisma.sql`AND (${PLACE}) > (${domain}, ${firstSeen}, ${type}, ${position})`;
+  if (filter.domain === undefined) {
+    return Prisma.sql`AND (${PLACE}) > (${domain}, ${firstSeen}, ${type}, ${position})`;
+  }
+  const ofTypes = filter.types !== undefined || filter.present === true;
+  // Their indexes have the type before the time.
+  const begin = ofTypes ? Prisma.sql`AND first_seen >= ${firstSeen}` : Prisma.empty;
+  return Prisma.sql`${begin} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})`;
 }
 
 /** Looks the values up; null where there are too many. */
@@ -260,7 +276,7 @@ async function readByValue(
   const rows = lookups.map(
     (lookup) => Prisma.sql`
       (SELECT ${PLACE}, ${conditionsOf(key.filter)} AS matches
-         FROM dns_record WHERE ${lookup} ${follows(key.after)}
+         FROM dns_record WHERE ${lookup} ${follows(key)}
         ORDER BY ${PLACE} LIMIT (SELECT rows FROM size))`,
   );
   const examined = Prisma.sql`
@@ -288,7 +304,7 @@ async function readByValue(
 async function readInOrder(prisma: PrismaClient, key: RecordSearchKey, rows: number): Promise<RecordMatches> {
   const { domain } = key.filter;
   const isOfDomain = domain === undefined ? Prisma.sql`true` : Prisma.sql`domain = ${domain}`;
-  const inOrder = Prisma.sql`FROM dns_record WHERE ${isOfDomain} ${follows(key.after)} ORDER BY ${PLACE}`;
+  const inOrder = Prisma.sql`FROM dns_record WHERE ${isOfDomain} ${follows(key)} ORDER BY ${PLACE}`;
   const found = Prisma.sql`
     found AS MATERIALIZED (
       SELECT ${PLACE} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS row

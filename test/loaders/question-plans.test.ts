@@ -1,13 +1,15 @@
 import { execute, parse } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillForQuestions } from '../../bench/questions/fill.js';
 import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { createGraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { anonymous } from '../support/graphql-executor.js';
+import { observation } from '../support/observations.js';
 
 let database: TestDatabase;
 /** The statements of the latest question, each with its values. */
@@ -147,6 +149,44 @@ test.each([
     const scans = [...nodesOf(await planOf(statement))].filter((node) => node['Node Type'] === 'Seq Scan');
     expect(scans.map((node) => `${node['Relation Name']}: ${statement.text}`)).toEqual([]);
   }
+});
+
+/** How many blocks of the database's files a statement reads. */
+async function blocksOf({ text, values }: (typeof sent)[number]): Promise<number> {
+  const { rows } = await database.pool.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
+  const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+}
+
+describe('the last pages of a long list of records read no more than the first', () => {
+  beforeAll(async () => {
+    const addresses = (at: number) =>
+      Array.from({ length: 20 }, (_, one) => `10.${one}.${at >> 8}.${at & 255}`);
+    const observed = Array.from({ length: 1_000 }, (_, at) =>
+      observation({ domain: 'long.example', at, records: addresses(at) }),
+    );
+    await createRecorder(database.pool).record(observed);
+    await database.pool.query('VACUUM ANALYZE dns_record');
+  }, 60_000);
+
+  test.each(['', 'types: ["A"], ', 'present: false, '])('with the arguments "%s"', async (condition) => {
+    const page = (after: string, first: number) =>
+      ask(`{ domain(name: "long.example") { dnsRecordsConnection(${condition}first: ${first}, after: ${after}) {
+        nodes { __typename } pageInfo { hasNextPage endCursor } } } }`);
+    const blocksAfter = async (after: string) => {
+      sent.length = 0;
+      await page(after, 10);
+      return blocksOf(sent.at(-1) ?? { text: '', values: [] });
+    };
+    let after = 'null';
+    for (let pages = 0; pages < 39; pages += 1) {
+      const { data } = await page(after, 500);
+      const { pageInfo } = JSON.parse(JSON.stringify(data)).domain.dnsRecordsConnection;
+      expect(pageInfo.hasNextPage).toBe(true);
+      after = JSON.stringify(pageInfo.endCursor);
+    }
+    expect(await blocksAfter(after)).toBeLessThan(1.5 * (await blocksAfter('null')));
+  });
 });
 
 test.skipIf(TEST_SERVER === undefined)(
