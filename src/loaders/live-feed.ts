@@ -68,7 +68,7 @@ const MILLISECONDS_OF_LOOK = 0.000_1;
 
 /**
  * What is recorded from now on, for any number of listeners: one reader for the whole process reads the feed while
- * somebody listens, and keeps the latest pages. Each listener reads them at its own pace, so that one that reads slowly
+ * there are listeners, and keeps the latest pages. Each listener reads them at its own pace, so that one that reads slowly
  * takes no memory of its own; one that is behind them is rejected.
  */
 export class LiveFeed {
@@ -163,6 +163,7 @@ const TOO_LONG = 'The stream has been open for an hour.';
 const TOO_SLOW = 'Changes are recorded faster than this client reads them.';
 const CLOSED = 'The service is being stopped.';
 
+/** What a listener gets: what the database has up to where the reader's pages begin, and then these. */
 async function* listenTo(
   reader: Reader,
   bell: Bell,

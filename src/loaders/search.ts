@@ -12,7 +12,7 @@ import type { Requested } from './recipient.js';
 /** How many values are looked up, one by one. */
 export const MOST_VALUES = 2_000;
 /** How many rows a page reads in order. */
-export const MOST_ROWS = 50_000;
+export const MOST_ROWS = 30_000;
 /** How many rows a page reads by their values: they lie apart, and take several times as long. */
 export const MOST_ROWS_BY_VALUE = 10_000;
 

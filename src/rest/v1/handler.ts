@@ -15,7 +15,7 @@ import { BodyInParts } from './body-in-parts.js';
 import { type EventStream, prefersEvents, streamEvents } from './event-stream.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
-import { requireGetOrHead } from './problem.js';
+import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
   cacheControl,
@@ -89,7 +89,8 @@ export function createRestV1(
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const exchange = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
     const { stream } = route;
-    if (stream !== undefined) response.setHeader('vary', `Accept, ${response.getHeader('vary')}`);
+    if (stream !== undefined)
+      response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
     const isStream = stream !== undefined && prefersEvents(request);
     const read = isStream ? stream.readParameters : route.readParameters;
     const variables = await readVariables(executor, exchange, () => read(segments, request.url));

@@ -79,9 +79,15 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
     ...problem.headers,
     'content-type': `${type}; charset=utf-8`,
     'content-length': Buffer.byteLength(text),
-    vary: ['Accept', response.getHeader('vary') ?? []].flat().join(', '),
+    vary: withAccept(String(response.getHeader('vary') ?? '')),
   });
   response.end(text);
+}
+
+/** The value of Vary for a response that also depends on Accept. */
+export function withAccept(vary: string): string {
+  if (vary === '' || vary.startsWith('Accept,')) return vary || 'Accept';
+  return `Accept, ${vary}`;
 }
 
 /** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */

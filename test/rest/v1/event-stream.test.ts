@@ -113,6 +113,7 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     const { response } = await listen(query, headers);
     expect(response.status).toBe(400);
     expect(response.headers.get('ratelimit')).toMatch(/^"anonymous";/);
+    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
     expect(JSON.parse(await response.text())).toMatchObject({ status: 400, code });
   });
 
