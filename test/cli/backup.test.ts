@@ -18,7 +18,7 @@ import { copyTemplate } from '../support/template.js';
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
 /** Of observations of each, while a backup is made. */
-const ROUNDS = repeats(100, 20);
+const ROUNDS = repeats(100, 12);
 
 let folder: string;
 /** Of the service. */

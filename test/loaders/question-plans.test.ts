@@ -169,7 +169,7 @@ describe('the last pages of a long list of records read no more than the first',
     await database.pool.query('VACUUM ANALYZE dns_record');
   }, 60_000);
 
-  test.each(['', 'types: ["A"], ', 'present: false, '])('with the arguments "%s"', async (condition) => {
+  test.each(['', 'types: ["A"], present: false, '])('with the arguments "%s"', async (condition) => {
     const page = (after: string, first: number) =>
       ask(`{ domain(name: "long.example") { dnsRecordsConnection(${condition}first: ${first}, after: ${after}) {
         nodes { __typename } pageInfo { hasNextPage endCursor } } } }`);
