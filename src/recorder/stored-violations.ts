@@ -119,7 +119,7 @@ export async function findUnsearchable(
   if (found.length === 0) return [];
   // A domain may have been erased since its rows were read.
   const kept = await prisma.domain.findMany({
-    where: { name: { in: found.map(({ name }) => name) } },
+    where: { name: { in: [...new Set(found.map(({ name }) => name))] } },
     select: { name: true },
   });
   const recorded = new Set(kept.map(({ name }) => name));
@@ -168,7 +168,7 @@ async function knownTextsOf(prisma: PrismaClient, texts: readonly SearchedText[]
   const rows = await inParts(texts, (part) =>
     prisma.knownText.findMany({
       where: {
-        kind: { in: part.map(({ kind }) => kind) },
+        kind: { in: [...new Set(part.map(({ kind }) => kind))] },
         digest: { in: part.map(({ digest }) => Buffer.from(digest, 'hex')) },
       },
       select: { kind: true, digest: true },

@@ -86,8 +86,8 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
 
 /** The value of Vary for a response that also depends on Accept. */
 export function withAccept(vary: string): string {
-  if (vary === '' || vary.startsWith('Accept,')) return vary || 'Accept';
-  return `Accept, ${vary}`;
+  if (vary === '') return 'Accept';
+  return vary.startsWith('Accept,') ? vary : `Accept, ${vary}`;
 }
 
 /** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */
