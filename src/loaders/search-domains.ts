@@ -184,6 +184,8 @@ export interface Statistics {
   readonly dnsRecords: number;
   readonly httpHeaders: number;
   readonly changes: number;
+  /** The time of the earliest observation; null: none is recorded. */
+  readonly firstObserved: Instant | null;
   /** When an observation was recorded last; null: none is recorded. Of more than MOST_COUNTED domains, it may be one that changed something. */
   readonly lastRecordedAt: Instant | null;
 }
@@ -222,6 +224,7 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
               FROM header_change AS change
                    TABLESAMPLE SYSTEM (least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))))
              AS "headerShare",
+           (SELECT min(created) FROM domain) AS "firstObserved",
            (SELECT max(recorded_at)
               FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",
            (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
@@ -234,6 +237,7 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
     domains: number(row.domains, row.estimatedDomains),
     dnsRecords,
     httpHeaders: Math.round(row.headerShare * changes),
+    firstObserved: row.firstObserved,
     changes: dnsRecords + number(row.removed, row.estimatedRemoved) + changes,
     // The feed's time of a transaction is a little later than that of its domains.
     lastRecordedAt:
@@ -252,6 +256,7 @@ interface StatisticsRow {
   readonly estimatedChanges: number;
   /** Of the changes, those that are the first of a header. */
   readonly headerShare: number;
+  readonly firstObserved: Instant | null;
   readonly lastRecordedAt: Instant | null;
   readonly lastChangedAt: Instant | null;
 }

@@ -160,7 +160,10 @@ describe('of any observations, a plain filter over all histories gives the same,
 });
 
 async function expectStatistics(lines: readonly ObservationLine[]) {
-  const { data } = await ask(service.url, `{ statistics { domains dnsRecords httpHeaders changes } }`);
+  const { data } = await ask(
+    service.url,
+    `{ statistics { domains dnsRecords httpHeaders changes firstObserved } }`,
+  );
   const histories = historiesAt(lines);
   const sum = (count: (history: DomainHistory) => number) =>
     histories.reduce((total, history) => total + count(history), 0);
@@ -169,6 +172,7 @@ async function expectStatistics(lines: readonly ObservationLine[]) {
     dnsRecords: sum(({ entries }) => entries.length),
     httpHeaders: sum((history) => history.headers.size),
     changes: sum(({ changes }) => changes.length),
+    firstObserved: histories.map(({ created }) => created).sort()[0] ?? null,
   });
 }
 
