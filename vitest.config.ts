@@ -10,6 +10,7 @@ const JOURNEYS = [
   'test/http/pages-in-browser.test.ts',
   'test/model/rdata-text.test.ts',
   'test/observer/dns/evidence-fuzz.test.ts',
+  'test/web/{history,page}.test.ts',
 ];
 
 /** Takes what starts processes first, so that no worker is left with a long file at the end. */
@@ -21,7 +22,8 @@ class ProcessesFirst extends BaseSequencer {
   }
 }
 
-const STARTS_PROCESSES = /\/test\/(?:journeys|cli|database|http\/pages-in-browser|telemetry\/traces)/;
+const STARTS_PROCESSES =
+  /\/test\/(?:journeys|cli|database|http\/pages-in-browser|web\/page|telemetry\/traces)/;
 
 /** Loaded by each process that a test starts. */
 const QUICK_START = fileURLToPath(new URL('test/support/quick-start.cjs', import.meta.url));

@@ -7,7 +7,7 @@ import { ROOT, run } from './run.js';
  * @typedef {object} Step
  * @property {string} name of the stamp in dist/.stamps that holds the digest of the inputs
  * @property {string} line printed when it starts
- * @property {string[]} inputs files, and folders of TypeScript, in the checkout
+ * @property {string[]} inputs files, and folders of sources, in the checkout
  * @property {string} output a file that exists once the step has run
  * @property {string[]} command a script and its arguments, run by this Node
  */
@@ -23,9 +23,9 @@ const STEPS = [
   },
   {
     name: 'codegen',
-    line: "Generating the resolvers' types",
-    inputs: ['schema.graphql', 'scripts/codegen.js', 'package-lock.json'],
-    output: 'src/resolvers/types.generated.ts',
+    line: 'Generating types from the schema',
+    inputs: ['schema.graphql', 'web/operations.graphql', 'scripts/codegen.js', 'package-lock.json'],
+    output: 'web/src/operations.generated.ts',
     command: ['scripts/codegen.js'],
   },
   {
@@ -37,10 +37,17 @@ const STEPS = [
   },
   {
     name: 'pages',
-    line: 'Gathering the scripts and styles of the pages',
-    inputs: ['scripts/pages.js', 'package-lock.json'],
+    line: 'Gathering what the other pages load, and the documents',
+    inputs: ['scripts/pages.js', 'README.md', 'docs', 'package-lock.json'],
     output: 'dist/pages/LICENSES.txt',
     command: ['scripts/pages.js'],
+  },
+  {
+    name: 'web',
+    line: 'Building the page',
+    inputs: ['web', 'package-lock.json'],
+    output: 'dist/web/index.html',
+    command: ['node_modules/vite/bin/vite.js', 'build', '--config', 'web/vite.config.ts'],
   },
 ];
 
@@ -97,15 +104,17 @@ function digestOf(step) {
   return hash.digest('hex');
 }
 
+const SOURCE = /\.(?:tsx?|css|html|svg|graphql|json|md)$/;
+
 /**
- * @param {string} path a file, or a folder of TypeScript
+ * @param {string} path a file, or a folder of sources
  * @returns {string[]}
  */
 function filesOf(path) {
   if (!statSync(join(ROOT, path)).isDirectory()) return [path];
   const names = readdirSync(join(ROOT, path), { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => SOURCE.test(name))
     .map((name) => join(path, name))
     .sort();
 }

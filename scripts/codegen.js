@@ -1,15 +1,19 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
+import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescript from '@graphql-codegen/typescript';
+import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
 import { buildSchema, isInterfaceType, isUnionType, parse, printSchema } from 'graphql';
 
-// Writes the resolvers' types from the schema. A field whose parent, arguments or result disagree with
-// schema.graphql then fails to compile.
+// Writes the types of the resolvers from the schema, and those of the page's operations. A field whose parent, arguments
+// or result disagree with schema.graphql then fails to compile.
 
-const SCHEMA = fileURLToPath(new URL('../schema.graphql', import.meta.url));
-const OUTPUT = fileURLToPath(new URL('../src/resolvers/types.generated.ts', import.meta.url));
+/** @param {string} path in the checkout */
+const pathOf = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+const SCHEMA = pathOf('schema.graphql');
 
 const schema = buildSchema(readFileSync(SCHEMA, 'utf8'));
 
@@ -71,15 +75,49 @@ const CONFIG = {
   defaultScalarType: 'unknown',
 };
 
-const types = await codegen({
-  filename: OUTPUT,
-  // The text is normalized, so that a comment or a space in it changes nothing here.
-  schema: parse(printSchema(schema)),
+// The text is normalized, so that a comment or a space in it changes nothing here.
+const normalized = parse(printSchema(schema));
+
+const resolvers = await codegen({
+  filename: 'types.generated.ts',
+  schema: normalized,
   documents: [],
   config: CONFIG,
   plugins: [{ typescript: {} }, { 'typescript-resolvers': {} }],
   pluginMap: { typescript, 'typescript-resolvers': typescriptResolvers },
 });
+write('src/resolvers/types.generated.ts', 'schema.graphql', resolvers);
 
-const text = `// Written by scripts/codegen.js from schema.graphql.\n${types}`;
-if (!existsSync(OUTPUT) || readFileSync(OUTPUT, 'utf8') !== text) writeFileSync(OUTPUT, text);
+const OPERATIONS = 'web/operations.graphql';
+
+const operations = await codegen({
+  filename: 'operations.generated.ts',
+  schema: normalized,
+  documents: [{ location: OPERATIONS, document: parse(readFileSync(pathOf(OPERATIONS), 'utf8')) }],
+  config: {
+    scalars: { Timestamp: 'string', UnsignedInt: 'number' },
+    documentMode: 'string',
+    enumsAsTypes: true,
+    enumType: 'string-literal',
+    immutableTypes: true,
+    useTypeImports: true,
+    onlyOperationTypes: true,
+    dedupeFragments: true,
+  },
+  plugins: [{ 'typescript-operations': {} }, { 'typed-document-node': {} }],
+  pluginMap: { 'typescript-operations': typescriptOperations, 'typed-document-node': typedDocumentNode },
+});
+write('web/src/operations.generated.ts', `schema.graphql and ${OPERATIONS}`, operations);
+
+/**
+ * Writes a file, unless it is there as it is: the compiler would compile it again.
+ *
+ * @param {string} path in the checkout
+ * @param {string} source what it is made from
+ * @param {string} types
+ */
+function write(path, source, types) {
+  const text = `// Written by scripts/codegen.js from ${source}.\n${types}`;
+  if (!existsSync(pathOf(path)) || readFileSync(pathOf(path), 'utf8') !== text)
+    writeFileSync(pathOf(path), text);
+}

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
+import { Marked } from 'marked';
 
-// Puts what the pages for people load into dist/pages, so that they need no other host. Each file is there
+// Puts what the pages for people load, and the documents as HTML, into dist/pages, so that they need no other host. Each file is there
 // compressed, which would cost the server time later; for a client that takes no gzip it is unpacked.
 
 const OUTPUT = new URL('../dist/pages/', import.meta.url);
@@ -32,6 +33,69 @@ for (const [name, text] of Object.entries(FILES)) {
   const file = new URL(`${name}.gz`, OUTPUT);
   mkdirSync(new URL('.', file), { recursive: true });
   writeFileSync(file, gzipSync(served, { level: constants.Z_BEST_COMPRESSION }));
+}
+
+const DOCUMENTS = new URL('../docs/', import.meta.url);
+
+/** The documents by their names below `docs/`; '' is the README. */
+const documents = {
+  '': new URL('../README.md', import.meta.url),
+  ...Object.fromEntries(
+    readdirSync(DOCUMENTS, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => [name.replace(/\.md$/, ''), new URL(name, DOCUMENTS)]),
+  ),
+};
+
+const marked = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      const content = this.parser.parseInline(tokens);
+      return `<h${depth} id="${slugOf(text)}">${content}</h${depth}>\n`;
+    },
+    link({ href, tokens }) {
+      const text = this.parser.parseInline(tokens);
+      const address = /^https?:/.test(href) ? href : addressOf(href);
+      return address === undefined ? text : `<a href="${address}">${text}</a>`;
+    },
+    // Pictures show the pages themselves.
+    image: () => '',
+  },
+});
+
+/**
+ * The anchor of a heading, as GitHub makes it.
+ *
+ * @param {string} text
+ */
+function slugOf(text) {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/**
+ * Where a link to a document leads; undefined: to a file that is not served.
+ *
+ * @param {string} href
+ */
+function addressOf(href) {
+  if (href.startsWith('#')) return href;
+  const [, path, anchor = ''] = /^(?:docs\/)?(.+)\.md(#.*)?$/.exec(href) ?? [];
+  return path === undefined || /^[A-Z]/.test(path) ? undefined : path + anchor;
+}
+
+for (const [name, file] of Object.entries(documents)) {
+  const target = new URL(`documents/${name || 'index'}.html`, OUTPUT);
+  mkdirSync(new URL('.', target), { recursive: true });
+  const html = await marked.parse(readFileSync(file, 'utf8'));
+  // What may be wider than the screen is scrolled by keys, too.
+  const scrolled = html
+    .replaceAll('<pre>', '<pre tabindex="0">')
+    .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+    .replaceAll('</table>', '</table></div>');
+  writeFileSync(target, scrolled);
 }
 
 // Written last: that it is there says that all are.

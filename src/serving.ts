@@ -17,6 +17,7 @@ import {
 } from './graphql/over-http.js';
 import { createApp } from './http/app.js';
 import { clientOf } from './http/authenticate-requests.js';
+import { webOperations } from './http/pages/web-page.js';
 import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
@@ -128,6 +129,7 @@ function appOf(
     basePath: settings.basePath,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
     sandbox: knownOperations === undefined,
+    webPage: allowsWebPage(knownOperations),
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,
@@ -142,6 +144,12 @@ function appOf(
     }),
     graphql: graphql.handle,
   });
+}
+
+function allowsWebPage(knownOperations: KnownOperations | undefined): boolean {
+  if (knownOperations === undefined) return true;
+  const documents = new Set(knownOperations.values());
+  return webOperations().every((document) => documents.has(document));
 }
 
 function graphqlOf(

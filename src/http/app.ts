@@ -23,6 +23,8 @@ interface AppOptions {
   readonly access: AnonymousAccess;
   /** Whether any query is allowed, so that Sandbox and GraphiQL are of use: for the pages. */
   readonly sandbox: boolean;
+  /** Whether the page that shows the history has what it needs: for the pages. */
+  readonly webPage: boolean;
   /** Which proxies may name the client's address: how many of the nearest hops, or addresses. */
   readonly trustProxy: number | readonly string[];
   /** The origins whose pages may read responses: all, or these. */
@@ -59,7 +61,7 @@ export function createApp(options: AppOptions): Express {
   app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
   if (trustProxy === 0) app.use(warnOfForwarding(log));
   app.use(authenticateRequests(authenticate, log));
-  app.use(answerPages({ basePath, access, anyQuery: options.sandbox }));
+  app.use(answerPages({ basePath, access, anyQuery: options.sandbox, webPage: options.webPage }));
   app.use(`${basePath}/api/v1`, restHandler(rest));
   app.all(graphqlPath, graphql);
   app.use(notFound);

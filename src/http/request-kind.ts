@@ -28,6 +28,10 @@ export function requestKinds(basePath: string): RequestKinds {
   const api = `${basePath}/api/v1`;
   const graphqlPath = `${basePath}/graphql`;
   const assets = `${basePath}/assets/`;
+  const domains = `${basePath}/domains/`;
+  const domain: RoutedKind = { api: 'page', operation: 'domain', route: `${domains}{domain}` };
+  const documents = `${basePath}/docs/`;
+  const document: RoutedKind = { api: 'page', operation: 'document', route: `${documents}{document}` };
   const asset: RoutedKind = { api: 'page', operation: 'asset', route: `${assets}{file}` };
   const fixed = fixedKinds(basePath, api, graphqlPath);
   // Before REST's own handler: a request that is rejected earlier has a kind too, and a trace has its name from the start.
@@ -43,6 +47,8 @@ export function requestKinds(basePath: string): RequestKinds {
       const kind = fixed.get(path);
       if (kind !== undefined) return kind;
       if (path.startsWith(`${api}/`)) return matchRest(path.slice(api.length))?.row.kind ?? UNKNOWN_REST;
+      if (path.startsWith(domains)) return domain;
+      if (path.startsWith(documents)) return document;
       return path.startsWith(assets) ? asset : NOWHERE;
     },
   };

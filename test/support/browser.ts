@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 
 /** The browser that Debian installs; undefined where there is none. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
@@ -21,9 +22,14 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
 }
 
-/** Opens a page of a server on loopback. */
-export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
-  const page = await browser.newPage();
+/** Opens a page of a server on loopback, in a context of its own. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
   const origins = new Set<string>();
   const complaints: string[] = [];
   // Those of data: have none.
@@ -36,4 +42,15 @@ export async function openPage(browser: Browser, url: string): Promise<WatchedPa
   });
   await page.goto(url);
   return { page, origins, complaints };
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** What axe-core finds of WCAG 2.2, levels A and AA, a line each. */
+export async function violationsIn(page: WatchedPage['page']): Promise<string[]> {
+  // Not a script of the page: its policy would not allow it.
+  await page.evaluate(AXE);
+  return page.evaluate(`axe
+    .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+    .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, any }) => id + ': ' + html + ' ' + any.map((each) => each.message).join(' '))))`);
 }

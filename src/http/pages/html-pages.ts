@@ -12,18 +12,28 @@ export interface DocumentedService {
   readonly access: AnonymousAccess;
   /** Whether GraphQL allows any query, so that Sandbox and GraphiQL are of use. */
   readonly anyQuery: boolean;
+  /** Whether GraphQL allows the operations of the page that shows the history. */
+  readonly webPage: boolean;
 }
 
-/** The page at the root, with links to the APIs. It loads nothing. */
+/** The page at the root where GraphQL does not allow what the other one sends: links to the APIs. It loads nothing. */
 export function startPage(service: DocumentedService): StaticResponse {
   return {
     mediaType: 'text/html; charset=utf-8',
-    body: textOf(service),
+    body: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Domain Metadata Service</title>
+${withoutScript(service)}
+</html>
+`,
     headers: { 'content-security-policy': pagePolicy() },
   };
 }
 
-function textOf({ basePath, access, anyQuery }: DocumentedService): string {
+/** What the service is and has, for browsers without JavaScript too. */
+export function withoutScript({ basePath, access, anyQuery }: DocumentedService): string {
   const api = `${basePath}/api/v1`;
   const example = `${api}/domain/example.com`;
   const rows = ROUTES.map((route) => {
@@ -31,24 +41,18 @@ function textOf({ basePath, access, anyQuery }: DocumentedService): string {
     const needed = isOpen(route, access) ? 'no token needed' : (scope ?? 'none: any token');
     return `<tr><td>${name}<td><code>GET ${api}${path}</code><td>${needed}<td>${maturity}`;
   });
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Domain Metadata Service</title>
-<h1>Domain Metadata Service</h1>
+  return `<h1>Domain Metadata Service</h1>
 <p>DNS records and HTTP response headers of domains over time. Two APIs for the same history:
 <ul>
 <li>${graphqlText(basePath, anyQuery)}
 <li>REST, for example <a href="${example}">${example}</a>; all of it: <a href="${api}/docs">documentation</a>,
 <a href="${api}/openapi.json">OpenAPI</a>
 </ul>
+<p>How to use them: <a href="${basePath}/docs/">documents</a>
 <table>
 <tr><th>Operation<th>Path<th>Token's scope<th>Maturity
 ${rows.join('\n')}
-</table>
-</html>
-`;
+</table>`;
 }
 
 function graphqlText(basePath: string, anyQuery: boolean): string {
@@ -145,11 +149,13 @@ self.MonacoEnvironment = {
   globalAPI: false,
   getWorkerUrl: (_module, label) => '${assets}/graphiql/' + workers[label] + '-worker.js',
 };
+// A link to a query has it behind the #, which is not sent.
+const linked = new URLSearchParams(location.hash.slice(1));
 YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   title: 'Domain Metadata Service',
   logo: '<span></span>',
-  query: ${scriptText(`${readFileSync(QUERIES_FILE, 'utf8')}\n${LIVE_QUERY}`)},
-  variables: '{ "domain": "example.com" }',
+  query: linked.get('query') ?? ${scriptText(`${readFileSync(QUERIES_FILE, 'utf8')}\n${LIVE_QUERY}`)},
+  variables: linked.get('variables') ?? '{ "domain": "example.com" }',
   shouldPersistHeaders: false,
   // The text would go into the page's address otherwise, which may be too long then.
   onEditQuery: () => {},

@@ -4,12 +4,21 @@ import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
 import { type DocumentedService, docsPage, graphiqlPage, startPage } from './html-pages.js';
 import { assetHandlers, type StaticResponse, staticHandler } from './static-files.js';
+import { documentHandlers, webAssetHandlers, webPage } from './web-page.js';
 
 /** Serves the pages and documents that describe the APIs, for people and for programs. */
 export function answerPages(service: DocumentedService): Handler {
   const handlers = pagesByPath(service);
+  const { basePath } = service;
+  const web = service.webPage ? webPage(service, `${basePath}/assets`) : undefined;
+  const domains = `${basePath}/domains/`;
+  // One page for all of them: it reads the name from its address.
+  const isWebPage = (path: string) =>
+    path === basePath ||
+    path === `${basePath}/` ||
+    (path.startsWith(domains) && path.length > domains.length);
   return (request, response, next) => {
-    const handler = handlers.get(request.path);
+    const handler = web !== undefined && isWebPage(request.path) ? web : handlers.get(request.path);
     return handler === undefined ? next() : handler(request, response, next);
   };
 }
@@ -33,6 +42,8 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
     ...assetHandlers(assets),
+    ...webAssetHandlers(assets),
+    ...documentHandlers(basePath, assets),
   ]);
   if (anyQuery) handlers.set(`${basePath}/graphiql`, staticHandler(graphiqlPage(assets)));
   return handlers;

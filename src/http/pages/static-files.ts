@@ -10,14 +10,17 @@ import { COMPRESSION_THRESHOLD, encodedResponses } from '../begin-responses.js';
 /** A response that is the same for every client until the process ends. */
 export interface StaticResponse {
   readonly mediaType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Further header fields. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time. */
+/**
+ * Responds to GET and HEAD with a body that never changes. A client may cache it, and revalidates it each time unless
+ * `headers` has another Cache-Control.
+ */
 export function staticHandler({ mediaType, body, headers = {} }: StaticResponse): Handler {
-  const identity = Buffer.from(body);
+  const identity = typeof body === 'string' ? Buffer.from(body) : body;
   let compressed: Buffer | undefined;
   const representation: Representation = {
     tag: opaqueTagOf(identity),
@@ -30,9 +33,11 @@ export function staticHandler({ mediaType, body, headers = {} }: StaticResponse)
   };
   return (request, response) => {
     requireGetOrHead(request, response);
-    send(request, response.set(headers), mediaType, representation);
+    send(request, response.set({ ...REVALIDATED, ...headers }), mediaType, representation);
   };
 }
+
+const REVALIDATED = { 'cache-control': 'no-cache' };
 
 /** A body in its content codings, which all responses share: a client that reads slowly holds no copy. */
 interface Representation {
@@ -65,7 +70,7 @@ function opaqueTagOf(bytes: Buffer): string {
 }
 
 /**
- * Sets the header fields for caches, and responds with 304 to a client that has the body. If-None-Match is the only
+ * Sets the entity tag, and responds with 304 to a client that has the body. If-None-Match is the only
  * precondition: nothing here has a date, or is written by clients.
  *
  * @param tag of opaqueTagOf().
@@ -73,7 +78,7 @@ function opaqueTagOf(bytes: Buffer): string {
  */
 function sendNotModified(request: Request, response: Response, tag: string): boolean {
   // Weak: one tag stands for every content coding (RFC 9110, section 8.8.3.3).
-  response.set({ 'cache-control': 'no-cache', etag: `W/${tag}` });
+  response.set({ etag: `W/${tag}` });
   if (!names(request.headers['if-none-match'], tag)) return false;
   response.writeHead(304).end();
   return true;
@@ -126,7 +131,7 @@ function assetHandler(file: string, mediaType: string): Handler {
   return (request, response) => {
     requireGetOrHead(request, response);
     read ??= readAsset(file);
-    send(request, response, mediaType, read);
+    send(request, response.set(REVALIDATED), mediaType, read);
   };
 }
 

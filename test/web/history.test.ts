@@ -1,0 +1,213 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import {
+  type Change,
+  compactRows,
+  type Lane,
+  type LoadedHistory,
+  lanesOf,
+  rowsByValue,
+  withOlder,
+  withRecorded,
+} from '../../web/src/domain/history.js';
+import {
+  DomainChangesDocument,
+  DomainHeadersDocument,
+  DomainRecordsDocument,
+} from '../../web/src/operations.generated.js';
+import { type RecordEntry, rrsetOf, textOf } from '../../web/src/records.js';
+import { microsecondsOf, timestampOf } from '../../web/src/time.js';
+import { repeats } from '../support/long-form.js';
+import { observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const DOMAIN = 'example.com';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+// biome-ignore lint/suspicious/noExplicitAny: the operations have types of their own, which the page checks
+async function ask(operation: object, variables: object): Promise<any> {
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: String(operation), variables: { name: DOMAIN, ...variables } }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  const { data, errors } = (await response.json()) as any;
+  expect(errors).toBeUndefined();
+  return data.domain;
+}
+
+async function stateAt(at?: string) {
+  const [records, headers] = await Promise.all([
+    ask(DomainRecordsDocument, { at }),
+    ask(DomainHeadersDocument, { at }),
+  ]);
+  return {
+    records: (records?.dnsRecordsConnection.nodes ?? []) as RecordEntry[],
+    headers: (headers?.httpHeadersConnection.nodes ?? []) as LoadedHistory['headers'],
+  };
+}
+
+/** Loads the newest changes, page by page, as many pages at most. */
+async function loadHistory(first: number, pages: number): Promise<LoadedHistory> {
+  let history: LoadedHistory = { changes: [], since: null, before: [], ...(await stateAt()) };
+  let after: string | null = null;
+  for (let page = 0; page < pages; page += 1) {
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const { nodes, pageInfo }: any = (await ask(DomainChangesDocument, { first, after })).changes;
+    history = withOlder(history, nodes, !pageInfo.hasNextPage);
+    if (!pageInfo.hasNextPage) break;
+    after = pageInfo.endCursor;
+  }
+  if (history.since === null) return history;
+  return { ...history, before: (await stateAt(timestampOf(history.since))).headers };
+}
+
+/** What the lanes show at an instant, as sorted lines. */
+function shownAt(lanes: readonly Lane[], at: string): string[] {
+  const time = microsecondsOf(at);
+  return lanes
+    .flatMap(({ id, bars }) =>
+      bars
+        .filter(({ from, to }) => (from ?? 0) <= time && (to === null || time < to))
+        .map(({ value }) => `${id} ${value}`),
+    )
+    .sort();
+}
+
+async function expectedAt(at: string): Promise<string[]> {
+  const { records, headers } = await stateAt(at);
+  return [
+    ...records.map((record) => `record ${rrsetOf(record)} ${textOf(record)}`),
+    ...headers.filter(({ present }) => present).map(({ name, value }) => `header ${name} ${value}`),
+  ].sort();
+}
+
+const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
+const text = fc.constantFrom('v=spf1 -all', 'v=spf1 mx -all');
+const headers = fc.dictionary(
+  fc.constantFrom('server', 'via', 'x-a'),
+  fc.constantFrom('one', 'two', 'three'),
+);
+const observed = fc.record(
+  {
+    records: fc
+      .tuple(fc.uniqueArray(address), fc.uniqueArray(text))
+      .map(([addresses, texts]) => [
+        ...addresses,
+        ...texts.map((txt) => ({ host: `www.${DOMAIN}`, class: 'IN', type: 'TXT', txt })),
+      ]),
+    headers,
+  },
+  { requiredKeys: [] },
+);
+
+describe('the timeline', () => {
+  test('shows at every instant what the API says of it, however little of the history is loaded', async () => {
+    let recorded = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(observed, { minLength: 2, maxLength: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (lines, first, pages) => {
+          await service.database.pool.query(
+            'TRUNCATE domain, dns_record, header_change, site_response, change_feed, known_name, known_text',
+          );
+          const observations = lines
+            .filter((line) => line.records !== undefined || line.headers !== undefined)
+            .map((line, place) => observation({ domain: DOMAIN, at: (recorded + place) * 10, ...line }));
+          if (observations.length === 0) return;
+          recorded += observations.length;
+          for (const each of observations) await createRecorder(service.database.pool).record([each]);
+          const history = await loadHistory(first, pages);
+          const lanes = lanesOf(history, DOMAIN);
+          const times = observations.flatMap(({ observedAt }) => [observedAt, observedAt + 5_000_000n]);
+          for (const time of times) {
+            if (history.since !== null && Number(time) < history.since) continue;
+            const at = timestampOf(Number(time));
+            expect(shownAt(lanes, at)).toEqual(await expectedAt(at));
+          }
+        },
+      ),
+      { numRuns: repeats(200, 20) },
+    );
+  });
+});
+
+describe('a change that was just recorded', () => {
+  test('is shown once, the newest first, and what is present follows it', async () => {
+    await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
+    const record = (at: number, records: string[], server: string) =>
+      createRecorder(service.database.pool).record([
+        observation({ domain: DOMAIN, at, records, headers: { server } }),
+      ]);
+    await record(900_000, ['192.0.2.1'], 'one');
+    const before = await loadHistory(500, 1);
+    await record(900_010, ['192.0.2.2'], 'two');
+    const now = await loadHistory(500, 1);
+    const fresh = now.changes.filter(({ id }) => !before.changes.some((known) => known.id === id));
+    const after = withRecorded(withRecorded(before, fresh.toReversed()), fresh);
+    expect(after.changes.map(({ id }: Change) => id).sort()).toEqual(now.changes.map(({ id }) => id).sort());
+    expect(after.changes[0]?.date).toBe(now.changes[0]?.date);
+    expect(after.records.map(textOf)).toEqual(['192.0.2.2']);
+    expect(after.headers.map(({ value }) => value)).toEqual(['two']);
+    expect(lanesOf(after, DOMAIN).map(({ bars }) => bars)).toEqual(
+      lanesOf(now, DOMAIN).map(({ bars }) => bars),
+    );
+  });
+});
+
+describe('the rows of a lane', () => {
+  const bars = fc
+    .array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(50), fc.option(fc.nat(20), { nil: null })))
+    .map((all) =>
+      all
+        .map(([value, from, length]) => ({
+          value,
+          from,
+          lastSeen: from,
+          to: length === null ? null : from + length + 1,
+        }))
+        .sort((one, other) => one.from - other.from),
+    );
+  const laneOf = (of: Lane['bars']): Lane => ({
+    ...{ id: 'x', kind: 'records', name: 'A', owner: DOMAIN, bars: of },
+    values: [...new Set(of.map(({ value }) => value))],
+  });
+
+  test('never have two bars in one place, and are as many as bars at once', () => {
+    fc.assert(
+      fc.property(bars, (all) => {
+        const { count, rowOf } = compactRows(laneOf(all));
+        const endOf = (to: number | null) => to ?? Number.POSITIVE_INFINITY;
+        for (const [one, bar] of all.entries()) {
+          for (const [other, next] of all.entries()) {
+            if (other <= one || rowOf[one] !== rowOf[other]) continue;
+            expect(endOf(bar.to)).toBeLessThanOrEqual(next.from);
+          }
+        }
+        const atOnce = all.map(
+          ({ from }) => all.filter((bar) => bar.from <= from && endOf(bar.to) > from).length,
+        );
+        expect(count).toBe(Math.max(1, ...atOnce));
+      }),
+    );
+  });
+
+  test('are one for each value where the lane is opened', () => {
+    const all = [
+      { value: 'a', from: 0, lastSeen: 1, to: 2 },
+      { value: 'b', from: 1, lastSeen: 2, to: 3 },
+      { value: 'a', from: 4, lastSeen: 5, to: null },
+    ];
+    expect(rowsByValue(laneOf(all))).toEqual({ count: 2, rowOf: [0, 1, 0] });
+  });
+});

@@ -1,0 +1,542 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
+import { openTestDatabase } from '../support/database.js';
+import { IS_LONG } from '../support/long-form.js';
+import { observation } from '../support/observations.js';
+import { startServiceWithSamples } from '../support/samples.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+/** Each takes seconds of processor time. */
+const inLongForm = test.skipIf(!IS_LONG);
+
+describe.skipIf(CHROMIUM === undefined)('the page', () => {
+  let service: TestService;
+  let browser: Browser;
+  let opened: WatchedPage[] = [];
+
+  beforeAll(async () => {
+    service = await startServiceWithSamples();
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await service.stop();
+  });
+  beforeEach(() => {
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const { page, complaints, origins } of opened) {
+      const { origin } = new URL(page.url());
+      await page.context().close();
+      expect(complaints, 'errors, warnings, and violations of the policy').toEqual([]);
+      expect([...origins], 'requests').toEqual([origin]);
+    }
+  });
+
+  async function open(path: string, options?: BrowserContextOptions, at = service): Promise<Page> {
+    const watched = await openPage(browser, at.url + path, options);
+    opened.push(watched);
+    return watched.page;
+  }
+
+  const record = (...parts: Parameters<typeof observation>) =>
+    createRecorder(service.database.pool).record([observation(...parts)]);
+
+  const search = async (page: Page, text: string) => page.getByRole('searchbox').fill(text);
+
+  /** The rows of the matches under a heading. */
+  const matches = (page: Page, title: string) =>
+    page.getByRole('region', { name: title }).last().locator('tbody tr');
+
+  describe('finds by what is typed', () => {
+    const searches = [
+      ['exampl', 'Domains', 'example.com'],
+      ['*.example.org', 'Domains', 'www.example.org'],
+      ['bücher.example', 'Domains', 'xn--bcher-kva.example bücher.example'],
+      ['203.0.113.81', 'Who has the address 203.0.113.81', 'www.example.org'],
+      ['203.0.113.0/24', 'Who has an address of the network 203.0.113.0/24', 'example.net'],
+      ['2001:db8::/32', 'Who has an address of the network 2001:db8::/32', 'example.com'],
+      ['ns1.example.net', 'Whose name servers, mail servers or aliases are ns1.example.net', 'example.com'],
+      ['v=spf1', 'Whose TXT records have v=spf1', 'example.com'],
+      ['server: nginx/1.24', 'Whose header server has nginx/1.24', 'example.com'],
+    ] as const;
+    test.each(IS_LONG ? searches : searches.slice(2, 3))('%s', async (text, title, domain) => {
+      const page = await open('/');
+      await search(page, text);
+      await matches(page, title).getByRole('rowheader', { name: domain, exact: true }).first().waitFor();
+      expect(new URL(page.url()).searchParams.get('q')).toBe(text);
+    });
+  });
+
+  test('shows how much is known and since when, the latest changes, and where the APIs are', async () => {
+    const page = await open('/');
+    const numbers = page.locator('.numbers');
+    await numbers.getByText('31').waitFor();
+    const shown = (await numbers.innerText()).replace(/\s+/g, ' ');
+    expect(shown).toBe('Domains 5 DNS records 31 HTTP headers 10 Changes 54 Since 2023-01-10');
+    await page.locator('.feed li').nth(20).waitFor();
+    const links = page.getByRole('navigation', { name: 'APIs and documents' });
+    expect(await links.innerText()).toContain('needs the internet');
+    for (const link of await links.getByRole('link').all()) {
+      const response = await fetch(new URL((await link.getAttribute('href')) ?? '', service.url), {
+        headers: { accept: 'text/html' },
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  test('shows a timeline, as a picture and as a table with gaps, and when things were seen last', async () => {
+    const page = await open('/domains/example.com');
+    await page.getByRole('img', { name: /^11 record sets and headers/ }).waitFor();
+    await page.getByRole('button', { name: 'As a table' }).click();
+    const rows = page.getByRole('region', { name: 'Timeline as a table' }).getByRole('row');
+    const linesOf = async (name: string) =>
+      (await rows.filter({ has: page.getByText(name, { exact: true }) }).allInnerTexts()).map((line) =>
+        line.replace(/\s+/g, ' '),
+      );
+    await rows.nth(15).waitFor();
+    expect(await linesOf('x-powered-by')).toEqual([
+      'x-powered-by PHP/8.1.2 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 4 months',
+      'x-powered-by PHP/8.1.2 2023-08-01 06:15:00 2023-08-01 06:15:00 2023-11-15 22:05:59 3 months',
+    ]);
+    expect((await linesOf('AAAA')).map((line) => line.trim())).toEqual([
+      'AAAA example.com 2001:db8::7 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 4 months',
+      'AAAA example.com 2001:db8:1::23 2023-05-20 14:30:12 2023-05-20 14:30:12 present',
+    ]);
+  });
+
+  /** Clicks in the timeline, at a share of its width. */
+  const clickTimeline = async (page: Page, share: number, modifiers: 'Shift'[] = []) => {
+    const picture = page.getByRole('img', { name: /record sets and headers/ });
+    await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(100);
+    const { width = 0 } = (await picture.boundingBox()) ?? {};
+    await picture.click({ position: { x: width * share, y: 12 }, modifiers });
+  };
+
+  test('a click in the timeline shows the state of that time, a second one the difference', async () => {
+    const page = await open('/domains/example.com');
+    await clickTimeline(page, 0.3);
+    await page.getByRole('heading', { name: /^At 2023-0[34]/ }).waitFor();
+    const state = page.getByRole('region', { name: /^At 2023/ });
+    await state.getByText('192.0.2.7').waitFor();
+    expect(await state.innerText()).not.toContain('198.51.100.24');
+    await clickTimeline(page, 0.9, ['Shift']);
+    const difference = page.getByRole('region', { name: /^From 2023-0[34].* to 2023-10/ });
+    await difference.getByRole('row', { name: /^server/ }).waitFor();
+    const spf = difference.getByRole('row', { name: /^TXT/ });
+    expect(await spf.getByRole('cell').allInnerTexts()).toEqual([
+      '"v=spf1 mx -all"',
+      '"v=spf1 mx include:_spf.example.net -all"',
+    ]);
+    expect(await spf.locator('ins').allInnerTexts()).toEqual(['include:_spf.example.net ']);
+    expect(await spf.locator('del').count()).toBe(0);
+    await page.goBack();
+    await page.getByRole('heading', { name: /^At 2023-0[34]/ }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Now' }).waitFor();
+  });
+
+  test('an address shows the same view to others: times, zoom, and filters', async () => {
+    const view =
+      '?from=2023-02-01T00%3A00%3A00.000000Z&to=2023-12-01T00%3A00%3A00.000000Z&types=TXT&headers=server&zoom=2023-05-01T00%3A00%3A00.000000Z%7E2023-06-01T00%3A00%3A00.000000Z';
+    const page = await open(`/domains/example.com${view}`);
+    await page.getByRole('img', { name: /^2 record sets and headers/ }).waitFor();
+    const difference = page.getByRole('region', { name: /^From 2023-02-01 00:00:00 to 2023-12-01/ });
+    await difference.getByRole('row', { name: /^server/ }).waitFor();
+    expect(await difference.locator('tbody').getByRole('row').count()).toBe(2);
+    expect(await page.locator('.changes .tag').allInnerTexts()).toEqual([
+      'server',
+      'TXT',
+      'TXT',
+      'server',
+      'TXT',
+    ]);
+    expect(new URL(page.url()).search).toBe(view);
+  });
+
+  inLongForm('steps from change to change', async () => {
+    const page = await open('/domains/example.com');
+    await page.locator('.changes li').first().waitFor();
+    const before = page.getByRole('button', { name: 'Change before' });
+    for (const time of ['2023-11-15 22:05:59', '2023-08-01 06:15:00', '2023-05-20 14:30:12']) {
+      await before.click();
+      await page.getByRole('heading', { name: `At ${time}` }).waitFor();
+    }
+    await page.getByRole('button', { name: 'Change after' }).click();
+    await page.getByRole('heading', { name: 'At 2023-08-01 06:15:00' }).waitFor();
+  });
+
+  inLongForm('takes a written time, and says what to write instead of what is none', async () => {
+    const page = await open('/domains/example.com?at=2023-11-16T00%3A00%3A00.000000Z');
+    const field = page.getByLabel('At (UTC)');
+    await field.fill('some day');
+    await field.press('Enter');
+    await page.getByText('Write a time such as 2024-03-01').waitFor();
+    await field.fill('2023-04');
+    await field.press('Enter');
+    await page.getByRole('heading', { name: 'At 2023-04-30 23:59:59' }).waitFor();
+  });
+
+  const pivots = [
+    ['an address', 'Now', '198.51.100.24', 'Who has the address 198.51.100.24'],
+    [
+      'a host name',
+      'Now',
+      'mail.example.net',
+      'Whose name servers, mail servers or aliases are mail.example.net',
+    ],
+    ['a text', 'Changes', '"v=spf1 mx -all"', 'Whose TXT records have v=spf1 mx -all'],
+    ['a value of a header', 'Now', 'nginx/1.24.0', 'Whose header server is nginx/1.24.0'],
+  ] as const;
+  test.each(IS_LONG ? pivots : pivots.slice(0, 1))(
+    '%s leads to who else has it',
+    async (_what, region, value, title) => {
+      const page = await open('/domains/example.com');
+      await page
+        .getByRole('region', { name: region, exact: true })
+        .getByRole('link', { name: value })
+        .first()
+        .click();
+      await matches(page, title).getByRole('link', { name: 'example.com', exact: true }).first().click();
+      await page.getByRole('heading', { name: 'example.com' }).waitFor();
+    },
+  );
+
+  test('shows what is recorded without a reload: in the latest changes, and at its domain', async () => {
+    const domain = `live${Date.now()}.example`;
+    const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
+    await own.getByRole('heading', { name: 'Nothing is recorded for this domain' }).waitFor();
+    await Promise.all([start, own].map((page) => page.getByText('Live', { exact: true }).waitFor()));
+    await record({ domain, at: 1, records: ['192.0.2.1'], headers: { server: 'one' } });
+    await start.locator('.feed').getByRole('link', { name: domain }).first().waitFor();
+    const now = own.getByRole('region', { name: 'Now', exact: true });
+    await now.getByText('192.0.2.1').waitFor();
+    await record({ domain, at: 2, records: ['192.0.2.2'], headers: { server: 'two' } });
+    await now.getByText('192.0.2.2').waitFor();
+    await now.getByText('two').waitFor();
+    expect(await now.innerText()).not.toContain('192.0.2.1');
+    expect(await own.locator('.changes .change').count()).toBe(5);
+  });
+
+  test('hostile values are inert, and what is not visible of them is shown', async () => {
+    const domain = 'hostile.example';
+    const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+    await record({
+      domain,
+      at: 1,
+      headers: { 'x-markup': markup, 'x-direction': 'a\u202Eb\u2066c\u200B' },
+      records: [{ host: domain, class: 'IN', type: 'TXT', txt: `</title><script>${'\u0007'}alert(1)//` }],
+    });
+    const page = await open(`/domains/${domain}`);
+    const now = page.getByRole('region', { name: 'Now', exact: true });
+    await now.getByText(markup).waitFor();
+    const text = await now.innerText();
+    expect(text).toContain('aU+202EbU+2066cU+200B');
+    expect(text).toContain('</title><script>');
+    expect(await page.locator('main script, main img:not([role])').count()).toBe(0);
+    expect(await page.title()).toBe(`${domain} · Domain Metadata Service`);
+    await clickTimeline(page, 0.5);
+    await page.getByRole('heading', { name: /^At/ }).waitFor();
+  });
+
+  inLongForm('gives its view to programs: GraphiQL, REST, curl, JSON and CSV', async () => {
+    const page = await open('/domains/example.com?at=2023-06-01T00%3A00%3A00.000000Z', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const state = page.getByRole('region', { name: /^At 2023-06-01/ });
+    await state.getByText('198.51.100.23').waitFor();
+    const rest = (await state.getByRole('link', { name: 'REST' }).getAttribute('href')) ?? '';
+    expect(rest).toBe(`${service.url}/api/v1/domain/example.com?at=2023-06-01T00:00:00.000000Z`);
+    expect((await fetch(rest)).status).toBe(200);
+    await state.getByRole('button', { name: 'curl' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`curl -s '${rest}'`);
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        state.getByRole('button', { name, exact: true }).click(),
+      ]);
+      return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
+    };
+    const json = await saved('JSON');
+    expect(json.name).toBe('example.com-2023-06-01T000000.000000Z.json');
+    expect(JSON.parse(json.text).dnsRecords).toContainEqual(expect.objectContaining({ ip: '198.51.100.23' }));
+    const csv = await saved('CSV');
+    expect(csv.text.split('\r\n')[0]).toBe('"kind","name","host","value","firstSeen","lastSeen","removed"');
+    expect(csv.text).toContain('"record","A","example.com","198.51.100.23","2023-05-20T14:30:12');
+    await state.getByRole('link', { name: 'GraphiQL' }).click();
+    await page.locator('.graphiql-execute-button').click();
+    await page.getByRole('menuitem', { name: 'DomainRecords' }).click();
+    await page.locator('.result-window').getByText('"mail.example.com"').waitFor();
+  });
+
+  test('works with the keyboard alone', async () => {
+    const page = await open('/');
+    await page.keyboard.type('example.com');
+    const link = matches(page, 'Domains').getByRole('link', { name: 'example.com' });
+    await link.waitFor();
+    const focusOn = async (target: ReturnType<Page['locator']>, key = 'Tab') => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+        await page.keyboard.press(key);
+      }
+      expect.fail('The focus never came there.');
+    };
+    await focusOn(link);
+    await page.keyboard.press('Enter');
+    const timeline = page.getByRole('region', { name: 'Timeline', exact: true }).last();
+    await timeline.waitFor();
+    await page.locator('.changes li').first().waitFor();
+    await focusOn(timeline);
+    await page.keyboard.press('+');
+    await expect.poll(() => page.url()).toContain('zoom=');
+    await page.keyboard.press('[');
+    await page.getByRole('heading', { name: 'At 2023-11-15 22:05:59' }).waitFor();
+    await page.keyboard.press('[');
+    await page.getByRole('heading', { name: 'At 2023-08-01 06:15:00' }).waitFor();
+    await page.keyboard.press('0');
+    await expect.poll(() => page.url()).not.toContain('zoom=');
+    await focusOn(page.getByRole('button', { name: /^NS example\.com/ }));
+    await page.keyboard.press('Enter');
+    await page.locator('.row-label').getByText('ns1.example.net').waitFor();
+  });
+
+  const VIEWS = [
+    '/',
+    '/?q=example.com',
+    '/domains/example.com',
+    '/domains/example.com?as=table',
+    '/domains/example.com?at=2023-06-01T00%3A00%3A00.000000Z',
+    '/domains/example.com?from=2023-02-01T00%3A00%3A00.000000Z&to=2023-12-01T00%3A00%3A00.000000Z',
+    '/domains/unknown.example',
+    '/docs/questions',
+  ];
+
+  const SOME_VIEWS = ['/?q=example.com', '/domains/example.com?as=table'];
+
+  /** When all that a view shows is there. */
+  const settled = async (page: Page) => {
+    await page.waitForLoadState('load');
+    await expect.poll(() => page.locator('.loading, [aria-busy="true"]').count()).toBe(0);
+  };
+
+  test.each(IS_LONG ? (['light', 'dark'] as const) : (['dark'] as const))(
+    'has nothing that axe-core objects to, %s',
+    async (colorScheme) => {
+      const page = await open('/', { colorScheme });
+      for (const view of IS_LONG ? VIEWS : SOME_VIEWS) {
+        await page.goto(service.url + view);
+        await settled(page);
+        expect(await violationsIn(page), view).toEqual([]);
+      }
+      const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+      expect(background).toBe(colorScheme === 'dark' ? 'rgb(16, 21, 27)' : 'rgb(246, 247, 249)');
+    },
+  );
+
+  test.each(IS_LONG ? [360, 390] : [360])(
+    'fits on a screen %i pixels wide, where it is zoomed and moved by touch',
+    async (width) => {
+      const page = await open('/', { viewport: { width, height: 800 }, hasTouch: true, isMobile: true });
+      for (const view of IS_LONG ? VIEWS : SOME_VIEWS) {
+        await page.goto(service.url + view);
+        await settled(page);
+        expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(width);
+      }
+      await page.goto(`${service.url}/domains/example.com`);
+      const picture = page.getByRole('img', { name: /record sets and headers/ });
+      await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(100);
+      const { x = 0, y = 0, width: size = 0 } = (await picture.boundingBox()) ?? {};
+      const session = await page.context().newCDPSession(page);
+      const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
+        session.send('Input.dispatchTouchEvent', {
+          type,
+          touchPoints: places.map((share, id) => ({ id, x: x + size * share, y: y + 40 })),
+        });
+      await touch('touchStart', 0.4, 0.6);
+      await touch('touchMove', 0.3, 0.7);
+      await touch('touchMove', 0.2, 0.8);
+      await touch('touchEnd');
+      await expect.poll(() => page.url()).toContain('zoom=');
+      const zoomed = page.url();
+      await touch('touchStart', 0.3);
+      await touch('touchMove', 0.5);
+      await touch('touchMove', 0.7);
+      await touch('touchEnd');
+      await expect.poll(() => page.url()).not.toBe(zoomed);
+      await page.touchscreen.tap(x + size / 2, y + 40);
+      await page.getByRole('heading', { name: /^At 2023/ }).waitFor();
+    },
+  );
+
+  inLongForm('shows local times on demand', async () => {
+    const page = await open('/domains/example.com', { timezoneId: 'Asia/Tokyo' });
+    const facts = page.locator('.facts');
+    await facts.getByText('2023-11-15 22:05:59').first().waitFor();
+    await page.getByRole('button', { name: 'Times in UTC' }).click();
+    await facts.getByText('2023-11-16 07:05:59').first().waitFor();
+  });
+
+  test('says what to do with an empty database, and shows what is recorded then', async () => {
+    const empty = await startTestService();
+    try {
+      const page = await open('/', {}, empty);
+      await page.getByRole('heading', { name: 'Nothing is recorded yet' }).waitFor();
+      expect(await page.locator('.steps code').allInnerTexts()).toEqual([
+        'npx dms observe example.com',
+        'npx dms watch add example.com --every 6h',
+        'npx dms import observations.ndjson',
+      ]);
+      await page.getByText('Live', { exact: true }).waitFor();
+      await createRecorder(empty.database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
+      await page.locator('.feed').getByText('192.0.2.1').waitFor();
+      await page.locator('.numbers').waitFor();
+      await page.context().close();
+      opened = [];
+    } finally {
+      await empty.stop();
+    }
+  });
+
+  test('asks for a token where the API wants one, and keeps it until the tab is closed', async () => {
+    const guarded = await startTestService({
+      database: service.database,
+      auth: { provider: undefined, required: 'all' },
+    });
+    try {
+      const watched = await openPage(browser, `${guarded.url}/domains/example.com`);
+      const { page, origins } = watched;
+      await page.getByLabel('Access token').fill(await guarded.createToken());
+      await page.getByRole('button', { name: 'Use the token' }).click();
+      await page.getByRole('region', { name: 'Now', exact: true }).getByText('198.51.100.24').waitFor();
+      expect(await page.getByLabel('Access token').count()).toBe(0);
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.reload();
+      await page.getByRole('region', { name: 'Now', exact: true }).getByText('198.51.100.24').waitFor();
+      expect(await page.evaluate('JSON.stringify(localStorage)')).toBe('{}');
+      expect(page.url()).not.toContain('token');
+      const other = await page.context().newPage();
+      await other.goto(guarded.url);
+      await other.getByLabel('Access token').waitFor();
+      await page.getByRole('button', { name: 'Forget the token' }).click();
+      await page.getByLabel('Access token').waitFor();
+      expect([...origins]).toEqual([guarded.url]);
+      await page.context().close();
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  inLongForm('works under a base path', async () => {
+    const based = await startTestService({ database: service.database, basePath: '/a/dms' });
+    try {
+      const page = await open('/?ip=198.51.100.24', {}, based);
+      await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
+      await page.getByRole('region', { name: 'Now', exact: true }).getByText('198.51.100.24').waitFor();
+      expect(page.url()).toBe(`${based.url}/domains/example.com`);
+      await page.reload();
+      await page.getByRole('link', { name: 'Domain Metadata Service' }).click();
+      await page.locator('.numbers').waitFor();
+      expect(page.url()).toBe(`${based.url}/`);
+      await page.getByRole('link', { name: 'Documents' }).click();
+      await page.getByRole('link', { name: 'Questions' }).first().click();
+      await page.getByRole('heading', { name: 'Questions' }).waitFor();
+      await page.context().close();
+      opened = [];
+    } finally {
+      await based.stop();
+    }
+  });
+
+  describe('with PERSISTED_ONLY', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dms-page-'));
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    const startWith = (operations: object) => {
+      const persistedOnly = join(folder, 'operations.json');
+      writeFileSync(persistedOnly, JSON.stringify(operations));
+      return startTestService({
+        database: service.database,
+        graphql: { maxCost: 10_000, introspection: true, persistedOnly },
+      });
+    };
+    const own = new URL('../../dist/web/operations.json', import.meta.url);
+
+    inLongForm('works if its operations are in the list, without links to what is not there', async () => {
+      const listed = await startWith(JSON.parse(readFileSync(own, 'utf8')));
+      try {
+        const page = await open('/?q=example.com', {}, listed);
+        await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
+        await page.getByRole('region', { name: 'Now', exact: true }).getByText('198.51.100.24').waitFor();
+        await page.getByText('Live', { exact: true }).waitFor();
+        expect(await page.getByRole('link', { name: /GraphiQL|Sandbox/ }).count()).toBe(0);
+        await page.context().close();
+        opened = [];
+      } finally {
+        await listed.stop();
+      }
+    });
+
+    test('is gone if they are not: the start page has links only', async () => {
+      const listed = await startWith({ a: 'query A { statistics { domains } }' });
+      try {
+        const start = await fetch(listed.url);
+        expect([start.status, await start.text()]).toEqual([200, expect.not.stringContaining('<script')]);
+        expect((await fetch(`${listed.url}/domains/example.com`)).status).toBe(404);
+      } finally {
+        await listed.stop();
+      }
+    });
+  });
+});
+
+describe('what the page is made of', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({ database: await openTestDatabase() });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await service.database.close();
+  });
+
+  test('is allowed to load files of its own host only, and no style or script within it', async () => {
+    for (const path of ['/', '/domains/example.com']) {
+      const response = await fetch(service.url + path);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain(
+        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      );
+      expect(policy).toContain("script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    }
+  });
+
+  test('has hashed names and is kept for a year; the first view has at most 150 kB of compressed script', async () => {
+    const page = await (await fetch(`${service.url}/domains/example.com`)).text();
+    const names = [...page.matchAll(/="(\/assets\/web\/[^"]+)"/g)].map(([, address = '']) => address);
+    expect(names.length).toBeGreaterThanOrEqual(3);
+    const scripts = new Map<string, string>();
+    const load = async (address: string) => {
+      expect(address).toMatch(/-[\w-]{8}\.(?:js|css|svg)$/);
+      const response = await fetch(service.url + address);
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      const text = await response.text();
+      if (!address.endsWith('.js') || scripts.has(address)) return;
+      scripts.set(address, text);
+      const parts = [...text.matchAll(/["'`](?:\.\/)?([\w-]+-[\w-]{8}\.js)["'`]/g)];
+      for (const [, part = ''] of parts) await load(`/assets/web/${part}`);
+    };
+    for (const name of names) await load(name);
+    expect(scripts.size).toBeGreaterThanOrEqual(2);
+    const sizes = [...scripts.values()].map((text) => gzipSync(text).length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150_000);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { questionsOf, questionsOfAddress } from '../../web/src/home/questions.js';
+
+/** What is looked for, in short: the domains, or the filter. */
+function inShort(written: string) {
+  return questionsOf(written).map((question) =>
+    question.of === 'domains' ? { match: question.match, name: question.name } : question.where,
+  );
+}
+
+test.each([
+  [
+    'example.com',
+    [{ match: '*example.com*', name: 'example.com' }, { target: 'example.com' }, { text: 'example.com' }],
+  ],
+  [
+    ' Example.COM. ',
+    [{ match: '*example.com*', name: 'example.com' }, { target: 'example.com' }, { text: 'Example.COM.' }],
+  ],
+  ['shop', [{ match: '*shop*', name: 'shop' }, { text: 'shop' }]],
+  ['*shop*', [{ match: '*shop*', name: null }]],
+  ['*.example.com', [{ match: '*.example.com', name: null }, { target: '*.example.com' }]],
+  ['example.*', [{ match: 'example.*', name: null }]],
+  ['.example.com', [{ match: '*.example.com*', name: null }, { text: '.example.com' }]],
+  [
+    'bücher.example',
+    [
+      { match: '*bücher.example*', name: 'bücher.example' },
+      { target: 'bücher.example' },
+      { text: 'bücher.example' },
+    ],
+  ],
+  ['de', [{ match: '', name: 'de' }]],
+  ['*a*', []],
+  ['192.0.2.7', [{ ip: '192.0.2.7' }]],
+  ['2001:db8::7', [{ ip: '2001:db8::7' }]],
+  ['::ffff:192.0.2.1', [{ ip: '::ffff:192.0.2.1' }]],
+  ['192.0.2.0/24', [{ network: '192.0.2.0/24' }]],
+  ['2001:db8::/32', [{ network: '2001:db8::/32' }]],
+  ['server: nginx', [{ name: 'server', contains: 'nginx' }]],
+  ['Strict-Transport-Security: max-age=0', [{ name: 'strict-transport-security', contains: 'max-age=0' }]],
+  ['server: n', []],
+  ['v=spf1 -all', [{ text: 'v=spf1 -all' }]],
+  ['', []],
+  ['  ', []],
+])('who writes %j may look for %j', (written, questions) => {
+  expect(inShort(written)).toEqual(questions);
+});
+
+test.each([
+  [{ ip: '192.0.2.7' }, { ip: '192.0.2.7' }],
+  [{ text: '192.0.2.7' }, { text: '192.0.2.7' }],
+  [{ host: '*.example.com' }, { host: '*.example.com' }],
+  [
+    { header: 'server', value: 'nginx' },
+    { name: 'server', value: 'nginx' },
+  ],
+  [
+    { header: 'server', contains: 'nginx' },
+    { name: 'server', contains: 'nginx' },
+  ],
+])('a link with %j asks for exactly that', (parameters, where) => {
+  expect(questionsOfAddress(parameters)).toEqual([expect.objectContaining({ where })]);
+});

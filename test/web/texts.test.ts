@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { csvOf } from '../../web/src/csv.js';
+import { compareTexts, partsOf, visiblePieces, visibleText } from '../../web/src/text-parts.js';
+
+/** Characters that hide others, or change their direction or lines. */
+const HOSTILE = [
+  ...['\u0000', '\u0007', '\u001b', '\u007f', '\u0085', '\u009b', '\u00ad', '\u061c', '\u115f', '\u180e'],
+  ...['\u200b', '\u200d', '\u200e', '\u200f', '\u2028', '\u2029', '\u202a', '\u202e', '\u2060', '\u2066'],
+  ...['\u2069', '\u3164', '\ufeff', '\uffa0', '\ufff9', '\u00a0', '\u3000', '\ue000', '\u{e0041}', '\ud800'],
+];
+
+describe('a text that someone else has written', () => {
+  test.each(HOSTILE)('shows %j by its code point', (character) => {
+    const codePoint = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+    expect(visiblePieces(`a${character}b`)).toEqual(['a', { codePoint }, 'b']);
+  });
+
+  test('is otherwise as it is: markup, letters of other scripts, and emoji', () => {
+    for (const text of ['<script>alert(1)</script>', 'bücher Москва שלום 日本', '😀', '', 'a b  c']) {
+      expect(visibleText(text)).toBe(text);
+    }
+  });
+
+  test('keeps every character that is shown, in its place', () => {
+    const text = fc.string({ unit: fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: 'binary' })) });
+    fc.assert(
+      fc.property(text, (value) => {
+        const restored = visiblePieces(value).map((piece) =>
+          typeof piece === 'string'
+            ? piece
+            : String.fromCodePoint(Number.parseInt(piece.codePoint.slice(2), 16)),
+        );
+        expect(restored.join('')).toBe(value);
+        expect(visibleText(value)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+      }),
+    );
+  });
+});
+
+describe('two values', () => {
+  const sides = (before: string, after: string) => {
+    const parts = compareTexts(before, after);
+    const of = (side: 'old' | 'new') => parts.filter((part) => part.in === 'both' || part.in === side);
+    const only = (side: 'old' | 'new') => parts.filter((part) => part.in === side).map(({ text }) => text);
+    const whole = (side: 'old' | 'new') =>
+      of(side)
+        .map(({ text }) => text)
+        .join('');
+    return { old: whole('old'), new: whole('new'), removed: only('old'), added: only('new') };
+  };
+
+  test.each([
+    ['v=spf1 mx -all', 'v=spf1 mx include:_spf.example.net -all', [], ['include:_spf.example.net ']],
+    [
+      "default-src 'self'; img-src *; script-src 'self'",
+      "default-src 'self'; script-src 'self' cdn.example",
+      ['img-src *; ', "'self'"],
+      ["'self' cdn.example"],
+    ],
+    ['max-age=0, no-cache', 'max-age=60, no-cache', ['max-age=0, '], ['max-age=60, ']],
+  ])('%j and %j differ in these parts', (before, after, removed, added) => {
+    expect(sides(before, after)).toEqual({ old: before, new: after, removed, added });
+  });
+
+  test('are both complete on their sides, whatever they are', () => {
+    const value = fc
+      .array(fc.constantFrom('a', 'b', 'a=1', ' ', ';', '; ', ', ', '\t', 'é'))
+      .map((all) => all.join(''));
+    fc.assert(
+      fc.property(value, value, (before, after) => {
+        expect(sides(before, after)).toMatchObject({ old: before, new: after });
+        expect(partsOf(before).join('')).toBe(before);
+      }),
+    );
+  });
+
+  test('that are very long are compared as a whole', () => {
+    const long = 'a '.repeat(5_000);
+    expect(compareTexts(long, `${long}b`)).toEqual([
+      { text: long, in: 'old' },
+      { text: `${long}b`, in: 'new' },
+    ]);
+  });
+});
+
+describe('a CSV file', () => {
+  test('has a line of names, and values with commas, quotes and lines in quotes (RFC 4180)', () => {
+    expect(csvOf([{ name: 'a,b', value: 'say "x"\r\ny' }])).toBe(
+      '"name","value"\r\n"a,b","say ""x""\r\ny"\r\n',
+    );
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])(
+    'has nothing that spreadsheets execute: %j begins with an apostrophe',
+    (value) => {
+      expect(csvOf([{ value }])).toBe(`"value"\r\n"'${value}"\r\n`);
+    },
+  );
+});

@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'preact/hooks';
+import { ChangeLine } from '../change-line.js';
+import { formatNumber, MoreButton, Section, Time } from '../parts.js';
+import { textOf } from '../records.js';
+import { DownloadButtons } from './exports.js';
+import { type Change, groupBy } from './history.js';
+
+interface ChangeListProps {
+  readonly name: string;
+  /** The newest first. */
+  readonly changes: readonly Change[];
+  /** How many there are, loaded or not. */
+  readonly total: string;
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly more: () => void;
+}
+
+/** So many more are shown each time. */
+const STEP = 100;
+
+/** What changed, by observation, the newest first. */
+export function ChangeList({ name, changes, total, hasMore, isLoading, more }: ChangeListProps) {
+  const [count, setCount] = useState(STEP);
+  useEffect(() => setCount(STEP), [name]);
+  const shown = changes.slice(0, count);
+  const showMore = () => {
+    if (count < changes.length) setCount(count + STEP);
+    else more();
+  };
+  return (
+    <Section
+      title="Changes"
+      extra={
+        <>
+          <span class="muted">
+            {formatNumber(changes.length)} loaded of {total}
+          </span>
+          <DownloadButtons file={`${name}-changes`} rows={changes.map(rowOf)} data={changes} />
+        </>
+      }
+    >
+      <ol class="changes">
+        {[...groupBy(shown, ({ date, source }) => `${date} ${source}`)].map(([key, ofObservation]) => (
+          <li key={key}>
+            <p class="observation">
+              <Time value={ofObservation[0]?.date ?? ''} />
+              {ofObservation[0]?.source != null && <span class="muted"> by {ofObservation[0].source}</span>}
+            </p>
+            <ul class="plain">
+              {ofObservation.map((change) => (
+                <li key={change.id}>
+                  <ChangeLine change={change} />
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+      {(count < changes.length || hasMore) && (
+        <MoreButton isLoading={isLoading && count >= changes.length} more={showMore} label="Older changes" />
+      )}
+    </Section>
+  );
+}
+
+function rowOf(change: Change) {
+  const { date, kind, source } = change;
+  const at = { date, kind, source: source ?? '' };
+  if ('record' in change) {
+    const { type, host } = change.record;
+    return change.kind === 'DNS_RECORD_ADDED'
+      ? { ...at, name: type, host, old: '', new: textOf(change.record) }
+      : { ...at, name: type, host, old: textOf(change.record), new: '' };
+  }
+  const { name } = change;
+  return {
+    ...at,
+    name,
+    host: '',
+    old: 'old' in change ? change.old : '',
+    new: 'new' in change ? change.new : '',
+  };
+}

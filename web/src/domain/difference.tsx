@@ -1,0 +1,160 @@
+import { DomainDifferenceDocument } from '../operations.generated.js';
+import { Failure, Loading, Scroll, Section, zone } from '../parts.js';
+import { compareTypes, keyOf, type RecordEntry, rrsetOf, textOf } from '../records.js';
+import { formatTime, microsecondsOf } from '../time.js';
+import { useAnswer } from '../use-answer.js';
+import { comparedHeaders, comparedRecords, HeaderValue, Owner, Rdata, Text } from '../values.js';
+import { Exports } from './exports.js';
+import { type Filter, matchesHeader, matchesType } from './filter.js';
+import { groupBy } from './history.js';
+
+interface DifferenceProps {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly filter: Filter;
+  /** Reads again when it changes. */
+  readonly occasion: number;
+}
+
+/** A time in a heading. */
+function titleOf(time: string): string {
+  return formatTime(microsecondsOf(time), zone.value);
+}
+
+/** What is different between two instants, old and new side by side. */
+export function Difference({ name, from, to, filter, occasion }: DifferenceProps) {
+  const { data, error, isLoading } = useAnswer(DomainDifferenceDocument, { name, from, to }, occasion);
+  const diff = data?.domain?.diff;
+  const removed = diff?.dnsRecordsRemoved.filter(({ type }) => matchesType(filter, type)) ?? [];
+  const added = diff?.dnsRecordsAdded.filter(({ type }) => matchesType(filter, type)) ?? [];
+  const headers = diff?.httpHeaders.filter((header) => matchesHeader(filter, header.name)) ?? [];
+  const pairs = pairsOf(removed, added);
+  return (
+    <Section
+      title={`From ${titleOf(from)} to ${titleOf(to)}`}
+      extra={
+        <Exports
+          name={name}
+          view={{ mode: 'two', from, to }}
+          rows={[
+            ...pairs.map(({ type, host, old, current }) => ({
+              ...{ kind: 'record', name: type, host },
+              ...{ old: old === null ? '' : textOf(old), new: current === null ? '' : textOf(current) },
+            })),
+            ...headers.map((header) => ({
+              ...{
+                kind: 'header',
+                name: header.name,
+                host: '',
+                old: header.old ?? '',
+                new: header.new ?? '',
+              },
+            })),
+          ]}
+          data={diff ?? {}}
+          isComplete
+        />
+      }
+    >
+      {error !== undefined && <Failure error={error} />}
+      {isLoading && diff === undefined && <Loading what="the difference" />}
+      {diff !== undefined && pairs.length + headers.length === 0 && (
+        <p class="muted">Nothing is different.</p>
+      )}
+      {pairs.length + headers.length > 0 && (
+        <Scroll label="Difference">
+          <table class="difference">
+            <thead>
+              <tr>
+                <th scope="col">What</th>
+                <th scope="col">Before</th>
+                <th scope="col">After</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pairs.map((pair) => (
+                <tr key={`${pair.type} ${pair.host} ${keyOf((pair.old ?? pair.current) as RecordEntry)}`}>
+                  <th scope="row">
+                    <span class="tag">{pair.type}</span>{' '}
+                    {pair.host === name ? <Text value={pair.host} /> : <Owner name={pair.host} />}
+                  </th>
+                  <Values {...pair} />
+                </tr>
+              ))}
+              {headers.map((header) => (
+                <tr key={header.name}>
+                  <th scope="row">
+                    <span class="tag header">{header.name}</span>
+                  </th>
+                  <HeaderValues name={header.name} before={header.old ?? null} after={header.new ?? null} />
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </Section>
+  );
+}
+
+/** A record that went and the one that came in its place; null where there is none. */
+interface Pair {
+  readonly type: string;
+  readonly host: string;
+  readonly old: RecordEntry | null;
+  readonly current: RecordEntry | null;
+}
+
+/** Pairs the records of each RRset that begin alike, such as two versions of an SPF record; others come by themselves. */
+function pairsOf(removed: readonly RecordEntry[], added: readonly RecordEntry[]): Pair[] {
+  const olds = groupBy(removed, rrsetOf);
+  const news = groupBy(added, rrsetOf);
+  const sets = [...new Set([...olds.keys(), ...news.keys()])];
+  const pairs = sets.flatMap((set) => {
+    const left = [...(news.get(set) ?? [])];
+    const ofOld = (olds.get(set) ?? []).map((old): Pair => {
+      const place = left.findIndex((record) => beginningOf(record) === beginningOf(old));
+      const [current = null] = place === -1 ? [] : left.splice(place, 1);
+      return { type: old.type, host: old.host, old, current };
+    });
+    return [
+      ...ofOld,
+      ...left.map((current) => ({ type: current.type, host: current.host, old: null, current })),
+    ];
+  });
+  return pairs.sort((one, other) => compareTypes(one.type, other.type));
+}
+
+/** What versions of a text have in common: `v=spf1`, `google-site-verification`. Other types are paired in their order. */
+function beginningOf(record: RecordEntry): string {
+  return record.type === 'TXT'
+    ? (/^"?[^\s=;:]*(?:=[^\s;]*(?=[\s;]))?/.exec(textOf(record))?.[0] ?? '')
+    : record.type;
+}
+
+function Values({ old, current }: Pair) {
+  const compared = old !== null && current !== null ? comparedRecords(old, current) : null;
+  return (
+    <>
+      <td>{compared?.before ?? (old !== null && <Rdata record={old} />)}</td>
+      <td>{compared?.after ?? (current !== null && <Rdata record={current} />)}</td>
+    </>
+  );
+}
+
+interface HeaderValuesProps {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+function HeaderValues({ name, before, after }: HeaderValuesProps) {
+  const compared = before !== null && after !== null ? comparedHeaders(name, before, after) : null;
+  return (
+    <>
+      <td>{compared?.before ?? (before !== null && <HeaderValue name={name} value={before} />)}</td>
+      <td>{compared?.after ?? (after !== null && <HeaderValue name={name} value={after} />)}</td>
+    </>
+  );
+}

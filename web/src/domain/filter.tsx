@@ -1,0 +1,93 @@
+import { type Parameters, useView } from '../address.js';
+import { compareTypes } from '../records.js';
+import { Text } from '../values.js';
+import type { Change, Lane } from './history.js';
+
+/** Which types of records and which headers are shown; with neither, all are. */
+export interface Filter {
+  readonly types: ReadonlySet<string>;
+  readonly headers: ReadonlySet<string>;
+}
+
+const listOf = (text = '') => new Set(text.split(' ').filter((name) => name !== ''));
+
+export function filterOf({ types, headers }: Parameters): Filter {
+  return { types: listOf(types), headers: listOf(headers) };
+}
+
+function isAll({ types, headers }: Filter): boolean {
+  return types.size + headers.size === 0;
+}
+
+export function matchesType(filter: Filter, type: string): boolean {
+  return isAll(filter) || filter.types.has(type);
+}
+
+export function matchesHeader(filter: Filter, name: string): boolean {
+  return isAll(filter) || filter.headers.has(name);
+}
+
+export function matchesLane(filter: Filter, { kind, name }: Lane): boolean {
+  return kind === 'header' ? matchesHeader(filter, name) : matchesType(filter, name);
+}
+
+export function matchesChange(filter: Filter, change: Change): boolean {
+  return 'record' in change ? matchesType(filter, change.record.type) : matchesHeader(filter, change.name);
+}
+
+/** Chooses types and headers, of the timeline, the state, the difference and the changes. */
+export function FilterChoice({
+  lanes,
+  filter,
+}: {
+  readonly lanes: readonly Lane[];
+  readonly filter: Filter;
+}) {
+  const { change } = useView();
+  const types = namesOf(lanes, 'records').sort(compareTypes);
+  const headers = namesOf(lanes, 'header');
+  const count = filter.types.size + filter.headers.size;
+  const toggle = (parameter: 'types' | 'headers', name: string) => {
+    const chosen = new Set(filter[parameter]);
+    if (!chosen.delete(name)) chosen.add(name);
+    change({ [parameter]: [...chosen].join(' ') || undefined });
+  };
+  return (
+    <details class="filter">
+      <summary>{count === 0 ? 'All types and headers' : `${count} of the types and headers`}</summary>
+      <div class="filter-choices">
+        <button
+          type="button"
+          disabled={count === 0}
+          onClick={() => change({ types: undefined, headers: undefined })}
+        >
+          Show all
+        </button>
+        {(
+          [
+            ['types', 'DNS types', types],
+            ['headers', 'HTTP headers', headers],
+          ] as const
+        ).map(([parameter, title, names]) => (
+          <fieldset key={parameter}>
+            <legend>{title}</legend>
+            {names.map((name) => (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={filter[parameter].has(name)}
+                  onChange={() => toggle(parameter, name)}
+                />
+                <Text value={name} />
+              </label>
+            ))}
+          </fieldset>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function namesOf(lanes: readonly Lane[], kind: Lane['kind']): string[] {
+  return [...new Set(lanes.filter((lane) => lane.kind === kind).map(({ name }) => name))];
+}

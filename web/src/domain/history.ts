@@ -1,0 +1,228 @@
+import type { ChangeItemFragment } from '../operations.generated.js';
+import { compareTypes, keyOf, type RecordEntry, rrsetOf, textOf } from '../records.js';
+import { type Microseconds, microsecondsOf } from '../time.js';
+
+/** A change of the domain. */
+export type Change = ChangeItemFragment;
+
+/** A stay of a record, or a time in which a header had a value. */
+export interface Bar {
+  readonly value: string;
+  /** Null: it began before what is loaded. */
+  readonly from: Microseconds | null;
+  /** Up to then it was observed: between `lastSeen` and `to` it went. */
+  readonly lastSeen: Microseconds;
+  /** Null: it is present. */
+  readonly to: Microseconds | null;
+}
+
+/** An RRset or a header over time. */
+export interface Lane {
+  readonly id: string;
+  readonly kind: 'records' | 'header';
+  /** The type of the records, or the header's field name. */
+  readonly name: string;
+  /** The owner name of the records; '' for a header. */
+  readonly owner: string;
+  /** By their beginning. */
+  readonly bars: readonly Bar[];
+  /** Distinct ones, in order of appearance. */
+  readonly values: readonly string[];
+}
+
+/** A header as it is now. */
+export interface PresentHeader {
+  readonly name: string;
+  readonly value: string;
+  readonly present: boolean;
+  readonly lastSeen: string;
+}
+
+/**
+ * What is loaded of a domain's history: its changes from the newest on, as far back as they were read, and what is present.
+ * All that was present at any time since `since` is in it.
+ */
+export interface LoadedHistory {
+  /** The newest first. */
+  readonly changes: readonly Change[];
+  readonly records: readonly RecordEntry[];
+  readonly headers: readonly PresentHeader[];
+  /** From when on the changes are complete; null: all of them are loaded. */
+  readonly since: Microseconds | null;
+  /** The headers as of `since`: a later change tells the value before, and not whether the header was gone. */
+  readonly before: readonly PresentHeader[];
+}
+
+/** Adds older changes to a history. */
+export function withOlder(
+  history: LoadedHistory,
+  older: readonly Change[],
+  isComplete: boolean,
+): LoadedHistory {
+  const changes = merged(history.changes, older);
+  const since = isComplete ? null : sinceOf(changes);
+  return { ...history, changes, since, before: [] };
+}
+
+/** From when on changes, the newest first, are complete: others of the oldest one's observation may follow. */
+export function sinceOf(changes: readonly Change[]): Microseconds | null {
+  const oldest = changes.at(-1);
+  return oldest === undefined ? null : microsecondsOf(oldest.date) + 1;
+}
+
+/** Adds changes that have just been recorded, and what is present with them. */
+export function withRecorded(history: LoadedHistory, recorded: readonly Change[]): LoadedHistory {
+  const records = new Map(history.records.map((record) => [keyOf(record), record]));
+  const headers = new Map(history.headers.map((header) => [header.name, header]));
+  for (const change of recorded) {
+    if ('record' in change) {
+      if (change.record.removed == null) records.set(keyOf(change.record), change.record);
+      else records.delete(keyOf(change.record));
+    } else {
+      const value = 'new' in change ? change.new : change.old;
+      headers.set(change.name, { name: change.name, value, present: 'new' in change, lastSeen: change.date });
+    }
+  }
+  const byName = [...headers.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  const changes = merged(history.changes, recorded);
+  return { ...history, changes, records: [...records.values()], headers: byName };
+}
+
+/** Changes of both, each once, the newest first. */
+function merged(known: readonly Change[], added: readonly Change[]): Change[] {
+  const ids = new Set(known.map(({ id }) => id));
+  const changes = [...known, ...added.filter(({ id }) => !ids.has(id))];
+  // Times of one form are in the order of their text. Within an observation they stay as the API has them.
+  return changes.sort((one, other) => (one.date < other.date ? 1 : one.date > other.date ? -1 : 0));
+}
+
+/** The lanes of a history: RRsets of the domain itself by type, headers by name, and RRsets of other owner names. */
+export function lanesOf(history: LoadedHistory, domain: string): Lane[] {
+  const records = recordLanes(history).sort(
+    (one, other) => compareTypes(one.name, other.name) || (one.owner < other.owner ? -1 : 1),
+  );
+  const isOwn = ({ owner }: Lane) => owner === domain;
+  return [...records.filter(isOwn), ...headerLanes(history), ...records.filter((lane) => !isOwn(lane))];
+}
+
+function recordLanes({ changes, records, since }: LoadedHistory): Lane[] {
+  const entries = new Map<string, RecordEntry>();
+  // From the oldest on: a later change of an entry has its removal.
+  for (const change of changes.toReversed()) {
+    if ('record' in change) entries.set(keyOf(change.record), change.record);
+  }
+  // What is present now was read before or after the changes: a removal among these is later.
+  for (const record of records) {
+    if (!entries.has(keyOf(record))) entries.set(keyOf(record), record);
+  }
+  const lanes = groupBy(entries.values(), rrsetOf);
+  return [...lanes].map(([id, stays]) => {
+    const [{ type, host } = { type: '', host: '' }] = stays;
+    const bars = stays.map((stay) => barOf(stay, since)).sort(byBeginning);
+    return { id: `record ${id}`, kind: 'records', name: type, owner: host, bars, values: valuesOf(bars) };
+  });
+}
+
+function barOf(record: RecordEntry, since: Microseconds | null): Bar {
+  const from = microsecondsOf(record.firstSeen);
+  return {
+    value: textOf(record),
+    from: since !== null && from < since ? null : from,
+    lastSeen: microsecondsOf(record.lastSeen),
+    to: record.removed == null ? null : microsecondsOf(record.removed),
+  };
+}
+
+function byBeginning(one: Bar, other: Bar): number {
+  return (one.from ?? 0) - (other.from ?? 0);
+}
+
+function valuesOf(bars: readonly Bar[]): string[] {
+  return [...new Set(bars.map(({ value }) => value))];
+}
+
+type HeaderEvent = Extract<Change, { readonly name: string }>;
+
+function headerLanes({ changes, headers, since, before }: LoadedHistory): Lane[] {
+  const events = changes
+    .filter(
+      (change): change is HeaderEvent => 'name' in change && microsecondsOf(change.date) >= (since ?? 0),
+    )
+    .toReversed();
+  const byName = groupBy(events, ({ name }) => name);
+  const present = new Map(headers.map((header) => [header.name, header]));
+  const earlier = new Map(before.map((header) => [header.name, header]));
+  const names = [...new Set([...byName.keys(), ...present.keys()])].sort();
+  return names.map((name) => {
+    const bars = headerBars(byName.get(name) ?? [], present.get(name), earlier.get(name));
+    return { id: `header ${name}`, kind: 'header', name, owner: '', bars, values: valuesOf(bars) };
+  });
+}
+
+/** @param events The oldest first. */
+function headerBars(
+  events: readonly HeaderEvent[],
+  latest: PresentHeader | undefined,
+  before: PresentHeader | undefined,
+): Bar[] {
+  const bars: Bar[] = [];
+  let open: Pick<Bar, 'value' | 'from'> | undefined;
+  if (before?.present) open = { value: before.value, from: null };
+  for (const event of events) {
+    const date = microsecondsOf(event.date);
+    if (open !== undefined) {
+      const lastSeen = 'lastSeen' in event ? microsecondsOf(event.lastSeen) : date;
+      bars.push({ ...open, lastSeen, to: date });
+    }
+    open = 'new' in event ? { value: event.new, from: date } : undefined;
+  }
+  const seen = latest === undefined ? Number.NEGATIVE_INFINITY : microsecondsOf(latest.lastSeen);
+  if (open !== undefined) bars.push({ ...open, lastSeen: Math.max(seen, open.from ?? seen), to: null });
+  return bars;
+}
+
+/** The row of a bar within its lane: bars in one row do not overlap. */
+export interface Rows {
+  readonly count: number;
+  /** By the place of the bar in its lane. */
+  readonly rowOf: readonly number[];
+}
+
+/** Divides a lane's bars into as few rows as there are bars at once, a value in its former row where that is free. */
+export function compactRows({ bars }: Lane): Rows {
+  const ends: number[] = [];
+  const rowOfValue = new Map<string, number>();
+  const rowOf = bars.map(({ value, from, to }) => {
+    const begins = from ?? Number.NEGATIVE_INFINITY;
+    const isFree = (row: number | undefined) =>
+      row !== undefined && (ends[row] ?? Number.NEGATIVE_INFINITY) <= begins;
+    const former = rowOfValue.get(value);
+    const free = isFree(former) ? former : ends.findIndex((_end, row) => isFree(row));
+    const row = free === undefined || free === -1 ? ends.length : free;
+    ends[row] = to ?? Number.POSITIVE_INFINITY;
+    rowOfValue.set(value, row);
+    return row;
+  });
+  return { count: Math.max(1, ends.length), rowOf };
+}
+
+/** A row for each value. */
+export function rowsByValue({ bars, values }: Lane): Rows {
+  const rows = new Map(values.map((value, row) => [value, row]));
+  return { count: Math.max(1, values.length), rowOf: bars.map(({ value }) => rows.get(value) ?? 0) };
+}
+
+/** Groups values by a key, in order of appearance. (Map.groupBy is newer than some browsers.) */
+export function groupBy<Value>(
+  values: Iterable<Value>,
+  keyOfValue: (value: Value) => string,
+): Map<string, Value[]> {
+  const groups = new Map<string, Value[]>();
+  for (const value of values) {
+    const key = keyOfValue(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}

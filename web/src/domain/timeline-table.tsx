@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks';
+import { MoreButton, Scroll, Time } from '../parts.js';
+import { formatDuration, timestampOf } from '../time.js';
+import { Text } from '../values.js';
+import type { Lane } from './history.js';
+
+const STEP = 100;
+
+/** The timeline as a table: each stay of a record, and each time in which a header had a value. */
+export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
+  const [count, setCount] = useState(STEP);
+  const bars = lanes.flatMap((lane) => lane.bars.map((bar) => ({ lane, bar })));
+  return (
+    <Scroll label="Timeline as a table">
+      <table>
+        <thead>
+          <tr>
+            {['What', 'Value', 'From', 'Last seen', 'Removed', 'For'].map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bars.slice(0, count).map(({ lane, bar }) => (
+            <tr key={`${lane.id} ${bar.from} ${bar.value}`}>
+              <th scope="row">
+                <span class={lane.kind === 'header' ? 'tag header' : 'tag'}>{lane.name}</span>{' '}
+                <Text value={lane.owner} />
+              </th>
+              <td>
+                <Text value={bar.value} />
+              </td>
+              <td>{bar.from === null ? 'earlier' : <Time value={timestampOf(bar.from)} />}</td>
+              <td>
+                <Time value={timestampOf(bar.lastSeen)} />
+              </td>
+              <td>{bar.to === null ? 'present' : <Time value={timestampOf(bar.to)} />}</td>
+              <td>{bar.from === null || bar.to === null ? '' : formatDuration(bar.to - bar.from)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {count < bars.length && (
+        <MoreButton isLoading={false} more={() => setCount(count + STEP)} label="Show more" />
+      )}
+    </Scroll>
+  );
+}

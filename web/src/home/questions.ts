@@ -1,0 +1,84 @@
+import type { DnsRecordFilter, HttpHeaderFilter } from '../operations.generated.js';
+
+/** What a search looks for. */
+export type Question =
+  | { readonly of: 'domains'; readonly title: string; readonly match: string; readonly name: string | null }
+  | { readonly of: 'records'; readonly title: string; readonly where: DnsRecordFilter }
+  | { readonly of: 'headers'; readonly title: string; readonly where: HttpHeaderFilter };
+
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const IPV6 = /^(?=.*:.*:)[\da-f:]+(?:[\d.]+)?$/i;
+const NETWORK = /^[\da-f:.]+\/\d{1,3}$/i;
+/** A field name (RFC 9110, section 5.6.2), and a part of its value. */
+const HEADER = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/;
+/** Letters of any script are: the API brings names into their canonical form. */
+const NAME = /^[\p{L}\p{M}\p{N}_.*-]+$/u;
+
+/** The shortest part that the API searches for. */
+const SHORTEST = 3;
+
+/** What a person may look for who has written a text. */
+export function questionsOf(written: string): readonly Question[] {
+  const text = written.trim();
+  if (text === '') return [];
+  if (IPV4.test(text) || IPV6.test(text)) return [recordsOf('ip', text)];
+  if (NETWORK.test(text)) return [recordsOf('network', text)];
+  const [, header, part = ''] = HEADER.exec(text) ?? [];
+  if (header !== undefined) {
+    const name = header.toLowerCase();
+    return part.length < SHORTEST ? [] : [headersOf({ name, contains: part })];
+  }
+  const questions: Question[] = NAME.test(text) ? ofName(text) : [];
+  if (text.length >= SHORTEST && !text.includes('*')) questions.push(recordsOf('text', text));
+  return questions;
+}
+
+function ofName(text: string): Question[] {
+  const name = text.replace(/\.$/, '').toLowerCase();
+  const hasWildcard = name.includes('*');
+  const literal = name.replaceAll('*', '');
+  const match = literal.length < SHORTEST ? '' : hasWildcard ? name : `*${name}*`;
+  const isWhole = !hasWildcard && !name.startsWith('.');
+  const questions: Question[] = [];
+  if (match !== '' || isWhole) {
+    questions.push({ of: 'domains', title: 'Domains', match, name: isWhole ? name : null });
+  }
+  const isHost = name.includes('.') && (!hasWildcard || /^\*\.[^*]+$/.test(name));
+  if (isHost && !name.startsWith('.')) questions.push(recordsOf('target', name));
+  return questions;
+}
+
+const RECORD_TITLES = {
+  ip: 'Who has the address',
+  network: 'Who has an address of the network',
+  target: 'Whose name servers, mail servers or aliases are',
+  text: 'Whose TXT records have',
+  host: 'Records of the owner name',
+} as const;
+
+type RecordCondition = keyof typeof RECORD_TITLES;
+
+function recordsOf(condition: RecordCondition, value: string): Question {
+  return { of: 'records', title: `${RECORD_TITLES[condition]} ${value}`, where: { [condition]: value } };
+}
+
+function headersOf(where: HttpHeaderFilter): Question {
+  const { name, value, contains } = where;
+  const title = value == null ? `Whose header ${name} has ${contains}` : `Whose header ${name} is ${value}`;
+  return { of: 'headers', title, where };
+}
+
+/** What the address asks for: what was written (`q`), or one thing exactly, as links have it. */
+export function questionsOfAddress(
+  parameters: Readonly<Record<string, string | undefined>>,
+): readonly Question[] {
+  const { q, header, value, contains } = parameters;
+  if (header !== undefined && (value ?? contains) !== undefined) {
+    return [headersOf({ name: header, ...(value === undefined ? { contains } : { value }) })];
+  }
+  for (const condition of ['ip', 'network', 'target', 'text', 'host'] as const) {
+    const given = parameters[condition];
+    if (given !== undefined) return [recordsOf(condition, given)];
+  }
+  return questionsOf(q ?? '');
+}
