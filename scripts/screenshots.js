@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { startServer } from '../bench/processes.js';
 import { ROOT } from './run.js';
 
 // Takes the pictures of the page in docs/screenshots, of the sample domains, with Debian's Chromium: npm run screenshots.
@@ -17,44 +16,16 @@ const VIEWS = {
   difference: '/domains/example.com?from=2023-02-01T00%3A00%3A00.000000Z&to=2023-12-01T00%3A00%3A00.000000Z',
 };
 
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0));
-    });
-  });
-}
-
-/** @param {string} url */
-async function answering(url) {
-  for (let attempt = 0; attempt < 120; attempt += 1) {
-    const isReady = await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (isReady) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  throw new Error(`The service does not answer at ${url}.`);
-}
-
 const folder = mkdtempSync(join(tmpdir(), 'dms-screenshots-'));
-const port = await freePort();
-const service = spawn(process.execPath, [join(ROOT, 'bin/dms.js'), 'serve'], {
-  env: { ...process.env, DATABASE_URL: '', DATA_DIR: join(folder, 'data'), PORT: String(port) },
-  stdio: 'ignore',
-});
+const environment = { DATABASE_URL: '', DATA_DIR: join(folder, 'data') };
+const service = await startServer([join(ROOT, 'bin/dms.js'), 'serve'], environment, join(folder, 'log'));
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  const url = `http://127.0.0.1:${port}`;
-  await answering(`${url}/readyz`);
   mkdirSync(OUTPUT, { recursive: true });
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [name, path] of Object.entries(VIEWS)) {
       const page = await browser.newPage({ colorScheme, viewport: SIZE });
-      await page.goto(url + path);
+      await page.goto(service.url + path);
       await page.locator('.change').first().waitFor();
       if (name === 'difference') {
         await page.locator('table.difference').waitFor();
@@ -70,7 +41,6 @@ try {
   }
 } finally {
   await browser.close();
-  service.kill('SIGTERM');
-  await new Promise((resolve) => service.once('exit', resolve));
+  await service.stop();
   rmSync(folder, { recursive: true });
 }

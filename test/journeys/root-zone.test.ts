@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
+import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
@@ -170,6 +171,51 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
       await serving.close();
     }
   });
+
+  it.skipIf(CHROMIUM === undefined)(
+    'is what the page shows of it: found, as stays of records, and between two times',
+    async () => {
+      const serving = await serve(home.environment);
+      const browser = await startBrowser();
+      const { page, complaints, origins } = await openPage(browser, serving.url);
+      try {
+        await page.locator('.numbers').getByText('1,533').waitFor();
+        await page.getByRole('searchbox').fill('cologne');
+        await page.getByRole('rowheader', { name: 'cologne', exact: true }).getByRole('link').click();
+        await page.getByRole('img', { name: /record sets and headers/ }).waitFor();
+        for (const domain of ['cologne', 'je', 'com', 'xn--p1ai']) {
+          const address = `${serving.url}/domains/${domain}`;
+          await page.goto(`${address}?as=table`);
+          const { dnsRecords } = JSON.parse(
+            replay.histories.get(domain) ? (bodies(replay).get(domain) ?? '') : '',
+          );
+          const rows = page.getByRole('region', { name: 'Timeline as a table' }).locator('tbody tr');
+          await expect.poll(() => rows.count()).toBe(Math.min(100, dnsRecords.length));
+          const times = dnsRecords.map(({ firstSeen }: { firstSeen: string }) => firstSeen).sort();
+          const [from, to] = [times.at(0), times.at(-1)];
+          await page.goto(`${address}?${new URLSearchParams({ from, to })}`);
+          const diff = (await (
+            await fetch(`${serving.url}/api/v1/domain/${domain}/diff?from=${from}&to=${to}`)
+          ).json()) as { dnsRecordsAdded: object[]; dnsRecordsRemoved: object[] };
+          const difference = page.getByRole('region', { name: /^From 20/ });
+          if (diff.dnsRecordsAdded.length + diff.dnsRecordsRemoved.length === 0) {
+            await difference.getByText('Nothing is different.').waitFor();
+            continue;
+          }
+          const shown = difference.locator('tbody td').filter({ hasText: /./ });
+          await expect
+            .poll(() => shown.count())
+            .toBe(diff.dnsRecordsAdded.length + diff.dnsRecordsRemoved.length);
+        }
+        expect(complaints).toEqual([]);
+        expect([...origins]).toEqual([serving.url]);
+      } finally {
+        await browser.close();
+        await serving.close();
+      }
+    },
+    10 * MINUTE,
+  );
 
   it(
     'stays the same in every byte and version when it is imported a second time',
