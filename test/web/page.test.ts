@@ -161,6 +161,24 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     expect(new URL(page.url()).search).toBe(view);
   });
 
+  inLongForm('folds a lane that rotates among many values, and opens it', async () => {
+    const domain = 'rotating.example';
+    for (let at = 0; at < 30; at += 1)
+      await record({ domain, at: at * 60, records: [`192.0.2.${at}`, `192.0.2.${at + 1}`] });
+    const page = await open(`/domains/${domain}`);
+    const lane = page.getByRole('button', { name: `A ${domain} 31`, exact: true });
+    await expect.poll(() => lane.getAttribute('aria-expanded')).toBe('false');
+    expect(await page.locator('.row-label').count()).toBe(0);
+    await lane.click();
+    expect(await page.locator('.row-label').first().innerText()).toBe('192.0.2.0');
+    // Only the rows in view are there.
+    const lanes = page.getByRole('region', { name: 'Timeline', exact: true }).last();
+    await lanes.evaluate((element) => {
+      element.scrollTop = element.scrollHeight;
+    });
+    await page.locator('.row-label').getByText('192.0.2.30').waitFor();
+  });
+
   inLongForm('steps from change to change', async () => {
     const page = await open('/domains/example.com');
     await page.locator('.changes li').first().waitFor();
@@ -433,8 +451,8 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     }
   });
 
-  inLongForm('works under a base path', async () => {
-    const based = await startTestService({ database: service.database, basePath: '/a/dms' });
+  inLongForm('works under a base path, and behind a proxy', async () => {
+    const based = await startTestService({ database: service.database, basePath: '/a/dms', trustProxy: 1 });
     try {
       const page = await open('/?ip=198.51.100.24', {}, based);
       await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
