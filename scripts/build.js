@@ -8,7 +8,7 @@ import { ROOT, run } from './run.js';
  * @property {string} name of the stamp in dist/.stamps that holds the digest of the inputs
  * @property {string} line printed when it starts
  * @property {string[]} inputs files, and folders of sources, in the checkout
- * @property {string} output a file that exists once the step has run
+ * @property {string[]} outputs files that exist once the step has run
  * @property {string[]} command a script and its arguments, run by this Node
  */
 
@@ -18,35 +18,35 @@ const STEPS = [
     name: 'prisma',
     line: 'Generating the database client',
     inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'scripts/generate-client.js', 'package-lock.json'],
-    output: 'src/database/generated/client.ts',
+    outputs: ['src/database/generated/client.ts'],
     command: ['scripts/generate-client.js'],
   },
   {
     name: 'codegen',
     line: 'Generating types from the schema',
     inputs: ['schema.graphql', 'web/operations.graphql', 'scripts/codegen.js', 'package-lock.json'],
-    output: 'web/src/operations.generated.ts',
+    outputs: ['src/resolvers/types.generated.ts', 'web/src/operations.generated.ts'],
     command: ['scripts/codegen.js'],
   },
   {
     name: 'compile',
     line: 'Compiling',
     inputs: ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
-    output: 'dist/main.js',
+    outputs: ['dist/main.js'],
     command: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   },
   {
     name: 'pages',
     line: 'Gathering what the other pages load, and the documents',
     inputs: ['scripts/pages.js', 'README.md', 'docs', 'package-lock.json'],
-    output: 'dist/pages/LICENSES.txt',
+    outputs: ['dist/pages/LICENSES.txt'],
     command: ['scripts/pages.js'],
   },
   {
     name: 'web',
     line: 'Building the page',
     inputs: ['web', 'package-lock.json'],
-    output: 'dist/web/index.html',
+    outputs: ['dist/web/index.html'],
     command: ['node_modules/vite/bin/vite.js', 'build', '--config', 'web/vite.config.ts'],
   },
 ];
@@ -73,7 +73,7 @@ export async function build(say) {
     say(step.line);
     const inputs = digestOf(step);
     // The compiler's record of what it wrote would keep it from writing a file again that was deleted.
-    if (!existsSync(join(ROOT, step.output))) rmSync(join(ROOT, 'dist/.tsbuildinfo'), { force: true });
+    if (!haveOutputs(step)) rmSync(join(ROOT, 'dist/.tsbuildinfo'), { force: true });
     const [script = '', ...args] = step.command;
     await run(process.execPath, [join(ROOT, script), ...args], { quiet: true });
     mkdirSync(join(ROOT, 'dist/.stamps'), { recursive: true });
@@ -83,8 +83,13 @@ export async function build(say) {
 
 /** @param {Step} step */
 function isFresh(step) {
-  if (!existsSync(stampOf(step)) || !existsSync(join(ROOT, step.output))) return false;
+  if (!existsSync(stampOf(step)) || !haveOutputs(step)) return false;
   return readFileSync(stampOf(step), 'utf8') === digestOf(step);
+}
+
+/** @param {Step} step */
+function haveOutputs({ outputs }) {
+  return outputs.every((output) => existsSync(join(ROOT, output)));
 }
 
 /** @param {Step} step */

@@ -58,8 +58,8 @@ const marked = new Marked({
       const address = /^https?:/.test(href) ? href : addressOf(href);
       return address === undefined ? text : `<a href="${address}">${text}</a>`;
     },
-    // Pictures show the pages themselves.
-    image: () => '',
+    // The only HTML are pictures, which show the pages themselves.
+    html: () => '',
   },
 });
 

@@ -129,7 +129,7 @@ function appOf(
     basePath: settings.basePath,
     access: { tokenRequired: settings.auth.required === 'all', anonymousScopes: settings.anonymousScopes },
     sandbox: knownOperations === undefined,
-    webPage: allowsWebPage(knownOperations),
+    webPage: allowsWebPage(knownOperations, log),
     trustProxy: settings.trustProxy,
     corsOrigins: settings.http.corsOrigins,
     log,
@@ -146,10 +146,16 @@ function appOf(
   });
 }
 
-function allowsWebPage(knownOperations: KnownOperations | undefined): boolean {
+function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger): boolean {
   if (knownOperations === undefined) return true;
   const documents = new Set(knownOperations.values());
-  return webOperations().every((document) => documents.has(document));
+  const isAllowed = webOperations().every((document) => documents.has(document));
+  if (!isAllowed) {
+    log.info(
+      'the page at / is not served: PERSISTED_ONLY does not have its operations (dist/web/operations.json)',
+    );
+  }
+  return isAllowed;
 }
 
 function graphqlOf(

@@ -46,8 +46,8 @@ async function ask(operation: object, variables: object): Promise<any> {
 
 async function stateAt(at?: string) {
   const [records, headers] = await Promise.all([
-    ask(DomainRecordsDocument, { at }),
-    ask(DomainHeadersDocument, { at }),
+    ask(DomainRecordsDocument, { at, first: 500 }),
+    ask(DomainHeadersDocument, { at, first: 500 }),
   ]);
   return {
     records: (records?.dnsRecordsConnection.nodes ?? []) as RecordEntry[],
@@ -57,7 +57,7 @@ async function stateAt(at?: string) {
 
 /** Loads the newest changes, page by page, as many pages at most. */
 async function loadHistory(first: number, pages: number): Promise<LoadedHistory> {
-  let history: LoadedHistory = { changes: [], since: null, before: [], ...(await stateAt()) };
+  let history: LoadedHistory = { changes: [], since: null, before: null, ...(await stateAt()) };
   let after: string | null = null;
   for (let page = 0; page < pages; page += 1) {
     // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -128,6 +128,10 @@ describe('the timeline', () => {
           recorded += observations.length;
           for (const each of observations) await createRecorder(service.database.pool).record([each]);
           const history = await loadHistory(first, pages);
+          // A part that was never observed before may be recorded with an older time; it is told as it is recorded.
+          const last = await loadHistory(500, 1);
+          const late = withRecorded(history, last.changes.slice(0, 1));
+          expect([late.since, lanesOf(late, DOMAIN)]).toEqual([history.since, lanesOf(history, DOMAIN)]);
           const lanes = lanesOf(history, DOMAIN);
           const times = observations.flatMap(({ observedAt }) => [observedAt, observedAt + 5_000_000n]);
           for (const time of times) {

@@ -7,7 +7,20 @@ import { compareTexts, partsOf, visiblePieces, visibleText } from '../../web/src
 const HOSTILE = [
   ...['\u0000', '\u0007', '\u001b', '\u007f', '\u0085', '\u009b', '\u00ad', '\u061c', '\u115f', '\u180e'],
   ...['\u200b', '\u200d', '\u200e', '\u200f', '\u2028', '\u2029', '\u202a', '\u202e', '\u2060', '\u2066'],
-  ...['\u2069', '\u3164', '\ufeff', '\uffa0', '\ufff9', '\u00a0', '\u3000', '\ue000', '\u{e0041}', '\ud800'],
+  ...[
+    '\u2069',
+    '\ufe0f',
+    '\u034f',
+    '\u3164',
+    '\ufeff',
+    '\uffa0',
+    '\ufff9',
+    '\u00a0',
+    '\u3000',
+    '\ue000',
+    '\u{e0041}',
+    '\ud800',
+  ],
 ];
 
 describe('a text that someone else has written', () => {
@@ -75,11 +88,12 @@ describe('two values', () => {
     );
   });
 
-  test('that are very long are compared as a whole', () => {
-    const long = 'a '.repeat(5_000);
-    expect(compareTexts(long, `${long}b`)).toEqual([
-      { text: long, in: 'old' },
-      { text: `${long}b`, in: 'new' },
+  test('that differ in very many parts are compared as a whole', () => {
+    const many = (name: string) => Array.from({ length: 4_000 }, (_, part) => `${name}${part}`).join(' ');
+    const [before, after] = [many('a'), many('b')];
+    expect(compareTexts(before, after)).toEqual([
+      { text: before, in: 'old' },
+      { text: after, in: 'new' },
     ]);
   });
 });

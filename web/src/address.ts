@@ -39,7 +39,8 @@ export function useView(): View {
     change(parameters, replaces = false) {
       // As the address is now: it may have changed since this was drawn.
       const now = Object.fromEntries(new URLSearchParams(location.search));
-      route(addressOf(own, { ...now, ...parameters }), replaces);
+      const next = addressOf(own, { ...now, ...parameters });
+      if (next !== location.pathname + location.search) route(next, replaces);
     },
   };
 }

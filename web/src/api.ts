@@ -15,6 +15,12 @@ const TOKEN_KEY = 'dms-token';
 /** The access token; kept until the browser's tab is closed. */
 export const token = signal(sessionStorage.getItem(TOKEN_KEY) ?? '');
 
+/** Grows with each token that is entered or forgotten: all is asked again. */
+export const session = signal(0);
+
+/** Grows when a stream is open again after a failure: what has failed meanwhile is asked again. */
+export const reconnected = signal(0);
+
 /** Why the API wants a token; '' while it does not. */
 export const tokenRequest = signal('');
 
@@ -27,6 +33,7 @@ export function setToken(text: string): void {
   else sessionStorage.setItem(TOKEN_KEY, text);
   tokenRequest.value = '';
   token.value = text;
+  session.value += 1;
 }
 
 /** An error of the API, with the code of `extensions.code`. */
@@ -113,18 +120,18 @@ function authorization(): Record<string, string> {
   return token.value === '' ? {} : { authorization: `Bearer ${token.value}` };
 }
 
-/** @returns whether the API wants a token, or another one. */
-function requestToken({ code, message }: ApiError): boolean {
-  if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') return false;
-  tokenRequest.value = message;
-  return true;
+function requestToken({ code, message }: ApiError): void {
+  if (code === 'UNAUTHENTICATED' || code === 'FORBIDDEN') tokenRequest.value = message;
 }
 
 /** Waits, and says until when. */
-async function rest(seconds: number, stopped: AbortSignal | undefined): Promise<void> {
-  limitedUntil.value = Math.max(limitedUntil.value, Date.now() + seconds * 1000);
-  await pause(seconds, stopped);
-  if (Date.now() >= limitedUntil.value) limitedUntil.value = 0;
+function rest(seconds: number, stopped: AbortSignal | undefined): Promise<void> {
+  const until = Date.now() + seconds * 1000;
+  limitedUntil.value = Math.max(limitedUntil.value, until);
+  setTimeout(() => {
+    if (limitedUntil.value <= until) limitedUntil.value = 0;
+  }, seconds * 1000);
+  return pause(seconds, stopped);
 }
 
 function pause(seconds: number, stopped: AbortSignal | undefined): Promise<void> {
@@ -143,8 +150,8 @@ export interface Listener<Result> {
   onResult(result: Result): string | null;
   /** Whether results arrive at the moment. */
   onState(isOpen: boolean): void;
-  /** The service does not have what was recorded since the last result: read everything again. */
-  onLost(): void;
+  /** A stream has begun that does not continue another one: what was recorded before it is to be read now. */
+  onBegin(): void;
 }
 
 /** Longest time between attempts to connect again, in seconds. */
@@ -157,17 +164,22 @@ const LONGEST_PAUSE = 60;
 export async function listen<Result, Variables extends { readonly after?: string | null | undefined }>(
   operation: Operation<Result, Variables>,
   variables: Variables,
-  { onResult, onState, onLost }: Listener<Result>,
+  { onResult, onState, onBegin }: Listener<Result>,
   stopped: AbortSignal,
 ): Promise<void> {
   const client = createClient({ url: ENDPOINT, headers: authorization, retryAttempts: 0 });
   stopped.addEventListener('abort', () => client.dispose());
   const query = operation.toString();
   let after = variables.after ?? null;
+  let isContinued = after !== null;
   let failures = 0;
   const readStream = async () => {
     for await (const result of client.iterate<Result>({ query, variables: { ...variables, after } })) {
-      after = onResult(dataOf(result)) ?? after;
+      const data = dataOf(result);
+      if (!isContinued) onBegin();
+      isContinued = true;
+      after = onResult(data) ?? after;
+      if (failures > 0) reconnected.value += 1;
       failures = 0;
       onState(true);
     }
@@ -176,12 +188,10 @@ export async function listen<Result, Variables extends { readonly after?: string
     const problem = await readStream().catch(problemOf);
     if (stopped.aborted) return;
     onState(false);
-    // A new token starts all of this again.
-    if (problem && requestToken(problem)) return;
-    if (problem?.code === 'INVALID_CURSOR') {
-      after = null;
-      onLost();
-    }
+    // What is recorded is not for everyone; what else is asked for tells whether a token is needed, which starts this again.
+    if (problem?.code === 'UNAUTHENTICATED' || problem?.code === 'FORBIDDEN') return;
+    if (problem?.code === 'INVALID_CURSOR') after = null;
+    isContinued = after !== null;
     failures += 1;
     await pause(problem?.retryAfter ?? Math.min(LONGEST_PAUSE, 2 ** failures), stopped).catch(() => {});
   }

@@ -1,24 +1,49 @@
-import { useEffect, useRef } from 'preact/hooks';
-import { ErrorBoundary, LocationProvider, lazy } from 'preact-iso';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ErrorBoundary, LocationProvider, lazy, useLocation } from 'preact-iso';
 import { addressOf, useView } from './address.js';
 import { basePath, limitedUntil, setToken, token, tokenRequest } from './api.js';
 import { HomePage } from './home/home-page.js';
-import { zone } from './parts.js';
+import { setZone, zone } from './parts.js';
+import { formatTime } from './time.js';
 import { Text } from './values.js';
 
-const DomainPage = lazy(() => import('./domain/domain-page.js').then((module) => module.DomainPage));
+const DomainPage = lazy(() =>
+  import('./domain/domain-page.js').then(
+    (module) => module.DomainPage,
+    () => Outdated,
+  ),
+);
+
+/** Its name has a digest: after an upgrade of the service, an open page names one that is gone. */
+function Outdated() {
+  return (
+    <p class="notice" role="alert">
+      This part of the page cannot be loaded: the service is not reachable, or has a new version.{' '}
+      <button type="button" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </p>
+  );
+}
 
 /** Links to other pages of the service load these. */
 const OWN_ADDRESSES = new RegExp(`^${basePath.replaceAll('.', '\\.')}/(?:\\?|$|domains/)`);
 
 export function App() {
+  const [problem, setProblem] = useState<Error | null>(null);
   return (
     <LocationProvider scope={OWN_ADDRESSES}>
       <Header />
       <TokenForm />
       <LimitNote />
       <main id="main">
-        <ErrorBoundary>
+        {problem !== null && (
+          <p class="notice" role="alert">
+            This view cannot be shown: <Text value={problem.message} />.{' '}
+            <a href={addressOf('/')}>Go to the start</a>
+          </p>
+        )}
+        <ErrorBoundary onError={setProblem}>
           <CurrentPage />
         </ErrorBoundary>
       </main>
@@ -43,7 +68,33 @@ function domainIn(path: string): string | null {
   }
 }
 
+/** The search of the start, for other pages. */
+function SmallSearch() {
+  const { route } = useLocation();
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <search>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          route(addressOf('/', { q: input.current?.value }));
+        }}
+      >
+        <input
+          ref={input}
+          type="search"
+          aria-label="Search"
+          placeholder="Search"
+          autocapitalize="none"
+          spellcheck={false}
+        />
+      </form>
+    </search>
+  );
+}
+
 function Header() {
+  const { path } = useView();
   return (
     <header class="page-head">
       <a class="skip" href="#main">
@@ -52,15 +103,16 @@ function Header() {
       <a class="brand" href={addressOf('/')}>
         Domain Metadata Service
       </a>
+      {path !== '/' && <SmallSearch />}
       <nav aria-label="Settings">
         <button
           type="button"
           aria-pressed={zone.value === 'local'}
           onClick={() => {
-            zone.value = zone.value === 'UTC' ? 'local' : 'UTC';
+            setZone(zone.value === 'UTC' ? 'local' : 'UTC');
           }}
         >
-          {zone.value === 'UTC' ? 'Times in UTC' : 'Local times'}
+          Local times
         </button>
         {token.value !== '' && (
           <button type="button" onClick={() => setToken('')}>
@@ -77,7 +129,7 @@ function TokenForm() {
   const input = useRef<HTMLInputElement>(null);
   const reason = tokenRequest.value;
   useEffect(() => {
-    if (reason !== '') input.current?.focus();
+    if (reason !== '' && document.activeElement === document.body) input.current?.focus();
   }, [reason]);
   if (reason === '') return null;
   return (
@@ -96,7 +148,15 @@ function TokenForm() {
         Access token
         <input ref={input} type="password" autocomplete="off" required />
       </label>
-      <button type="submit">Use the token</button>
+      <button type="submit">Use the token</button>{' '}
+      <button
+        type="button"
+        onClick={() => {
+          tokenRequest.value = '';
+        }}
+      >
+        Close
+      </button>
     </form>
   );
 }
@@ -107,7 +167,8 @@ function LimitNote() {
   if (until === 0) return null;
   return (
     <p class="notice" role="status">
-      The rate limit of this address is used up. Requests continue at {new Date(until).toLocaleTimeString()}
+      The rate limit of this address is used up. Requests continue at{' '}
+      {formatTime(until * 1000, zone.value).slice(11)}
       {token.value === '' ? '; a token has a limit of its own.' : '.'}
     </p>
   );

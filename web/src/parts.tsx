@@ -5,8 +5,17 @@ import { ApiError } from './api.js';
 import { formatTime, microsecondsOf, type Zone } from './time.js';
 import { Text } from './values.js';
 
+const ZONE_KEY = 'dms-zone';
+
 /** How all times are shown. */
-export const zone = signal<Zone>('UTC');
+export const zone = signal<Zone>(localStorage.getItem(ZONE_KEY) === 'local' ? 'local' : 'UTC');
+
+/** Chooses how times are shown, from now on. */
+export function setZone(chosen: Zone): void {
+  if (chosen === 'UTC') localStorage.removeItem(ZONE_KEY);
+  else localStorage.setItem(ZONE_KEY, chosen);
+  zone.value = chosen;
+}
 
 /** A time of the API. Its title is the exact one. */
 export function Time({ value, isDate = false }: { readonly value: string; readonly isDate?: boolean }) {
@@ -19,13 +28,18 @@ export function Time({ value, isDate = false }: { readonly value: string; readon
 }
 
 /** What went wrong, and what to do. */
-export function Failure({ error }: { readonly error: Error }) {
+export function Failure({ error, again }: { readonly error: Error; readonly again?: () => void }) {
   return (
     <p class="failure" role="alert">
       {error instanceof ApiError ? (
         <Text value={error.message} />
       ) : (
         'The service cannot be reached. Is it running?'
+      )}{' '}
+      {again !== undefined && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
       )}
     </p>
   );

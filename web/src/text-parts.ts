@@ -6,23 +6,38 @@ export interface TextPart {
   readonly in: 'both' | 'old' | 'new';
 }
 
-/** Longer texts are compared as a whole: their parts would keep the browser busy. */
-const MOST_PARTS = 4_000;
+/** Texts that differ in more parts are compared as a whole: the effort grows with the differences. */
+const MOST_DIFFERENCES = 200;
 
 /**
  * Compares two values part by part: directives of policies, mechanisms of SPF, items of lists, words.
  *
  * @returns the parts in order; those of the old value before those of the new one in their place.
  */
-export function compareTexts(before: string, after: string): TextPart[] {
-  const [old, current] = [partsOf(before), partsOf(after)];
-  if (old.length > MOST_PARTS || current.length > MOST_PARTS) {
+export function compareTexts(before: string, after: string): readonly TextPart[] {
+  const key = `${before.length} ${before}${after}`;
+  const known = compared.get(key);
+  if (known !== undefined) return known;
+  const parts = comparison(before, after);
+  // The oldest one goes.
+  if (compared.size >= MOST_KEPT) compared.delete(compared.keys().next().value ?? '');
+  compared.set(key, parts);
+  return parts;
+}
+
+/** A list of changes is drawn again and again while others arrive. */
+const compared = new Map<string, readonly TextPart[]>();
+const MOST_KEPT = 500;
+
+function comparison(before: string, after: string): readonly TextPart[] {
+  const differences = diffArrays(partsOf(before), partsOf(after), { maxEditLength: MOST_DIFFERENCES });
+  if (differences === undefined) {
     return [
       { text: before, in: 'old' },
       { text: after, in: 'new' },
     ];
   }
-  return diffArrays(old, current).map(({ value, added, removed }) => ({
+  return differences.map(({ value, added, removed }) => ({
     text: value.join(''),
     in: added ? 'new' : removed ? 'old' : 'both',
   }));
@@ -37,11 +52,11 @@ export function partsOf(value: string): string[] {
 export type Piece = string | { readonly codePoint: string };
 
 /**
- * Control and format characters (bidirectional ones are among these), separators of lines, unassigned and private ones,
- * lone surrogates, and spaces other than U+0020.
+ * Control and format characters (bidirectional ones are among these), those that are drawn as nothing, separators of lines,
+ * unassigned and private ones, lone surrogates, and spaces other than U+0020.
  */
 const INVISIBLE =
-  /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\u{115f}\u{1160}\u{3164}\u{ffa0}]|(?! )\p{Zs})/u;
+  /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs})/u;
 
 /** Splits a text into what can be shown as it is, and characters to show by their code points (`U+202E`). */
 export function visiblePieces(text: string): Piece[] {

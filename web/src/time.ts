@@ -6,8 +6,13 @@ export function microsecondsOf(text: string): Microseconds {
   const [, seconds = '', fraction = '', zone = ''] =
     /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/.exec(text) ?? [];
   const milliseconds = Date.parse(`${seconds.replace(' ', 'T')}${zone.toUpperCase()}`);
+  // In UTC, a time of the year 1 or 9999 may be in another.
+  if (milliseconds < FIRST || milliseconds > LAST) return Number.NaN;
   return milliseconds * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
 }
+
+const FIRST = Date.parse('0001-01-01T00:00:00Z');
+const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 /** As the API writes it. */
 export function timestampOf(time: Microseconds): string {
@@ -69,6 +74,6 @@ const UNITS = [
 export function formatDuration(duration: Microseconds): string {
   const seconds = Math.max(0, duration / 1_000_000);
   const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ['second', 1];
-  const count = Math.floor(seconds / length);
+  const count = Math.round(seconds / length);
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -23,13 +23,7 @@ export function Text({ value }: { readonly value: string }) {
 }
 
 /** A link to all who have a value. */
-export function Pivot({
-  to,
-  text,
-}: {
-  readonly to: Readonly<Record<string, string>>;
-  readonly text: string;
-}) {
+export function Pivot({ to, text }: { readonly to: Search; readonly text: string }) {
   return (
     <a href={addressOf('/', to)} title="Who else has it?" class="pivot">
       <Text value={text} />
@@ -42,12 +36,29 @@ export function Owner({ name }: { readonly name: string }) {
   return <Pivot to={{ host: name }} text={name} />;
 }
 
+/** A longer address would be rejected when it is loaded. */
+const LONGEST_SEARCHED = 1_000;
+
+/** A long value is searched by its beginning. */
+function searchOfHeader(header: string, value: string): Search {
+  return value.length > LONGEST_SEARCHED
+    ? { header, contains: value.slice(0, LONGEST_SEARCHED) }
+    : { header, value };
+}
+
+function searchOfText(entries: readonly string[]): Search {
+  return { text: entries.join('').slice(0, LONGEST_SEARCHED) };
+}
+
+/** Parameters of an address. */
+type Search = Readonly<Record<string, string>>;
+
 /** A value of a header, with the link to who else has it. */
 export function HeaderValue({ name, value }: { readonly name: string; readonly value: string }) {
   return value === '' ? (
     <span class="muted">empty</span>
   ) : (
-    <Pivot to={{ header: name, value }} text={value} />
+    <Pivot to={searchOfHeader(name, value)} text={value} />
   );
 }
 
@@ -71,7 +82,7 @@ function Compared({
 }: {
   readonly parts: readonly TextPart[];
   readonly side: SideName;
-  readonly to: Readonly<Record<string, string>>;
+  readonly to: Search;
 }) {
   return (
     <a href={addressOf('/', to)} title="Who else has it?" class="pivot">
@@ -92,7 +103,7 @@ function Compared({
 export function comparedHeaders(name: string, before: string, after: string) {
   const parts = compareTexts(before, after);
   const side = (each: SideName, value: string) => (
-    <Compared parts={parts} side={each} to={{ header: name, value }} />
+    <Compared parts={parts} side={each} to={searchOfHeader(name, value)} />
   );
   return { before: side('old', before), after: side('new', after) };
 }
@@ -102,7 +113,7 @@ export function comparedRecords(before: RecordEntry, after: RecordEntry) {
   if (isText(before) && isText(after)) {
     const parts = compareTexts(textOf(before), textOf(after));
     const side = (each: SideName, { entries }: { readonly entries: readonly string[] }) => (
-      <Compared parts={parts} side={each} to={{ text: entries.join('') }} />
+      <Compared parts={parts} side={each} to={searchOfText(entries)} />
     );
     return { before: side('old', before), after: side('new', after) };
   }
@@ -131,7 +142,7 @@ export function Rdata({ record, other, side = 'new' }: RdataProps) {
     return whole.length < SHORTEST_SEARCHED ? (
       <Text value={text} />
     ) : (
-      <Pivot to={{ text: whole }} text={text} />
+      <Pivot to={searchOfText(record.entries)} text={text} />
     );
   }
   const others = new Map(other === undefined ? [] : rdataOf(other));
@@ -154,7 +165,7 @@ const SHORTEST_SEARCHED = 3;
 
 const TARGETS: ReadonlySet<string> = new Set(['target', 'mname', 'rname']);
 
-function searchOf(field: string, value: string): Readonly<Record<string, string>> | null {
+function searchOf(field: string, value: string): Search | null {
   if (field === 'ip' || field === 'ipv6') return { ip: value };
   return TARGETS.has(field) ? { target: value } : null;
 }

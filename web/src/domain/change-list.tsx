@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ChangeLine } from '../change-line.js';
 import { formatNumber, MoreButton, Section, Time } from '../parts.js';
 import { textOf } from '../records.js';
+import { Text } from '../values.js';
 import { DownloadButtons } from './exports.js';
 import { type Change, groupBy } from './history.js';
 
@@ -9,6 +10,8 @@ interface ChangeListProps {
   readonly name: string;
   /** The newest first. */
   readonly changes: readonly Change[];
+  /** How many are loaded, of any type and header. */
+  readonly loaded: number;
   /** How many there are, loaded or not. */
   readonly total: string;
   readonly hasMore: boolean;
@@ -20,9 +23,8 @@ interface ChangeListProps {
 const STEP = 100;
 
 /** What changed, by observation, the newest first. */
-export function ChangeList({ name, changes, total, hasMore, isLoading, more }: ChangeListProps) {
+export function ChangeList({ name, changes, loaded, total, hasMore, isLoading, more }: ChangeListProps) {
   const [count, setCount] = useState(STEP);
-  useEffect(() => setCount(STEP), [name]);
   const shown = changes.slice(0, count);
   const showMore = () => {
     if (count < changes.length) setCount(count + STEP);
@@ -34,9 +36,15 @@ export function ChangeList({ name, changes, total, hasMore, isLoading, more }: C
       extra={
         <>
           <span class="muted">
-            {formatNumber(changes.length)} loaded of {total}
+            {loaded === changes.length ? '' : `${formatNumber(changes.length)} in `}
+            {formatNumber(loaded)} loaded of {total}
           </span>
-          <DownloadButtons file={`${name}-changes`} rows={changes.map(rowOf)} data={changes} />
+          <DownloadButtons
+            file={`${name}-changes`}
+            rows={() => changes.map(rowOf)}
+            data={changes}
+            scope={hasMore ? ' of what is loaded' : ''}
+          />
         </>
       }
     >
@@ -45,7 +53,12 @@ export function ChangeList({ name, changes, total, hasMore, isLoading, more }: C
           <li key={key}>
             <p class="observation">
               <Time value={ofObservation[0]?.date ?? ''} />
-              {ofObservation[0]?.source != null && <span class="muted"> by {ofObservation[0].source}</span>}
+              {ofObservation[0]?.source != null && (
+                <span class="muted">
+                  {' '}
+                  by <Text value={ofObservation[0].source} />
+                </span>
+              )}
             </p>
             <ul class="plain">
               {ofObservation.map((change) => (

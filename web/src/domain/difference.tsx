@@ -24,7 +24,7 @@ function titleOf(time: string): string {
 
 /** What is different between two instants, old and new side by side. */
 export function Difference({ name, from, to, filter, occasion }: DifferenceProps) {
-  const { data, error, isLoading } = useAnswer(DomainDifferenceDocument, { name, from, to }, occasion);
+  const { data, error, isLoading, again } = useAnswer(DomainDifferenceDocument, { name, from, to }, occasion);
   const diff = data?.domain?.diff;
   const removed = diff?.dnsRecordsRemoved.filter(({ type }) => matchesType(filter, type)) ?? [];
   const added = diff?.dnsRecordsAdded.filter(({ type }) => matchesType(filter, type)) ?? [];
@@ -37,7 +37,7 @@ export function Difference({ name, from, to, filter, occasion }: DifferenceProps
         <Exports
           name={name}
           view={{ mode: 'two', from, to }}
-          rows={[
+          rows={() => [
             ...pairs.map(({ type, host, old, current }) => ({
               ...{ kind: 'record', name: type, host },
               ...{ old: old === null ? '' : textOf(old), new: current === null ? '' : textOf(current) },
@@ -57,7 +57,7 @@ export function Difference({ name, from, to, filter, occasion }: DifferenceProps
         />
       }
     >
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} again={again} />}
       {isLoading && diff === undefined && <Loading what="the difference" />}
       {diff !== undefined && pairs.length + headers.length === 0 && (
         <p class="muted">Nothing is different.</p>
@@ -106,15 +106,19 @@ interface Pair {
   readonly current: RecordEntry | null;
 }
 
-/** Pairs the records of each RRset that begin alike, such as two versions of an SPF record; others come by themselves. */
+/**
+ * Pairs the records of each RRset that are versions of one: texts that begin alike, and one that went where one came. Others
+ * come by themselves, since a set has no order.
+ */
 function pairsOf(removed: readonly RecordEntry[], added: readonly RecordEntry[]): Pair[] {
   const olds = groupBy(removed, rrsetOf);
   const news = groupBy(added, rrsetOf);
   const sets = [...new Set([...olds.keys(), ...news.keys()])];
   const pairs = sets.flatMap((set) => {
-    const left = [...(news.get(set) ?? [])];
-    const ofOld = (olds.get(set) ?? []).map((old): Pair => {
-      const place = left.findIndex((record) => beginningOf(record) === beginningOf(old));
+    const [before, left] = [olds.get(set) ?? [], [...(news.get(set) ?? [])]];
+    const isOne = before.length === 1 && left.length === 1;
+    const ofOld = before.map((old): Pair => {
+      const place = left.findIndex((record) => isOne || isVersion(old, record));
       const [current = null] = place === -1 ? [] : left.splice(place, 1);
       return { type: old.type, host: old.host, old, current };
     });
@@ -126,19 +130,18 @@ function pairsOf(removed: readonly RecordEntry[], added: readonly RecordEntry[])
   return pairs.sort((one, other) => compareTypes(one.type, other.type));
 }
 
-/** What versions of a text have in common: `v=spf1`, `google-site-verification`. Other types are paired in their order. */
-function beginningOf(record: RecordEntry): string {
-  return record.type === 'TXT'
-    ? (/^"?[^\s=;:]*(?:=[^\s;]*(?=[\s;]))?/.exec(textOf(record))?.[0] ?? '')
-    : record.type;
+/** Whether two texts begin alike, such as by `v=spf1` or `google-site-verification=`. */
+function isVersion(one: RecordEntry, other: RecordEntry): boolean {
+  const beginning = (record: RecordEntry) => /^"?[^\s=;:]*(?:=[^\s;]*(?=[\s;]))?/.exec(textOf(record))?.[0];
+  return one.type === 'TXT' && beginning(one) === beginning(other);
 }
 
 function Values({ old, current }: Pair) {
   const compared = old !== null && current !== null ? comparedRecords(old, current) : null;
   return (
     <>
-      <td>{compared?.before ?? (old !== null && <Rdata record={old} />)}</td>
-      <td>{compared?.after ?? (current !== null && <Rdata record={current} />)}</td>
+      <td>{compared?.before ?? (old !== null && <del>{<Rdata record={old} />}</del>)}</td>
+      <td>{compared?.after ?? (current !== null && <ins>{<Rdata record={current} />}</ins>)}</td>
     </>
   );
 }
@@ -153,8 +156,10 @@ function HeaderValues({ name, before, after }: HeaderValuesProps) {
   const compared = before !== null && after !== null ? comparedHeaders(name, before, after) : null;
   return (
     <>
-      <td>{compared?.before ?? (before !== null && <HeaderValue name={name} value={before} />)}</td>
-      <td>{compared?.after ?? (after !== null && <HeaderValue name={name} value={after} />)}</td>
+      <td>
+        {compared?.before ?? (before !== null && <del>{<HeaderValue name={name} value={before} />}</del>)}
+      </td>
+      <td>{compared?.after ?? (after !== null && <ins>{<HeaderValue name={name} value={after} />}</ins>)}</td>
     </>
   );
 }

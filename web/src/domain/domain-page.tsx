@@ -1,5 +1,5 @@
-import { useEffect, useMemo } from 'preact/hooks';
-import { type Parameters, useView } from '../address.js';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { domainAddress, type Parameters, useView } from '../address.js';
 import { LiveState } from '../home/latest-changes.js';
 import {
   DomainCountsDocument,
@@ -8,27 +8,35 @@ import {
   type DomainSummaryQuery,
 } from '../operations.generated.js';
 import { Copyable, counted, Failure, formatNumber, Loading, Section, Time } from '../parts.js';
+import { visibleText } from '../text-parts.js';
 import { type Microseconds, microsecondsOf, timestampOf } from '../time.js';
-import { useAnswer } from '../use-answer.js';
-import { Pivot, Text } from '../values.js';
+import { useAnswer, useSettled } from '../use-answer.js';
+import { Text } from '../values.js';
 import { ChangeList } from './change-list.js';
 import { Difference } from './difference.js';
 import { FilterChoice, filterOf, matchesChange, matchesLane } from './filter.js';
-import { lanesOf } from './history.js';
-import { Instants, type Moments, momentsOf } from './instants.js';
-import { State } from './state.js';
-import { Timeline } from './timeline.js';
+import { type Change, lanesOf } from './history.js';
+import { Instants, isInvalid, type Moments, momentsOf } from './instants.js';
+import { LatestState, StateAt } from './state.js';
+import { type Span, Timeline } from './timeline.js';
 import { TimelineTable } from './timeline-table.js';
 import { type HistoryInUse, useHistory } from './use-history.js';
 
 /** The history of a domain. */
 export function DomainPage({ name }: { readonly name: string }) {
   const used = useHistory(name);
-  const { data, error, isLoading } = useAnswer(DomainSummaryDocument, { name }, used.occasion);
-  const counts = useAnswer(DomainCountsDocument, { name }).data?.domain ?? undefined;
+  const { recorded } = used;
+  const [occasion, setOccasion] = useState(0);
+  const { data, error, isLoading, again } = useAnswer(DomainSummaryDocument, { name }, occasion);
+  const counts = useAnswer(DomainCountsDocument, { name }, occasion).data?.domain;
   const domain = data?.domain ?? null;
+  // What was unknown, or not to be had, may be there now. What is known is kept up by what is recorded.
+  const isMissing = domain === null && !isLoading;
   useEffect(() => {
-    document.title = `${name} · Domain Metadata Service`;
+    if (isMissing && used.isLive) setOccasion((count) => count + 1);
+  }, [recorded.length, used.isLive]);
+  useEffect(() => {
+    document.title = `${visibleText(name)} · Domain Metadata Service`;
   }, [name]);
   return (
     <>
@@ -44,12 +52,34 @@ export function DomainPage({ name }: { readonly name: string }) {
         </h1>
         <LiveState isLive={used.isLive} />
       </header>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} again={again} />}
       {isLoading && data === undefined && <Loading what="the domain" />}
       {data?.domain === null && <Unknown name={name} />}
-      {domain !== null && <History domain={domain} counts={counts} used={used} />}
+      {domain !== null && (
+        <History
+          domain={withRecordedTimes(domain, recorded)}
+          counts={withRecordedCounts(counts, recorded)}
+          used={used}
+        />
+      )}
     </>
   );
+}
+
+function withRecordedTimes(domain: Domain, recorded: readonly Change[]): Domain {
+  const newest = recorded.reduce((latest, { date }) => (date > latest ? date : latest), domain.lastUpdate);
+  if (newest === domain.lastUpdate) return domain;
+  return { ...domain, lastUpdate: newest, lastChange: newest };
+}
+
+function withRecordedCounts(counts: Counts | null, recorded: readonly Change[]): Counts {
+  if (counts === undefined || counts === null) return undefined;
+  const ofKind = (kind: Change['kind']) => recorded.filter((change) => change.kind === kind).length;
+  return {
+    dnsRecordCount: counts.dnsRecordCount + ofKind('DNS_RECORD_ADDED'),
+    httpHeaderCount: counts.httpHeaderCount + ofKind('HEADER_CREATED'),
+    changeCount: counts.changeCount + recorded.length,
+  };
 }
 
 function Unknown({ name }: { readonly name: string }) {
@@ -76,6 +106,7 @@ interface HistoryProps {
 function History({ domain, counts, used }: HistoryProps) {
   const { parameters, change } = useView();
   const moments = momentsOf(parameters);
+  const settled = useSettled(moments);
   const filter = useMemo(() => filterOf(parameters), [parameters['types'], parameters['headers']]);
   const lanes = useMemo(() => lanesOf(used.history, domain.name), [used.history, domain.name]);
   const shown = useMemo(() => lanes.filter((lane) => matchesLane(filter, lane)), [lanes, filter]);
@@ -85,9 +116,7 @@ function History({ domain, counts, used }: HistoryProps) {
   );
   const isTable = parameters['as'] === 'table';
   const whole = useMemo(() => wholeOf(domain), [domain.created, domain.lastUpdate]);
-  // More may have been recorded since they were counted.
-  const total =
-    counts === undefined ? '…' : formatNumber(Math.max(counts.changeCount, used.history.changes.length));
+  const total = counts === undefined ? '…' : formatNumber(counts.changeCount);
   const step = (direction: -1 | 1) => change(stepped(moments, changes, direction));
   const filterChoice = <FilterChoice lanes={lanes} filter={filter} />;
   return (
@@ -104,7 +133,7 @@ function History({ domain, counts, used }: HistoryProps) {
               aria-pressed={isTable}
               onClick={() => change({ as: isTable ? undefined : 'table' })}
             >
-              {isTable ? 'As a picture' : 'As a table'}
+              As a table
             </button>
           </>
         }
@@ -116,7 +145,7 @@ function History({ domain, counts, used }: HistoryProps) {
             lanes={shown}
             whole={whole}
             since={used.history.since}
-            view={viewOf(parameters)}
+            view={viewOf(parameters, whole)}
             cursors={cursorsOf(moments)}
             onView={(view) => change({ zoom: view === null ? undefined : zoomText(view) }, true)}
             onPick={(time, isOther) => change(picked(moments, time, isOther))}
@@ -125,26 +154,35 @@ function History({ domain, counts, used }: HistoryProps) {
         )}
         <LoadedNote total={total} used={used} />
       </Section>
-      <Instants moments={moments} change={change} onStep={step} />
-      {moments.mode === 'two' ? (
+      <Instants
+        moments={moments}
+        isInvalid={isInvalid(parameters)}
+        latest={latestDates(used.history.changes)}
+        change={change}
+        onStep={step}
+      />
+      {settled.mode === 'one' ? (
+        <StateAt
+          name={domain.name}
+          at={settled.at}
+          filter={filter}
+          occasion={recordedUpTo(used.recorded, settled.at)}
+        />
+      ) : settled.mode === 'two' ? (
         <Difference
           name={domain.name}
-          from={moments.from}
-          to={moments.to}
+          from={settled.from}
+          to={settled.to}
           filter={filter}
-          occasion={used.occasion}
+          occasion={recordedUpTo(used.recorded, settled.to)}
         />
       ) : (
-        <State
-          name={domain.name}
-          at={moments.mode === 'one' ? moments.at : null}
-          filter={filter}
-          now={used}
-        />
+        <LatestState name={domain.name} filter={filter} now={used} />
       )}
       <ChangeList
         name={domain.name}
         changes={changes}
+        loaded={used.history.changes.length}
         total={total}
         hasMore={used.history.since !== null}
         isLoading={used.isLoading}
@@ -152,6 +190,11 @@ function History({ domain, counts, used }: HistoryProps) {
       />
     </>
   );
+}
+
+/** How much was recorded that belongs to a time: what was read of it is to be read again. */
+function recordedUpTo(recorded: readonly Change[], time: string): number {
+  return recorded.filter(({ date }) => date <= time).length;
 }
 
 function Facts({ domain, counts }: Omit<HistoryProps, 'used'>) {
@@ -188,9 +231,11 @@ function Facts({ domain, counts }: Omit<HistoryProps, 'used'>) {
         </div>
         {registrableDomain != null && registrableDomain !== domain.name && (
           <div>
-            <dt>Registered as</dt>
+            <dt>Registrable domain</dt>
             <dd>
-              <Pivot to={{ q: registrableDomain }} text={registrableDomain} />
+              <a href={domainAddress(registrableDomain)}>
+                <Text value={registrableDomain} />
+              </a>
             </dd>
           </div>
         )}
@@ -206,33 +251,48 @@ function Facts({ domain, counts }: Omit<HistoryProps, 'used'>) {
 }
 
 function LoadedNote({ total, used }: { readonly total: string; readonly used: HistoryInUse }) {
-  const { history, isLoading, more } = used;
-  if (history.since === null && !isLoading) return null;
+  const { history, isLoading, error, more } = used;
+  const isComplete = history.since === null;
   return (
-    <p class="muted loaded" role="status">
-      {formatNumber(history.changes.length)} of {total} changes loaded
-      {history.since !== null && (
-        <>
-          , back to <Time value={timestampOf(history.since)} />
-        </>
+    <>
+      <p class="visually-hidden" role="status">
+        {isLoading ? '' : 'The history is loaded.'}
+      </p>
+      {(!isComplete || isLoading || error !== null) && (
+        <p class="muted loaded">
+          {formatNumber(history.changes.length)} of {total} changes loaded
+          {history.since !== null && history.changes.length > 0 && (
+            <>
+              , back to <Time value={timestampOf(history.since)} />
+            </>
+          )}
+          .{' '}
+          <button type="button" onClick={() => more(2_500)} disabled={isLoading}>
+            {isLoading ? 'Loading…' : error === null ? 'Load older ones' : 'Try again'}
+          </button>
+        </p>
       )}
-      .{' '}
-      <button type="button" onClick={() => more(2_500)} disabled={isLoading}>
-        {isLoading ? 'Loading…' : 'Load older ones'}
-      </button>
-    </p>
+    </>
   );
 }
 
-/** A little more than what is known, so that the last changes are not at the edge. */
+/** The dates of the last change and of the one before. */
+function latestDates(changes: readonly Change[]): readonly [newest: string, before: string] | null {
+  const newest = changes[0]?.date;
+  const before = changes.find(({ date }) => date !== newest)?.date;
+  return newest === undefined || before === undefined ? null : [newest, before];
+}
+
+/** The time that is known of: at least a second. */
 function wholeOf({ created, lastUpdate }: Domain) {
   const [from, to] = [microsecondsOf(created), microsecondsOf(lastUpdate)];
   return { from, to: Math.max(to, from + 1_000_000) };
 }
 
-function viewOf({ zoom = '' }: Parameters) {
+/** What the address has in view; null: all, also where that is not of this domain. */
+function viewOf({ zoom = '' }: Parameters, whole: Span): Span | null {
   const [from = Number.NaN, to = Number.NaN] = zoom.split('~').map(microsecondsOf);
-  return from < to ? { from, to } : null;
+  return from < to && from < whole.to && to > whole.from ? { from, to } : null;
 }
 
 function zoomText({ from, to }: { readonly from: Microseconds; readonly to: Microseconds }): string {
@@ -255,7 +315,7 @@ function picked(moments: Moments, time: Microseconds, isOther: boolean): Paramet
   return { at: chosen, from: undefined, to: undefined };
 }
 
-export function orderedPair(one: string, other: string): Parameters {
+function orderedPair(one: string, other: string): Parameters {
   const [from, to] = one < other ? [one, other] : [other, one];
   return { at: undefined, from, to };
 }

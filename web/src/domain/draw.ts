@@ -131,12 +131,15 @@ function drawBar(
   if (end > certain) drawUncertain(picture, colour, { from: certain, to: end, y, isOpen: bar.to === null });
   // The beginning of a value.
   context.fillStyle = palette.text;
-  if (bar.from !== null && start >= 0) context.fillRect(start, y + 1, 1.5, ROW - 3);
+  if (bar.from !== null && start >= 0 && end - start >= SHORTEST_WITH_MARK) {
+    context.fillRect(start, y + 1, 1.5, ROW - 3);
+  }
   if (end - start < SHORTEST_WITH_TEXT) return;
   drawText(picture, bar.value, { start: Math.max(0, start), certain, end }, y);
 }
 
 /** In pixels. */
+const SHORTEST_WITH_MARK = 4;
 const SHORTEST_WITH_TEXT = 36;
 
 /** When it went is between its last and the next observation. What is present may have been observed earlier than other parts. */
@@ -248,12 +251,18 @@ export function drawAxis({ context, scale, width, height, palette, cursors }: Pi
   context.font = palette.font;
   context.textBaseline = 'middle';
   const ticks = scale.ticks(Math.max(2, width / 130));
+  const isByMonths = Number(ticks[1]) - Number(ticks[0]) >= SHORTEST_MONTH;
+  let free = 0;
   for (const [place, tick] of ticks.entries()) {
     const x = Math.round(scale(tick));
     context.fillStyle = palette.line;
     context.fillRect(x, height - 6, 1, 6);
+    const text = tickText(tick, zone, { isByMonths, isFirst: place === 0 });
+    const end = x + 4 + context.measureText(text).width;
+    if (x < free || end > width) continue;
+    free = end + 8;
     context.fillStyle = palette.muted;
-    context.fillText(tickText(tick, zone, place === 0), x + 4, height / 2);
+    context.fillText(text, x + 4, height / 2);
   }
   context.fillStyle = palette.cursor;
   for (const time of cursors) {
@@ -266,16 +275,22 @@ export function drawAxis({ context, scale, width, height, palette, cursors }: Pi
   }
 }
 
+/** In milliseconds. */
+const SHORTEST_MONTH = 27 * 86_400_000;
+
+interface TickPlace {
+  /** Whether ticks are months apart, or years. */
+  readonly isByMonths: boolean;
+  readonly isFirst: boolean;
+}
+
 /** A tick's time, as exact as it has to be: the first one with its date. */
-function tickText(tick: Date, zone: Zone, isFirst: boolean): string {
-  const text = formatTime(tick.getTime() * 1000, zone);
+function tickText(tick: Date, zone: Zone, { isByMonths, isFirst }: TickPlace): string {
+  const [date = '', time = ''] = formatTime(tick.getTime() * 1000, zone).split(' ');
   const milliseconds = tick.getTime() % 1000;
-  const seconds = milliseconds === 0 ? '' : `.${String(milliseconds).padStart(3, '0')}`;
-  const [date = '', time = ''] = text.split(' ');
-  if (time === '00:00:00' && seconds === '') {
-    if (date.endsWith('-01-01')) return date.slice(0, 4);
-    return date.endsWith('-01') ? date.slice(0, 7) : date;
-  }
-  const ofDay = time.endsWith(':00') && seconds === '' ? time.slice(0, 5) : time + seconds;
+  const fraction = milliseconds === 0 ? '' : `.${String(milliseconds).padStart(3, '0')}`;
+  if (isByMonths) return date.endsWith('-01-01') ? date.slice(0, 4) : date.slice(0, 7);
+  if (time === '00:00:00' && fraction === '') return date;
+  const ofDay = time.endsWith(':00') && fraction === '' ? time.slice(0, 5) : time + fraction;
   return isFirst ? `${date} ${ofDay}` : ofDay;
 }

@@ -11,7 +11,7 @@ import type { Moments } from './instants.js';
 interface ExportsProps {
   readonly name: string;
   readonly view: Moments;
-  readonly rows: Rows;
+  readonly rows: () => Rows;
   readonly data: unknown;
   /** Whether all of the view is loaded. */
   readonly isComplete: boolean;
@@ -62,14 +62,14 @@ function graphiqlAddress(name: string, view: Moments): string {
     )
     .join('\n\n');
   const times = isDiff ? { from: view.from, to: view.to } : view.mode === 'one' ? { at: view.at } : {};
-  const variables = JSON.stringify({ name, ...times }, null, 2);
+  const variables = JSON.stringify({ name, ...(isDiff ? {} : { first: 100 }), ...times }, null, 2);
   return `${basePath}/graphiql#${new URLSearchParams({ query, variables })}`;
 }
 
 interface DownloadProps {
   /** Without its ending. */
   readonly file: string;
-  readonly rows: Rows;
+  readonly rows: () => Rows;
   readonly data: unknown;
   /** What of it is saved, for the titles. */
   readonly scope?: string;
@@ -89,7 +89,7 @@ export function DownloadButtons({ file, rows, data, scope = '' }: DownloadProps)
       <button
         type="button"
         title={`Download CSV${scope}`}
-        onClick={() => save(`${file}.csv`, 'text/csv', csvOf(rows))}
+        onClick={() => save(`${file}.csv`, 'text/csv', csvOf(rows()))}
       >
         CSV
       </button>

@@ -53,9 +53,11 @@ export function FilterChoice({
     change({ [parameter]: [...chosen].join(' ') || undefined });
   };
   return (
-    <details class="filter">
-      <summary>{count === 0 ? 'All types and headers' : `${count} of the types and headers`}</summary>
-      <div class="filter-choices">
+    <>
+      <button type="button" popovertarget="filter">
+        {count === 0 ? 'All types and headers' : `${count} of the types and headers`}
+      </button>
+      <div class="filter-choices" id="filter" popover="auto">
         <button
           type="button"
           disabled={count === 0}
@@ -84,7 +86,7 @@ export function FilterChoice({
           </fieldset>
         ))}
       </div>
-    </details>
+    </>
   );
 }
 

@@ -49,24 +49,26 @@ export interface LoadedHistory {
   readonly headers: readonly PresentHeader[];
   /** From when on the changes are complete; null: all of them are loaded. */
   readonly since: Microseconds | null;
-  /** The headers as of `since`: a later change tells the value before, and not whether the header was gone. */
-  readonly before: readonly PresentHeader[];
+  /**
+   * The headers as of `since`: a later change tells the value before, and not whether the header was gone. Null: they are not
+   * loaded yet.
+   */
+  readonly before: readonly PresentHeader[] | null;
 }
 
-/** Adds older changes to a history. */
+/** Adds a page of older changes to a history. */
 export function withOlder(
   history: LoadedHistory,
   older: readonly Change[],
   isComplete: boolean,
 ): LoadedHistory {
-  const changes = merged(history.changes, older);
-  const since = isComplete ? null : sinceOf(changes);
-  return { ...history, changes, since, before: [] };
+  const since = isComplete ? null : (sinceOf(older) ?? history.since);
+  return { ...history, changes: merged(history.changes, older), since, before: null };
 }
 
-/** From when on changes, the newest first, are complete: others of the oldest one's observation may follow. */
-export function sinceOf(changes: readonly Change[]): Microseconds | null {
-  const oldest = changes.at(-1);
+/** From when on a page of changes, the newest first, is complete: others of the oldest one's observation may follow. */
+export function sinceOf(page: readonly Change[]): Microseconds | null {
+  const oldest = page.at(-1);
   return oldest === undefined ? null : microsecondsOf(oldest.date) + 1;
 }
 
@@ -80,7 +82,10 @@ export function withRecorded(history: LoadedHistory, recorded: readonly Change[]
       else records.delete(keyOf(change.record));
     } else {
       const value = 'new' in change ? change.new : change.old;
-      headers.set(change.name, { name: change.name, value, present: 'new' in change, lastSeen: change.date });
+      const seen = 'lastSeen' in change ? change.lastSeen : change.date;
+      const known = headers.get(change.name)?.lastSeen ?? seen;
+      const lastSeen = known > seen ? known : seen;
+      headers.set(change.name, { name: change.name, value, present: 'new' in change, lastSeen });
     }
   }
   const byName = [...headers.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
@@ -116,19 +121,34 @@ function recordLanes({ changes, records, since }: LoadedHistory): Lane[] {
     if (!entries.has(keyOf(record))) entries.set(keyOf(record), record);
   }
   const lanes = groupBy(entries.values(), rrsetOf);
+  const observed = latestDates(changes, (change) => ('record' in change ? change.record.type : null));
   return [...lanes].map(([id, stays]) => {
     const [{ type, host } = { type: '', host: '' }] = stays;
-    const bars = stays.map((stay) => barOf(stay, since)).sort(byBeginning);
+    const bars = stays.map((stay) => barOf(stay, since, observed.get(type))).sort(byBeginning);
     return { id: `record ${id}`, kind: 'records', name: type, owner: host, bars, values: valuesOf(bars) };
   });
 }
 
-function barOf(record: RecordEntry, since: Microseconds | null): Bar {
+/** The date of the newest change of each part: what is present of it was observed then, too. */
+function latestDates(
+  changes: readonly Change[],
+  partOf: (change: Change) => string | null,
+): ReadonlyMap<string, Microseconds> {
+  const dates = new Map<string, Microseconds>();
+  for (const change of changes) {
+    const part = partOf(change);
+    if (part !== null && !dates.has(part)) dates.set(part, microsecondsOf(change.date));
+  }
+  return dates;
+}
+
+function barOf(record: RecordEntry, since: Microseconds | null, observed = Number.NEGATIVE_INFINITY): Bar {
   const from = microsecondsOf(record.firstSeen);
+  const lastSeen = microsecondsOf(record.lastSeen);
   return {
     value: textOf(record),
     from: since !== null && from < since ? null : from,
-    lastSeen: microsecondsOf(record.lastSeen),
+    lastSeen: record.removed == null ? Math.max(lastSeen, observed) : lastSeen,
     to: record.removed == null ? null : microsecondsOf(record.removed),
   };
 }
@@ -151,19 +171,35 @@ function headerLanes({ changes, headers, since, before }: LoadedHistory): Lane[]
     .toReversed();
   const byName = groupBy(events, ({ name }) => name);
   const present = new Map(headers.map((header) => [header.name, header]));
-  const earlier = new Map(before.map((header) => [header.name, header]));
+  const earlier = new Map((before ?? []).map((header) => [header.name, header]));
   const names = [...new Set([...byName.keys(), ...present.keys()])].sort();
+  const observed = latestDates(changes, (change) => ('name' in change ? 'HTTP' : null)).get('HTTP');
   return names.map((name) => {
-    const bars = headerBars(byName.get(name) ?? [], present.get(name), earlier.get(name));
+    const latest = present.get(name);
+    const ofName = byName.get(name) ?? [];
+    // Without a change, it was as it is now.
+    const isSame = ofName.length === 0 && since !== null;
+    const first = isSame ? latest : before === null ? likelyBefore(ofName[0]) : earlier.get(name);
+    const bars = headerBars(ofName, first, latest, observed);
     return { id: `header ${name}`, kind: 'header', name, owner: '', bars, values: valuesOf(bars) };
   });
 }
 
-/** @param events The oldest first. */
+/** Most headers are not gone before they change. */
+function likelyBefore(first: HeaderEvent | undefined): Pick<PresentHeader, 'value' | 'present'> | undefined {
+  return first !== undefined && 'old' in first ? { value: first.old, present: true } : undefined;
+}
+
+/**
+ * @param events The oldest first.
+ * @param before As of the beginning of what is loaded.
+ * @param observed When the headers were observed last, as far as changes say.
+ */
 function headerBars(
   events: readonly HeaderEvent[],
+  before: Pick<PresentHeader, 'value' | 'present'> | undefined,
   latest: PresentHeader | undefined,
-  before: PresentHeader | undefined,
+  observed = Number.NEGATIVE_INFINITY,
 ): Bar[] {
   const bars: Bar[] = [];
   let open: Pick<Bar, 'value' | 'from'> | undefined;
@@ -176,7 +212,7 @@ function headerBars(
     }
     open = 'new' in event ? { value: event.new, from: date } : undefined;
   }
-  const seen = latest === undefined ? Number.NEGATIVE_INFINITY : microsecondsOf(latest.lastSeen);
+  const seen = Math.max(observed, latest === undefined ? observed : microsecondsOf(latest.lastSeen));
   if (open !== undefined) bars.push({ ...open, lastSeen: Math.max(seen, open.from ?? seen), to: null });
   return bars;
 }
@@ -188,11 +224,17 @@ export interface Rows {
   readonly rowOf: readonly number[];
 }
 
-/** Divides a lane's bars into as few rows as there are bars at once, a value in its former row where that is free. */
-export function compactRows({ bars }: Lane): Rows {
+/**
+ * Divides a lane's bars into as few rows as there are bars at once, a value in its former row where that is free.
+ *
+ * @param most If more rows are needed, these are all that is found out.
+ */
+export function compactRows({ bars }: Lane, most = Number.POSITIVE_INFINITY): Rows {
   const ends: number[] = [];
   const rowOfValue = new Map<string, number>();
-  const rowOf = bars.map(({ value, from, to }) => {
+  const rowOf: number[] = [];
+  for (const { value, from, to } of bars) {
+    if (ends.length > most) break;
     const begins = from ?? Number.NEGATIVE_INFINITY;
     const isFree = (row: number | undefined) =>
       row !== undefined && (ends[row] ?? Number.NEGATIVE_INFINITY) <= begins;
@@ -201,8 +243,8 @@ export function compactRows({ bars }: Lane): Rows {
     const row = free === undefined || free === -1 ? ends.length : free;
     ends[row] = to ?? Number.POSITIVE_INFINITY;
     rowOfValue.set(value, row);
-    return row;
-  });
+    rowOf.push(row);
+  }
   return { count: Math.max(1, ends.length), rowOf };
 }
 

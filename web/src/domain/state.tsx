@@ -1,103 +1,167 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { DomainHeadersDocument, DomainRecordsDocument } from '../operations.generated.js';
 import { Failure, Loading, MoreButton, Section, Time, zone } from '../parts.js';
 import { compareTypes, keyOf, type RecordEntry, rrsetOf, textOf } from '../records.js';
 import { formatTime, microsecondsOf } from '../time.js';
 import { type Pages, usePages } from '../use-answer.js';
-import { HeaderValue, Rdata, Text } from '../values.js';
+import { HeaderValue, Owner, Rdata, Text } from '../values.js';
 import { Exports } from './exports.js';
 import { type Filter, matchesHeader, matchesType } from './filter.js';
 import { groupBy, type PresentHeader } from './history.js';
+import type { Moments } from './instants.js';
 import type { HistoryInUse } from './use-history.js';
 
 interface StateProps {
   readonly name: string;
-  /** Null: now. */
-  readonly at: string | null;
   readonly filter: Filter;
-  /** What is present, as it was loaded and recorded since. */
-  readonly now: HistoryInUse;
+}
+
+/** So many records or headers are shown at first, and with each step. */
+const STEP = 100;
+
+/** The records and headers as they were observed last: as they were loaded, and recorded since. */
+export function LatestState({ now, ...props }: StateProps & { readonly now: HistoryInUse }) {
+  const { history, isLoading, isCut } = now;
+  const records = useParts(history.records, isLoading);
+  const headers = useParts(history.headers, isLoading);
+  return (
+    <ShownState {...props} title="Latest state" view={{ mode: 'now' }} records={records} headers={headers}>
+      {isCut && <p class="muted">Only the first 10,000 are shown.</p>}
+    </ShownState>
+  );
+}
+
+/** What is loaded, a part at a time. */
+function useParts<Node>(loaded: readonly Node[], isLoading: boolean): Pages<Node> {
+  const [count, setCount] = useState(STEP);
+  const nodes = loaded.slice(0, count);
+  const hasMore = count < loaded.length;
+  return {
+    nodes,
+    hasMore,
+    isLoading: isLoading && !hasMore,
+    more: () => setCount(count + STEP),
+    again: () => {},
+  };
+}
+
+interface StateAtProps extends StateProps {
+  readonly at: string;
+  /** Reads again when it changes. */
+  readonly occasion: number;
 }
 
 /** The records and headers of an instant. */
-export function State({ name, at, filter, now }: StateProps) {
-  const then = at === null ? null : { name, at };
-  const recordsThen = usePages(
+export function StateAt({ at, occasion, ...props }: StateAtProps) {
+  const then = { name: props.name, at, first: STEP };
+  const records = usePages(
     DomainRecordsDocument,
     then,
     ({ domain }) => domain?.dnsRecordsConnection ?? null,
+    occasion,
   );
-  const headersThen = usePages(
+  const headers = usePages(
     DomainHeadersDocument,
     then,
     ({ domain }) => domain?.httpHeadersConnection ?? null,
+    occasion,
   );
-  const { history, isLoading } = now;
-  const loaded = { hasMore: false, isLoading, more: () => {} };
-  const records: Pages<RecordEntry> = at === null ? { ...loaded, nodes: history.records } : recordsThen;
-  const headers: Pages<PresentHeader> = at === null ? { ...loaded, nodes: history.headers } : headersThen;
-  const shownRecords = records.nodes.filter(({ type }) => matchesType(filter, type));
+  const title = `At ${formatTime(microsecondsOf(at), zone.value)}`;
+  return (
+    <ShownState {...props} title={title} view={{ mode: 'one', at }} records={records} headers={headers} />
+  );
+}
+
+interface ShownStateProps extends StateProps {
+  readonly title: string;
+  readonly view: Moments;
+  readonly records: Pages<RecordEntry>;
+  readonly headers: Pages<PresentHeader>;
+  readonly children?: ComponentChildren;
+}
+
+function ShownState({ name, filter, title, view, records, headers, children }: ShownStateProps) {
+  const shown = records.nodes.filter(({ type }) => matchesType(filter, type));
   const present = headers.nodes.filter((header) => header.present && matchesHeader(filter, header.name));
-  const error = records.error ?? headers.error;
+  const data = { domain: name, dnsRecords: shown, httpHeaders: present };
   return (
     <Section
-      title={at === null ? 'Now' : `At ${formatTime(microsecondsOf(at), zone.value)}`}
+      title={title}
       extra={
         <Exports
           name={name}
-          view={at === null ? { mode: 'now' } : { mode: 'one', at }}
-          rows={[...shownRecords.map(recordRow), ...present.map(headerRow)]}
-          data={{ domain: name, at, dnsRecords: shownRecords, httpHeaders: present }}
+          view={view}
+          rows={() => [...shown.map(recordRow), ...present.map(headerRow)]}
+          data={view.mode === 'one' ? { ...data, at: view.at } : data}
           isComplete={!records.hasMore && !headers.hasMore}
         />
       }
     >
-      {error !== undefined && <Failure error={error} />}
+      {children}
       <h3>DNS records</h3>
-      {records.isLoading && records.nodes.length === 0 && <Loading what="records" />}
-      <RecordSets records={shownRecords} isLoading={records.isLoading} />
-      {records.hasMore && (
-        <MoreButton isLoading={records.isLoading} more={records.more} label="More records" />
-      )}
+      <Found pages={records} what="records" isEmpty={shown.length === 0}>
+        <RecordSets records={shown} name={name} />
+      </Found>
       <h3>HTTP headers</h3>
-      {headers.isLoading && headers.nodes.length === 0 && <Loading what="headers" />}
-      {!headers.isLoading && present.length === 0 && <p class="muted">None.</p>}
-      {present.length > 0 && (
-        <table class="state">
-          <thead class="visually-hidden">
-            <tr>
-              <th scope="col">Header</th>
-              <th scope="col">Value</th>
-            </tr>
-          </thead>
-          <tbody>
-            {present.map(({ name: header, value }) => (
-              <tr key={header}>
-                <th scope="row">
-                  <span class="tag header">{header}</span>
-                </th>
-                <td>
-                  <HeaderValue name={header} value={value} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      {headers.hasMore && (
-        <MoreButton isLoading={headers.isLoading} more={headers.more} label="More headers" />
-      )}
+      <Found pages={headers} what="headers" isEmpty={present.length === 0}>
+        <Headers headers={present} />
+      </Found>
     </Section>
   );
 }
 
-function RecordSets({
-  records,
-  isLoading,
-}: {
-  readonly records: readonly RecordEntry[];
-  readonly isLoading: boolean;
-}) {
-  if (records.length === 0) return isLoading ? null : <p class="muted">None.</p>;
+interface FoundProps {
+  readonly pages: Pages<unknown>;
+  readonly what: string;
+  /** Whether none of what is loaded is shown. */
+  readonly isEmpty: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Found({ pages, what, isEmpty, children }: FoundProps) {
+  const { error, isLoading, hasMore, nodes, more, again } = pages;
+  if (error !== undefined && nodes.length === 0) return <Failure error={error} again={again} />;
+  return (
+    <>
+      {isLoading && nodes.length === 0 && <Loading what={what} />}
+      {isEmpty && !isLoading && !hasMore && <p class="muted">None.</p>}
+      {!isEmpty && children}
+      {error !== undefined && <Failure error={error} again={again} />}
+      {hasMore && <MoreButton isLoading={isLoading} more={more} label={`More ${what}`} />}
+    </>
+  );
+}
+
+function Headers({ headers }: { readonly headers: readonly PresentHeader[] }) {
+  return (
+    <table class="state">
+      <thead class="visually-hidden">
+        <tr>
+          <th scope="col">Header</th>
+          <th scope="col">Value</th>
+        </tr>
+      </thead>
+      <tbody>
+        {headers.map(({ name, value, lastSeen }) => (
+          <tr key={name}>
+            <th scope="row">
+              <span class="tag header">{name}</span>
+            </th>
+            <td>
+              <HeaderValue name={name} value={value} />{' '}
+              <span class="muted since">
+                last seen <Time value={lastSeen} />
+              </span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RecordSets({ records, name }: { readonly records: readonly RecordEntry[]; readonly name: string }) {
   const sets = [...groupBy(records, rrsetOf).values()].sort(([one], [other]) =>
     compareTypes(one?.type ?? '', other?.type ?? ''),
   );
@@ -113,7 +177,8 @@ function RecordSets({
         {sets.map((set) => (
           <tr key={rrsetOf(set[0] as RecordEntry)}>
             <th scope="row">
-              <span class="tag">{set[0]?.type}</span> <Text value={set[0]?.host ?? ''} />
+              <span class="tag">{set[0]?.type}</span>{' '}
+              {set[0]?.host === name ? <Text value={name} /> : <Owner name={set[0]?.host ?? ''} />}
             </th>
             <td>
               <ul class="plain">
@@ -121,7 +186,7 @@ function RecordSets({
                   <li key={keyOf(record)}>
                     <Rdata record={record} />{' '}
                     <span class="muted since">
-                      since <Time value={record.firstSeen} />
+                      since <Time value={record.firstSeen} />, last seen <Time value={record.lastSeen} />
                     </span>
                   </li>
                 ))}

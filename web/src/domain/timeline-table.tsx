@@ -12,7 +12,7 @@ export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
   const bars = lanes.flatMap((lane) => lane.bars.map((bar) => ({ lane, bar })));
   return (
     <Scroll label="Timeline as a table">
-      <table>
+      <table class="cards">
         <thead>
           <tr>
             {['What', 'Value', 'From', 'Last seen', 'Removed', 'For'].map((column) => (
@@ -29,15 +29,19 @@ export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
                 <span class={lane.kind === 'header' ? 'tag header' : 'tag'}>{lane.name}</span>{' '}
                 <Text value={lane.owner} />
               </th>
-              <td>
+              <td data-label="Value">
                 <Text value={bar.value} />
               </td>
-              <td>{bar.from === null ? 'earlier' : <Time value={timestampOf(bar.from)} />}</td>
-              <td>
+              <td data-label="From">
+                {bar.from === null ? 'earlier' : <Time value={timestampOf(bar.from)} />}
+              </td>
+              <td data-label="Last seen">
                 <Time value={timestampOf(bar.lastSeen)} />
               </td>
-              <td>{bar.to === null ? 'present' : <Time value={timestampOf(bar.to)} />}</td>
-              <td>{bar.from === null || bar.to === null ? '' : formatDuration(bar.to - bar.from)}</td>
+              <td data-label="Removed">{bar.to === null ? '–' : <Time value={timestampOf(bar.to)} />}</td>
+              <td data-label="For">
+                {bar.from === null || bar.to === null ? '' : formatDuration(bar.to - bar.from)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -195,6 +195,11 @@ export function Timeline(props: TimelineProps) {
             </li>
           </ul>
         </details>
+        <ul class="legend">
+          <li class="observed">observed</li>
+          <li class="went">went in between</li>
+          <li class="unobserved">not observed since</li>
+        </ul>
       </fieldset>
       <div class="axis-row" aria-hidden="true">
         <canvas ref={axis} />
@@ -299,6 +304,7 @@ function useZoom(
       byHand(() => behavior.scaleBy(select(element), 2 ** wheelStep(event), [event.offsetX, 0]));
     };
     const pick = (event: MouseEvent) => latest.current.pick(event);
+    const scrolling = letVerticalTouchesScroll(element);
     const panByWheel = (event: WheelEvent) => {
       const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
       if (!isSideways || event.ctrlKey || event.metaKey) return;
@@ -318,12 +324,44 @@ function useZoom(
       cancelAnimationFrame(frame);
       element.removeEventListener('wheel', panByWheel);
       element.removeEventListener('click', pick);
+      scrolling.abort();
       scale?.removeEventListener('wheel', scaleByWheel);
       scale?.removeEventListener('click', pick);
       select(element).on('.zoom', null);
     };
   }, [behavior, canvas, axis, latest, shown]);
   return { behavior, byHand };
+}
+
+/**
+ * Leaves touches that move up or down to the browser, which scrolls: d3-zoom would take every touch.
+ *
+ * @returns what ends that.
+ */
+function letVerticalTouchesScroll(element: HTMLElement): AbortController {
+  const ended = new AbortController();
+  const options = { capture: true, signal: ended.signal };
+  let start: Touch | undefined;
+  let isVertical: boolean | undefined;
+  element.parentElement?.addEventListener(
+    'touchstart',
+    ({ touches }) => {
+      start = touches.length === 1 ? touches[0] : undefined;
+      isVertical = undefined;
+    },
+    options,
+  );
+  element.parentElement?.addEventListener(
+    'touchmove',
+    (event) => {
+      const [touch] = event.touches;
+      if (start === undefined || touch === undefined) return;
+      isVertical ??= Math.abs(touch.clientY - start.clientY) > Math.abs(touch.clientX - start.clientX);
+      if (isVertical) event.stopPropagation();
+    },
+    options,
+  );
+  return ended;
 }
 
 function wheelStep({ deltaY, deltaMode }: WheelEvent): number {
@@ -345,7 +383,7 @@ function toggled(set: ReadonlySet<string>, member: string): ReadonlySet<string> 
 function placeLanes(lanes: readonly Lane[], opened: ReadonlySet<string>): PlacedLane[] {
   let top = 0;
   return lanes.map((lane) => {
-    const compact = compactRows(lane);
+    const compact = compactRows(lane, MOST_ROWS);
     const isLarge =
       compact.count > MOST_ROWS || (lane.kind === 'records' && lane.values.length > MOST_VALUES);
     const isOpened = opened.has(lane.id);
@@ -451,12 +489,13 @@ function Tooltip({ hovered, width }: { readonly hovered: Hovered; readonly width
   };
   return (
     <div key={`${x > width / 2}`} class="tooltip" ref={style} aria-hidden="true">
-      <strong>{lane.name}</strong> <Text value={bar.value.slice(0, 400)} />
+      <strong>{lane.name}</strong>{' '}
+      <Text value={bar.value.length > 400 ? `${bar.value.slice(0, 400)}…` : bar.value} />
       <br />
       {bar.from === null ? 'before what is loaded' : <Time value={timestampOf(bar.from)} />}
       {' – '}
       {bar.to === null ? 'present' : <Time value={timestampOf(bar.to)} />}
-      {bar.to !== null && bar.lastSeen < bar.to && (
+      {bar.lastSeen < (bar.to ?? Number.POSITIVE_INFINITY) && (
         <>
           <br />
           last seen <Time value={timestampOf(bar.lastSeen)} />

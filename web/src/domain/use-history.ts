@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, listen, token } from '../api.js';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { ask } from '../api.js';
 import {
   DomainChangesDocument,
   DomainHeadersDocument,
@@ -8,6 +8,7 @@ import {
 } from '../operations.generated.js';
 import { timestampOf } from '../time.js';
 import type { Page } from '../use-answer.js';
+import { useStream } from '../use-stream.js';
 import { type Change, type LoadedHistory, sinceOf, withOlder, withRecorded } from './history.js';
 
 /** So many changes are loaded by themselves: more take seconds, and much of the rate limit. */
@@ -24,94 +25,95 @@ const DRAWN_EVERY = 400;
 export interface HistoryInUse {
   readonly history: LoadedHistory;
   readonly isLoading: boolean;
+  /** Whether there is more that is present than was loaded. */
+  readonly isCut: boolean;
   readonly error: Error | null;
   /** Whether what is recorded arrives by itself. */
   readonly isLive: boolean;
-  /** Grows with each change that arrived. */
-  readonly occasion: number;
-  /** Loads about as many older changes. */
+  /** What was recorded since. */
+  readonly recorded: readonly Change[];
+  /** Loads about as many older changes; all of it again if that has failed. */
   more(count: number): void;
 }
 
 interface Loaded {
-  readonly history: LoadedHistory;
+  /** As it was read. */
+  readonly read: LoadedHistory;
+  /** Null: nothing is older, or nothing is loaded. */
   readonly after: string | null;
   readonly isLoading: boolean;
+  readonly isCut: boolean;
   readonly error: Error | null;
 }
 
-const NOTHING: Loaded = {
-  history: { changes: [], records: [], headers: [], since: null, before: [] },
+const nothing = (): Loaded => ({
+  read: { changes: [], records: [], headers: [], since: Date.now() * 1000, before: null },
   after: null,
   isLoading: true,
+  isCut: false,
   error: null,
-};
+});
 
 /** Loads the history of a domain, the newest first, and listens to what is recorded of it. */
 export function useHistory(name: string): HistoryInUse {
-  const [loaded, setLoaded] = useState<Loaded>(NOTHING);
-  const [isLive, setLive] = useState(false);
-  const [occasion, setOccasion] = useState(0);
-  const [generation, setGeneration] = useState(0);
-  const stop = useRef<AbortSignal>(undefined);
-  // With another token, all of it begins again.
-  useEffect(() => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    stop.current = signal;
-    setLoaded(NOTHING);
-    void listen(
-      LiveChangesDocument,
-      { domains: [name] },
-      {
-        onResult({ changes: { nodes, pageInfo } }) {
-          if (nodes.length > 0) {
-            setLoaded((known) => ({ ...known, history: withRecorded(known.history, nodes) }));
-            setOccasion((count) => count + 1);
-          }
-          return pageInfo.endCursor ?? null;
-        },
-        onState: setLive,
-        onLost: () => setGeneration((count) => count + 1),
-      },
-      signal,
-    );
-    load(name, signal, setLoaded).catch((error) => {
-      if (!signal.aborted) setLoaded((known) => ({ ...known, error, isLoading: false }));
-    });
-    return () => controller.abort();
-  }, [name, token.value, generation]);
-  const more = (count: number) => {
-    const signal = stop.current;
-    const { after, isLoading } = loaded;
-    if (signal === undefined || after === null || isLoading) return;
-    setLoaded((known) => ({ ...known, isLoading: true }));
-    loadOlder(name, after, count, signal, setLoaded).catch((error) => {
-      if (!signal.aborted) setLoaded((known) => ({ ...known, error, isLoading: false }));
-    });
+  const [loaded, setLoaded] = useState<Loaded>(nothing);
+  const [recorded, setRecorded] = useState<readonly Change[]>([]);
+  const stopped = useRef<AbortSignal>(undefined);
+  const read = (signal: AbortSignal) => {
+    stopped.current = signal;
+    setRecorded([]);
+    setLoaded(nothing());
+    load(name, signal, setLoaded).catch((error) => fail(error, signal, setLoaded));
   };
-  const { history, isLoading, error } = loaded;
-  return { history, isLoading, error, isLive, occasion, more };
+  const isLive = useStream(
+    LiveChangesDocument,
+    { domains: [name] },
+    {
+      read,
+      onResult({ changes: { nodes, pageInfo } }) {
+        if (nodes.length > 0) setRecorded((known) => [...known, ...nodes]);
+        return pageInfo.endCursor ?? null;
+      },
+    },
+  );
+  const more = (count: number) => {
+    const { after, isLoading, error } = loaded;
+    const signal = stopped.current;
+    if (signal === undefined || isLoading) return;
+    if (after === null) return error === null ? undefined : read(signal);
+    setLoaded((known) => ({ ...known, isLoading: true, error: null }));
+    loadOlder(name, after, count, signal, setLoaded).catch((problem) => fail(problem, signal, setLoaded));
+  };
+  const { read: history, ...others } = loaded;
+  // Whatever was read when: what was recorded since the stream has begun comes after it.
+  const all = useMemo(() => withRecorded(history, recorded), [history, recorded]);
+  return { ...others, history: all, isLive, recorded, more };
+}
+
+function fail(error: Error, signal: AbortSignal, update: Update): void {
+  if (!signal.aborted) update((known) => ({ ...known, error, isLoading: false }));
 }
 
 type Update = (change: (known: Loaded) => Loaded) => void;
 
 /** Loads what is present and, page by page, what changed. */
 async function load(name: string, signal: AbortSignal, update: Update): Promise<void> {
+  const set = (read: Partial<LoadedHistory>, isCut: boolean) =>
+    update((known) => ({ ...known, isCut: known.isCut || isCut, read: { ...known.read, ...read } }));
   await Promise.all([
     pageOfChanges(name, null, FIRST_PAGE, signal).then(({ nodes, next }) => {
       add(nodes, next, update);
       return next === null ? undefined : loadOlder(name, next, MOST_LOADED - FIRST_PAGE, signal, update);
     }),
     allOf(
-      (cursor) => ask(DomainRecordsDocument, { name, after: cursor }, signal),
+      (page) => ask(DomainRecordsDocument, { name, ...page }, signal),
       ({ domain }) => domain?.dnsRecordsConnection,
-      (records) => update((known) => ({ ...known, history: { ...known.history, records } })),
+      (records, isCut) => set({ records }, isCut),
     ),
     allOf(
-      (cursor) => ask(DomainHeadersDocument, { name, after: cursor }, signal),
+      (page) => ask(DomainHeadersDocument, { name, ...page }, signal),
       ({ domain }) => domain?.httpHeadersConnection,
-      (headers) => update((known) => ({ ...known, history: { ...known.history, headers } })),
+      (headers, isCut) => set({ headers }, isCut),
     ),
   ]);
   update((known) => ({ ...known, isLoading: false }));
@@ -154,9 +156,9 @@ async function loadBefore(
   const since = sinceOf(nodes);
   if (next === null || since === null) return;
   await allOf(
-    (cursor) => ask(DomainHeadersDocument, { name, at: timestampOf(since), after: cursor }, signal),
+    (page) => ask(DomainHeadersDocument, { name, at: timestampOf(since), ...page }, signal),
     ({ domain }) => domain?.httpHeadersConnection,
-    (before) => update((known) => ({ ...known, history: { ...known.history, before } })),
+    (before) => update((known) => ({ ...known, read: { ...known.read, before } })),
   );
 }
 
@@ -178,25 +180,34 @@ async function pageOfChanges(
 }
 
 function add(nodes: readonly Change[], after: string | null, update: Update): void {
-  update((known) => ({ ...known, after, history: withOlder(known.history, nodes, after === null) }));
+  update((known) => ({ ...known, after, read: withOlder(known.read, nodes, after === null) }));
 }
 
 /** So many pages of what is present: more than any domain that could be observed has. */
 const MOST_PAGES = 20;
 
+interface PageVariables {
+  readonly first: number;
+  readonly after: string | null;
+}
+
+/** Reads all pages of a list: a small one first, which most domains have no more than, and which costs least. */
 async function allOf<Result, Node>(
-  askFor: (after: string | null) => Promise<Result>,
+  askFor: (page: PageVariables) => Promise<Result>,
   pageOf: (result: Result) => Page<Node> | undefined,
-  onNodes: (nodes: readonly Node[]) => void,
+  onNodes: (nodes: readonly Node[], isCut: boolean) => void,
 ): Promise<void> {
   let after: string | null = null;
   let nodes: readonly Node[] = [];
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page: Page<Node> | undefined = pageOf(await askFor(after));
+  for (let pages = 1; ; pages += 1) {
+    const first = after === null ? FIRST_PAGE : FURTHER_PAGES;
+    const page: Page<Node> | undefined = pageOf(await askFor({ first, after }));
     if (page === undefined) return;
     nodes = [...nodes, ...page.nodes];
-    onNodes(nodes);
-    if (!page.pageInfo.hasNextPage) return;
+    const isLast = !page.pageInfo.hasNextPage || pages === MOST_PAGES;
+    // Drawn when there is something, and when there is all.
+    if (isLast || pages === 1) onNodes(nodes, isLast && page.pageInfo.hasNextPage);
+    if (isLast) return;
     after = page.pageInfo.endCursor ?? null;
   }
 }

@@ -19,7 +19,8 @@ export function HomePage() {
   const { parameters } = useView();
   const questions = questionsOfAddress(parameters);
   const [occasion, setOccasion] = useState(0);
-  const { data, error } = useAnswer(OverviewDocument, {}, occasion);
+  const isSearching = questions.length > 0;
+  const { data, error } = useAnswer(OverviewDocument, isSearching ? null : {}, occasion);
   const isEmpty = data?.statistics.domains === 0;
   const counting = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
@@ -43,7 +44,7 @@ export function HomePage() {
           {questions.length === 0 && (parameters['q'] ?? '').trim() !== '' && <NothingToSearch />}
           {error !== undefined && <Failure error={error} />}
           {isEmpty && <FirstSteps />}
-          {questions.length > 0 ? (
+          {isSearching ? (
             <Results questions={questions} />
           ) : (
             !isEmpty && <Overview statistics={data?.statistics} />
@@ -58,21 +59,26 @@ export function HomePage() {
 
 function SearchBox() {
   const { parameters, change } = useView();
-  const { q = '', ...exact } = parameters;
-  const written = q === '' ? textOfLink(exact) : q;
+  const { q = '' } = parameters;
+  const written = q === '' ? textOfLink(parameters) : q;
   const [text, setText] = useState(written);
-  // The back button changes it, too.
-  useEffect(() => setText(written), [written]);
+  const sent = useRef(written);
+  // The back button changes it, too: but not while it is behind what is typed.
   useEffect(() => {
-    if (text === written) return undefined;
+    if (written !== sent.current) setText(written);
+    sent.current = written;
+  }, [written]);
+  useEffect(() => {
+    if (text === sent.current) return undefined;
     const search = () => {
-      const without = Object.fromEntries(Object.keys(exact).map((name) => [name, undefined]));
       // A search that is refined is one step for the back button.
-      change({ ...without, q: text }, written !== '');
+      const refines = sent.current !== '';
+      sent.current = text;
+      change({ ...NO_LINK, q: text }, refines);
     };
     const timer = setTimeout(search, PAUSE);
     return () => clearTimeout(timer);
-  });
+  }, [text]);
   return (
     <search>
       <form class="search" onSubmit={(event) => event.preventDefault()}>
@@ -97,6 +103,12 @@ function SearchBox() {
     </search>
   );
 }
+
+/** What is asked for by links. */
+const NO_LINK = {
+  ...{ header: undefined, value: undefined, contains: undefined, ip: undefined, network: undefined },
+  ...{ target: undefined, text: undefined, host: undefined },
+};
 
 /** How a person would write what a link asks for. */
 function textOfLink({ header, value, contains, ip, network, target, text, host }: View): string {

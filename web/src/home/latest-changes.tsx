@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { domainAddress } from '../address.js';
-import { ask, listen, token } from '../api.js';
+import { ask } from '../api.js';
 import { ChangeLine } from '../change-line.js';
-import type { Change } from '../domain/history.js';
+import { type Change, groupBy } from '../domain/history.js';
 import { LatestChangesDocument, LiveChangesDocument } from '../operations.generated.js';
 import { Failure, Loading, Section, Time } from '../parts.js';
+import { useStream } from '../use-stream.js';
 import { Text } from '../values.js';
 
 const MOST_SHOWN = 40;
@@ -15,56 +16,44 @@ const MOST_SHOWN = 40;
  * @param props.onChange Called when something was recorded.
  */
 export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
-  const [changes, setChanges] = useState<readonly Change[] | null>(null);
+  const [latest, setLatest] = useState<readonly Change[] | null>(null);
+  const [recorded, setRecorded] = useState<readonly Change[]>([]);
   const [error, setError] = useState<Error | null>(null);
-  const [isLive, setLive] = useState(false);
   const [isPaused, setPaused] = useState(false);
-  const onRecorded = useRef(onChange);
-  onRecorded.current = onChange;
-  const add = (more: readonly Change[]) => {
-    setChanges((known) => {
-      const ids = new Set(more.map(({ id }) => id));
-      const others = (known ?? []).filter(({ id }) => !ids.has(id));
-      return [...more, ...others].slice(0, MOST_SHOWN);
-    });
-  };
-  // With another token, all of it begins again.
-  useEffect(() => {
-    if (isPaused) return undefined;
-    const controller = new AbortController();
-    const { signal } = controller;
-    const readLatest = async () => {
-      const { changes: latest } = await ask(LatestChangesDocument, {}, signal);
-      setError(null);
-      add(latest.nodes);
-    };
-    const fail = (problem: Error) => {
-      if (!signal.aborted) setError(problem);
-    };
-    // The stream first: nothing is missed between the two.
-    void listen(
-      LiveChangesDocument,
-      {},
-      {
-        onResult({ changes: page }) {
-          add(page.nodes.toReversed());
-          if (page.nodes.length > 0) onRecorded.current();
-          return page.pageInfo.endCursor ?? null;
-        },
-        onState: setLive,
-        onLost: () => void readLatest().catch(fail),
+  const isLive = useStream(
+    LiveChangesDocument,
+    {},
+    {
+      read(stopped) {
+        setRecorded([]);
+        setError(null);
+        ask(LatestChangesDocument, {}, stopped).then(
+          ({ changes }) => setLatest(changes.nodes),
+          (problem) => {
+            if (!stopped.aborted) setError(problem);
+          },
+        );
       },
-      signal,
-    );
-    readLatest().catch(fail);
-    return () => controller.abort();
-  }, [token.value, isPaused]);
+      onResult({ changes: { nodes, pageInfo } }) {
+        if (nodes.length > 0) {
+          setRecorded((known) => [...nodes.toReversed(), ...known].slice(0, MOST_SHOWN));
+          onChange();
+        }
+        return pageInfo.endCursor ?? null;
+      },
+    },
+    isPaused,
+  );
+  // What was recorded since the stream has begun may have been read, too.
+  const ids = new Set(recorded.map(({ id }) => id));
+  const changes =
+    latest === null ? null : [...recorded, ...latest.filter(({ id }) => !ids.has(id))].slice(0, MOST_SHOWN);
   return (
     <Section
       title="Latest changes"
       extra={
         <>
-          <LiveState isLive={isLive && !isPaused} />
+          <LiveState isLive={isLive} />
           <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
             {isPaused ? 'Continue' : 'Pause'}
           </button>
@@ -75,15 +64,26 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
       {changes === null && error === null && <Loading what="changes" />}
       {changes?.length === 0 && <p class="muted">Nothing has changed yet.</p>}
       <ol class="feed">
-        {changes?.map((change) => (
-          <li key={change.id}>
-            <Time value={change.date} />{' '}
-            <a href={domainAddress(change.domain)}>
-              <Text value={change.domain} />
-            </a>{' '}
-            <ChangeLine change={change} />
-          </li>
-        ))}
+        {[...groupBy(changes ?? [], ({ domain, date }) => `${domain} ${date}`)].map(
+          ([key, [first, ...others]]) =>
+            first === undefined ? null : (
+              <li key={key}>
+                <p class="observation">
+                  <a href={domainAddress(first.domain)}>
+                    <Text value={first.domain} />
+                  </a>{' '}
+                  <Time value={first.date} />
+                </p>
+                <ul class="plain">
+                  {[first, ...others].map((change) => (
+                    <li key={change.id}>
+                      <ChangeLine change={change} />
+                    </li>
+                  ))}
+                </ul>
+              </li>
+            ),
+        )}
       </ol>
     </Section>
   );

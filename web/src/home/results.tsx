@@ -74,10 +74,11 @@ function Domains({ title, match, name }: Extract<Question, { readonly of: 'domai
     ...found.nodes.filter((node) => node.name !== exact?.name),
   ];
   const isLoading = found.isLoading || whole.isLoading;
+  const error = found.error ?? whole.error;
   return (
     <Found
       title={title}
-      pages={{ ...found, nodes, isLoading }}
+      pages={{ ...found, nodes, isLoading, ...(error && { error }) }}
       columns={['Domain', 'First observed', 'Last change']}
     >
       {nodes.map((domain) => (
@@ -93,10 +94,10 @@ function Domains({ title, match, name }: Extract<Question, { readonly of: 'domai
               </>
             )}
           </th>
-          <td>
+          <td data-label="First observed">
             <Time value={domain.created} />
           </td>
-          <td>
+          <td data-label="Last change">
             <Time value={domain.lastChange} />
           </td>
         </tr>
@@ -112,7 +113,7 @@ function Records({ title, where }: { readonly title: string; readonly where: Dns
       {found.nodes.map(({ domain, record }) => (
         <tr key={`${domain.name} ${JSON.stringify(record)}`}>
           <DomainHead name={domain.name} />
-          <td>
+          <td data-label="Record">
             <span class="tag">{record.type}</span>{' '}
             {record.host !== domain.name && (
               <>
@@ -121,13 +122,13 @@ function Records({ title, where }: { readonly title: string; readonly where: Dns
             )}
             <Rdata record={record} />
           </td>
-          <td>
+          <td data-label="First seen">
             <Time value={record.firstSeen} />
           </td>
-          <td>
+          <td data-label="Last seen">
             <Time value={record.lastSeen} />
           </td>
-          <td>{record.removed == null ? 'present' : <Time value={record.removed} />}</td>
+          <td data-label="Removed">{record.removed == null ? '–' : <Time value={record.removed} />}</td>
         </tr>
       ))}
     </Found>
@@ -141,13 +142,13 @@ function Headers({ title, where }: { readonly title: string; readonly where: Htt
       {found.nodes.map(({ domain, name, value, from, to }) => (
         <tr key={`${domain.name} ${from}`}>
           <DomainHead name={domain.name} />
-          <td>
+          <td data-label="Value">
             <span class="tag header">{name}</span> <HeaderValue name={name} value={value} />
           </td>
-          <td>
+          <td data-label="From">
             <Time value={from} />
           </td>
-          <td>{to == null ? 'present' : <Time value={to} />}</td>
+          <td data-label="To">{to == null ? '–' : <Time value={to} />}</td>
         </tr>
       ))}
     </Found>
@@ -172,23 +173,23 @@ interface FoundProps {
 }
 
 function Found({ title, pages, columns, children }: FoundProps) {
-  const { nodes, isLoading, hasMore, error, more } = pages;
+  const { nodes, isLoading, hasMore, error, more, again } = pages;
   const count = `${nodes.length}${hasMore ? ' or more' : ''}`;
   return (
     <Section
       title={title}
       extra={
         <span class="muted" role="status">
-          {isLoading && nodes.length === 0 ? '' : count}
+          {(isLoading && nodes.length === 0) || error !== undefined ? '' : count}
         </span>
       }
     >
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} again={again} />}
       {isLoading && nodes.length === 0 && <Loading what="matches" />}
       {!isLoading && nodes.length === 0 && error === undefined && <p class="muted">None is recorded.</p>}
       {nodes.length > 0 && (
         <Scroll label={title}>
-          <table>
+          <table class="cards">
             <thead>
               <tr>
                 {columns.map((column) => (
