@@ -121,11 +121,11 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       );
     await rows.nth(15).waitFor();
     expect(await linesOf('x-powered-by')).toEqual([
-      'x-powered-by PHP/8.1.2 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 4 months',
-      'x-powered-by PHP/8.1.2 2023-08-01 06:15:00 2023-08-01 06:15:00 2023-11-15 22:05:59 4 months',
+      'x-powered-by PHP/8.1.2 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 2 months to 4 months',
+      'x-powered-by PHP/8.1.2 2023-08-01 06:15:00 2023-08-01 06:15:00 2023-11-15 22:05:59 0 seconds to 4 months',
     ]);
     expect((await linesOf('AAAA')).map((line) => line.trim())).toEqual([
-      'AAAA example.com 2001:db8::7 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 4 months',
+      'AAAA example.com 2001:db8::7 2023-01-10 08:00:00 2023-03-02 08:00:00 2023-05-20 14:30:12 2 months to 4 months',
       'AAAA example.com 2001:db8:1::23 2023-05-20 14:30:12 2023-05-20 14:30:12 –',
     ]);
   });

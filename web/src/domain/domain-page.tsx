@@ -186,7 +186,7 @@ function History({ domain, counts, used }: HistoryProps) {
         total={total}
         hasMore={used.history.since !== null}
         isLoading={used.isLoading}
-        more={() => used.more(500)}
+        more={() => used.more(filter.types.size + filter.headers.size > 0 ? 2_500 : 500)}
       />
     </>
   );

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { MoreButton, Scroll, Time } from '../parts.js';
 import { formatDuration, timestampOf } from '../time.js';
 import { Text } from '../values.js';
-import type { Lane } from './history.js';
+import type { Bar, Lane } from './history.js';
 
 const STEP = 100;
 
@@ -39,9 +39,7 @@ export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
                 <Time value={timestampOf(bar.lastSeen)} />
               </td>
               <td data-label="Removed">{bar.to === null ? '–' : <Time value={timestampOf(bar.to)} />}</td>
-              <td data-label="For">
-                {bar.from === null || bar.to === null ? '' : formatDuration(bar.to - bar.from)}
-              </td>
+              <td data-label="For">{durationOf(bar)}</td>
             </tr>
           ))}
         </tbody>
@@ -51,4 +49,11 @@ export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
       )}
     </Scroll>
   );
+}
+
+/** How long it was there: at least, and at most. */
+function durationOf({ from, lastSeen, to }: Bar): string {
+  if (from === null || to === null) return '';
+  const [least, most] = [formatDuration(lastSeen - from), formatDuration(to - from)];
+  return least === most ? most : `${least} to ${most}`;
 }

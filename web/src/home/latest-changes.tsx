@@ -60,6 +60,7 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
         </>
       }
     >
+      <p class="muted">In the order of recording.</p>
       {error !== null && <Failure error={error} />}
       {changes === null && error === null && <Loading what="changes" />}
       {changes?.length === 0 && <p class="muted">Nothing has changed yet.</p>}
