@@ -44,6 +44,10 @@ export interface ChangesKey extends DomainRowKey {
   /** Up to this time; absent: up to the last. */
   readonly to?: Instant | undefined;
   readonly kinds: ReadonlySet<ChangeKind>;
+  /** Only records of these types; absent: of every type. */
+  readonly types?: readonly string[] | undefined;
+  /** Only headers of these names; absent: of every name. */
+  readonly names?: readonly string[] | undefined;
   readonly newestFirst: boolean;
   readonly first: number;
   /** The place that they follow. */
@@ -80,8 +84,8 @@ interface Candidates {
 
 /**
  * Loads a page of a domain's changes, as of an instant: those of each table by a range of one of its indexes, of which the
- * first ones are taken. A page is shorter where its records and values are long, or where few of many changes of headers are of the
- * kinds.
+ * first ones are taken. A page is shorter where its records and values are long, or where few of many changes are of the types, or
+ * those of headers of the kinds.
  */
 export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   const ofHeaders = HEADER_CHANGES.some((kind) => key.kinds.has(kind));
@@ -142,6 +146,8 @@ interface RecordRows {
   readonly candidates: number | null;
   readonly sources: readonly (string | null)[] | null;
   readonly positions: readonly number[] | null;
+  /** Whether a row is the last one that was looked at. */
+  readonly lasts: readonly boolean[] | null;
 }
 
 function recordsAddedSql(key: ChangesKey): Prisma.Sql {
@@ -200,17 +206,52 @@ function recordsSql(key: ChangesKey, { kind, date, source, order, values }: Reco
     key.at === undefined || kind === REMOVED
       ? Prisma.raw(column)
       : Prisma.sql`CASE WHEN ${Prisma.raw(column)} <= ${key.at} THEN ${Prisma.raw(column)} END AS ${Prisma.raw(column)}`;
-  const candidates = Prisma.sql`
-    SELECT type, class, host, first_seen, rdata, position, ${Prisma.raw(source)} AS source,
-           ${known('removed')}, ${known('last_seen')}
-      FROM dns_record
+  const rows = (columns: string, limit: number) => Prisma.sql`
+    SELECT ${Prisma.raw(columns)} FROM dns_record
      WHERE domain = ${key.name} ${datesSql(key, date, kind)} ${after}
      ORDER BY ${Prisma.raw(sorted)}
-     LIMIT ${key.first + 1}`;
+     LIMIT ${limit}`;
+  const examined =
+    key.types === undefined
+      ? Prisma.sql`SELECT *, false AS is_last FROM (${rows('*', key.first + 1)}) AS entry`
+      : ofTypesSql(
+          key,
+          key.types,
+          rows('first_seen, type, position, removed', MOST_EXAMINED_RECORDS),
+          sorted,
+        );
+  const candidates = Prisma.sql`
+    SELECT type, class, host, first_seen, rdata, position, ${Prisma.raw(source)} AS source, is_last,
+           ${known('removed')}, ${known('last_seen')}
+      FROM (${examined}) AS entry`;
   return Prisma.sql`
-    (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'candidates', max(candidates),
-                              'sources', json_agg(source), 'positions', json_agg(position))
+    (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'candidates', max(candidates), 'sources', json_agg(source),
+                              'positions', json_agg(position), 'lasts', json_agg(is_last))
        FROM (${pageOf(candidates, ['rdata'], sorted)}) AS entry)`;
+}
+
+/** Of how many records a page looks for those of the types. */
+const MOST_EXAMINED_RECORDS = 10_000;
+
+/** The first records of the types, and the last one that was looked at: found in the index, before the rows are read. */
+function ofTypesSql(
+  { name, first }: ChangesKey,
+  types: readonly string[],
+  examined: Prisma.Sql,
+  sorted: string,
+): Prisma.Sql {
+  const order = Prisma.raw(sorted);
+  return Prisma.sql`
+    SELECT entry.*, found.is_last
+      FROM (SELECT *
+              FROM (SELECT *, count(*) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) = ${MOST_EXAMINED_RECORDS} AS is_last
+                      FROM (${examined}) AS examined) AS numbered
+             WHERE type = ANY(${types}) OR is_last
+             ORDER BY ${order}
+             LIMIT ${first + 1}) AS found
+      JOIN dns_record AS entry
+        ON entry.domain = ${name} AND entry.first_seen = found.first_seen AND entry.type = found.type
+       AND entry.position = found.position`;
 }
 
 function recordChanges(
@@ -219,10 +260,13 @@ function recordChanges(
   changeOf: (domain: string, record: DnsEntry, position: number, source: string | null) => Change,
 ): Candidates {
   const entries = parseDnsEntries(rows?.columns ?? '');
-  const changes = entries.map((entry, row) =>
+  const all = entries.map((entry, row) =>
     changeOf(key.name, entry, rows?.positions?.[row] ?? 0, rows?.sources?.[row] ?? null),
   );
-  return { changes, end: endOf(key, changes, rows?.candidates ?? 0) };
+  const isOfTypes = ({ record }: Change) => key.types?.includes(record?.type ?? '') ?? true;
+  const isLast = rows?.lasts?.at(-1) === true;
+  const end = isLast ? (all.at(-1)?.at ?? null) : endOf(key, all, rows?.candidates ?? 0);
+  return { changes: all.filter(isOfTypes), end };
 }
 
 function endOf({ first }: ChangesKey, changes: readonly Change[], candidates: number): ChangePosition | null {
@@ -281,7 +325,7 @@ function headerChangesSql(key: ChangesKey): Prisma.Sql {
                                       WHERE before.domain = change.domain AND before.name = change.name
                                         AND before.observed_at < change.observed_at AND before.value IS NOT NULL
                                       ORDER BY before.observed_at DESC LIMIT 1) AS before ON true
-                             WHERE domain = ${key.name} ${datesSql(key, 'observed_at', REMOVED + 1)}) AS change
+                             WHERE domain = ${key.name} ${namesSql(key)} ${datesSql(key, 'observed_at', REMOVED + 1)}) AS change
                      WHERE true ${follows}
                      ORDER BY ${Prisma.raw(sorted)}
                      LIMIT ${examined}) AS examined) AS change
@@ -292,6 +336,10 @@ function headerChangesSql(key: ChangesKey): Prisma.Sql {
     (SELECT json_build_object('candidates', max(candidates), 'rows',
               json_agg(json_build_array(name, date::text, value, old, last_seen::text, source, kind, is_last)))
        FROM (${pageOf(candidates, ['value', 'old'], sorted)}) AS change)`;
+}
+
+function namesSql({ names }: ChangesKey): Prisma.Sql {
+  return names === undefined ? Prisma.empty : Prisma.sql`AND name = ANY(${names})`;
 }
 
 function headerChanges(key: ChangesKey, found: HeaderRows | null): Candidates {

@@ -1,11 +1,12 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { connection, pageOf, placeIn, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
+import { canonicalNames, canonicalTypes } from './select-entries.js';
 import type { ChangeResolvers, DomainChangesArgs } from './types.generated.js';
 
 const PLACE = {
@@ -25,21 +26,36 @@ export async function changesOf(
   const { from, to, after } = args;
   const first = requireFirst(args.first);
   requireInterval('from', from, 'to', to);
-  const kinds = new Set(args.kinds ?? CHANGE_KINDS);
+  const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
+  const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
+  const kinds = new Set((args.kinds ?? CHANGE_KINDS).filter(partsOf(types, names)));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
-  const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst].join(' ');
+  const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));
+  const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
+    .join(' ')
+    .trimEnd();
   const position = placeIn<ChangePosition>(question, after, PLACE);
   const placeOf = (change: ChangeData) => change.at;
   if (budget.isOver) return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null }, placeOf);
   await budget.readPage(first);
-  const key = { name, recipient, client: viewer.rateLimitKey, kinds, newestFirst, first };
+  const key = { name, recipient, client: viewer.rateLimitKey, kinds, types, names, newestFirst, first };
   const interval = { from: from ?? undefined, to: end, at };
   const { changes, next } = await loaders.changes.load({ ...key, ...interval, after: position });
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = times?.types.get(record.type)?.latest ?? record.firstSeen;
   }
   return pageOf(question, { nodes: changes, next }, placeOf);
+}
+
+/** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
+function partsOf(
+  types: readonly string[] | undefined,
+  names: readonly string[] | undefined,
+): (kind: ChangeKind) => boolean {
+  const isAll = types === undefined && names === undefined;
+  const ofHeaders = new Set<ChangeKind>(HEADER_CHANGES);
+  return (kind) => isAll || (ofHeaders.has(kind) ? names : types) !== undefined;
 }
 
 /** @throws PublicError INVALID_PARAMETER where the first of two times is later than the second. */

@@ -202,6 +202,14 @@ export const ROUTES: readonly Route[] = [
         description: 'Only changes up to this time, an RFC 3339 time, not before `from`. Without it, all.',
       },
       kinds: KINDS,
+      types: plainText(
+        'Only changes of records of this type, and of the headers of `names`; may be given several times.',
+        { isList: true, example: 'NS' },
+      ),
+      names: plainText(
+        'Only changes of this header, and of the records of `types`; may be given several times.',
+        { isList: true, example: 'server' },
+      ),
       order: oneOf('order', ORDERS, 'The order in time.', ORDER),
       first: FIRST,
       after: AFTER,

@@ -294,3 +294,92 @@ describe('records in changes and differences were last seen', () => {
     expect(await diff('11')).toEqual({ diff: { dnsRecordsAdded: [seen('10.000000')] } });
   });
 });
+
+describe('with types and names', () => {
+  const name = 'kinds.example';
+  const MANY = 12_000;
+
+  /** An address for each second, with a mail server and two headers in between. */
+  beforeAll(async () => {
+    const { pool } = service.database;
+    await insertDomain(pool, { name, created: SECOND, lastUpdate: BigInt(MANY) * SECOND });
+    const at = (second: number) => BigInt(second) * SECOND;
+    const addresses = Array.from({ length: MANY }, (_, second) => ({
+      type: 'A',
+      rdata: { ip: `10.0.${second >> 8}.${second & 255}` },
+      ...{ firstSeen: at(second), lastSeen: at(second), removed: at(second + 1) },
+    }));
+    const mail = { type: 'MX', rdata: { pri: 10, target: 'mail.example' } };
+    await insertDnsRecords(pool, name, [
+      ...addresses,
+      { ...mail, firstSeen: at(1), lastSeen: at(2), removed: at(3) },
+      { ...mail, firstSeen: at(MANY - 5), lastSeen: at(MANY) },
+    ]);
+    await insertHeaderChanges(
+      pool,
+      name,
+      ['server', 'via'].flatMap((header) =>
+        [1, 2, 3].map((second) => ({ name: header, observedAt: at(second), value: `${header} ${second}` })),
+      ),
+    );
+  });
+
+  async function pagesOf(query: string): Promise<Page['changes'][]> {
+    const pages = [];
+    for (let after = ''; ; ) {
+      const { body } = await get(`?first=100&${query}${after}`, name);
+      pages.push(body.changes);
+      if (body.next === null) return pages;
+      after = `&after=${body.next}`;
+    }
+  }
+
+  const inShort = (changes: Page['changes']) =>
+    changes.map(({ kind, date, ...change }) => [
+      kind,
+      date.slice(11, 19),
+      Object(change).name ?? Object(change).data?.type,
+    ]);
+
+  test.each(['OLDEST_FIRST', 'NEWEST_FIRST'])(
+    'there are only changes of these, each once, however few of many they are, %s',
+    async (order) => {
+      const ordered = (changes: unknown[]) => (order === 'OLDEST_FIRST' ? changes : changes.toReversed());
+      const mail = [
+        ['DNS_RECORD_ADDED', '00:00:01', 'MX'],
+        ['DNS_RECORD_REMOVED', '00:00:03', 'MX'],
+        ['DNS_RECORD_ADDED', '03:19:55', 'MX'],
+      ];
+      const server = [
+        ['HEADER_CREATED', '00:00:01', 'server'],
+        ['HEADER_UPDATED', '00:00:02', 'server'],
+        ['HEADER_UPDATED', '00:00:03', 'server'],
+      ];
+      const [added, removed, again] = mail;
+      const [created, second, third] = server;
+      const of = async (query: string) => inShort((await pagesOf(`order=${order}&${query}`)).flat());
+      expect(await of('types=mx')).toEqual(ordered(mail));
+      expect(await of('names=Server')).toEqual(ordered(server));
+      expect(await of('types=MX&names=server')).toEqual(
+        ordered([added, created, second, removed, third, again]),
+      );
+      expect(await of('types=MX&names=server&kinds=HEADER_CREATED')).toEqual([created]);
+      expect(await of('types=MX&kinds=HEADER_CREATED')).toEqual([]);
+      expect(await of('types=NS')).toEqual([]);
+    },
+  );
+
+  test('a page looks at a bounded number of records, and says where it ended', async () => {
+    const pages = await pagesOf('types=MX&order=NEWEST_FIRST');
+    expect(pages.length).toBeGreaterThanOrEqual(2);
+    expect(pages.map(({ length }) => length).reduce((sum, length) => sum + length)).toBe(3);
+  });
+
+  test('what is no type is an error, and a cursor belongs to its types', async () => {
+    expect((await get('?types=%21', name)).body.code).toBe('INVALID_PARAMETER');
+    const { body } = await get('?first=1&types=A', name);
+    expect((await get(`?first=1&types=A&after=${body.next}`, name)).status).toBe(200);
+    expect((await get(`?first=1&types=MX&after=${body.next}`, name)).body.code).toBe('INVALID_CURSOR');
+    expect((await get(`?first=1&after=${body.next}`, name)).body.code).toBe('INVALID_CURSOR');
+  });
+});
