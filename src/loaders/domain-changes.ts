@@ -4,6 +4,7 @@ import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import type { DomainRowKey } from './domain-row.js';
+import { readFewThenMany } from './search.js';
 
 /**
  * The place of a change among those of its domain: by date, by kind, then as Get domain orders records and headers. For a
@@ -54,6 +55,8 @@ export interface ChangesKey extends DomainRowKey {
   readonly after?: ChangePosition | undefined;
   /** Identifies the client that the recipient responds to. */
   readonly client: string;
+  /** Called before so many records are looked at for those of the types. */
+  readonly onMany?: (rows: number) => Promise<void>;
 }
 
 /** Changes in their order, and where the page ends. */
@@ -88,11 +91,21 @@ interface Candidates {
  * those of headers of the kinds.
  */
 export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
+  // Without types, every record that is read is one of the page.
+  if (key.types === undefined) return readChanges(prisma, key, key.first + 1);
+  const read = (examined: number) => readChanges(prisma, key, examined);
+  const lengthOf = ({ changes }: ChangePage) => changes.length;
+  const page = await readFewThenMany(key.first, read, lengthOf, key.onMany, MOST_EXAMINED_RECORDS);
+  return page ?? { changes: [], next: null };
+}
+
+/** @param examined How many records are looked at of each table. */
+async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: number): Promise<ChangePage> {
   const ofHeaders = HEADER_CHANGES.some((kind) => key.kinds.has(kind));
   // In one statement: an observation between two would be told in part.
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
-    ${PLANNED} SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key) : NONE} AS added,
-           ${key.kinds.has('DNS_RECORD_REMOVED') ? recordsRemovedSql(key) : NONE} AS removed,
+    ${PLANNED} SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key, examined) : NONE} AS added,
+           ${key.kinds.has('DNS_RECORD_REMOVED') ? recordsRemovedSql(key, examined) : NONE} AS removed,
            ${ofHeaders ? headerChangesSql(key) : NONE} AS headers`;
   const found = [
     recordChanges(key, tables?.added ?? null, added),
@@ -150,8 +163,8 @@ interface RecordRows {
   readonly lasts: readonly boolean[] | null;
 }
 
-function recordsAddedSql(key: ChangesKey): Prisma.Sql {
-  return recordsSql(key, {
+function recordsAddedSql(key: ChangesKey, examined: number): Prisma.Sql {
+  return recordsSql(key, examined, {
     ...{ kind: ADDED, date: 'first_seen', source: 'source' },
     order: ['first_seen', 'type', 'position'],
     values: ({ date, type, position }) => [date, type, position],
@@ -164,8 +177,8 @@ export function added(domain: string, record: DnsEntry, position: number, source
   return { id: idOf(domain, at), domain, kind: 'DNS_RECORD_ADDED', date, source, record, at };
 }
 
-function recordsRemovedSql(key: ChangesKey): Prisma.Sql {
-  return recordsSql(key, {
+function recordsRemovedSql(key: ChangesKey, examined: number): Prisma.Sql {
+  return recordsSql(key, examined, {
     ...{ kind: REMOVED, date: 'removed', source: 'removed_source' },
     order: ['removed', 'first_seen', 'type', 'position'],
     values: ({ date, firstSeen, type, position }) => [date, firstSeen, type, position],
@@ -195,7 +208,11 @@ interface RecordRange {
   readonly values: (position: ChangePosition) => readonly unknown[];
 }
 
-function recordsSql(key: ChangesKey, { kind, date, source, order, values }: RecordRange): Prisma.Sql {
+function recordsSql(
+  key: ChangesKey,
+  examined: number,
+  { kind, date, source, order, values }: RecordRange,
+): Prisma.Sql {
   const after =
     key.after?.kind === kind
       ? Prisma.sql`AND (${Prisma.raw(order.join(', '))}) ${beyond(key)} (${Prisma.join([...values(key.after)])})`
@@ -206,46 +223,47 @@ function recordsSql(key: ChangesKey, { kind, date, source, order, values }: Reco
     key.at === undefined || kind === REMOVED
       ? Prisma.raw(column)
       : Prisma.sql`CASE WHEN ${Prisma.raw(column)} <= ${key.at} THEN ${Prisma.raw(column)} END AS ${Prisma.raw(column)}`;
-  const rows = (columns: string, limit: number) => Prisma.sql`
+  const rows = (columns: string) => Prisma.sql`
     SELECT ${Prisma.raw(columns)} FROM dns_record
      WHERE domain = ${key.name} ${datesSql(key, date, kind)} ${after}
      ORDER BY ${Prisma.raw(sorted)}
-     LIMIT ${limit}`;
-  const examined =
+     LIMIT ${examined}`;
+  const found =
     key.types === undefined
-      ? Prisma.sql`SELECT *, false AS is_last FROM (${rows('*', key.first + 1)}) AS entry`
-      : ofTypesSql(
-          key,
-          key.types,
-          rows('first_seen, type, position, removed', MOST_EXAMINED_RECORDS),
-          sorted,
-        );
+      ? Prisma.sql`SELECT *, false AS is_last FROM (${rows('*')}) AS entry`
+      : ofTypesSql(key, key.types, { examined, rows: rows('first_seen, type, position, removed'), sorted });
   const candidates = Prisma.sql`
     SELECT type, class, host, first_seen, rdata, position, ${Prisma.raw(source)} AS source, is_last,
            ${known('removed')}, ${known('last_seen')}
-      FROM (${examined}) AS entry`;
+      FROM (${found}) AS entry`;
   return Prisma.sql`
     (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'candidates', max(candidates), 'sources', json_agg(source),
                               'positions', json_agg(position), 'lasts', json_agg(is_last))
        FROM (${pageOf(candidates, ['rdata'], sorted)}) AS entry)`;
 }
 
-/** Of how many records a page looks for those of the types. */
+/** Of how many records a page looks for those of the types, where few are not enough. */
 const MOST_EXAMINED_RECORDS = 10_000;
+
+/** The keys of records in their order, and how many they are at most. */
+interface Examined {
+  readonly examined: number;
+  readonly rows: Prisma.Sql;
+  readonly sorted: string;
+}
 
 /** The first records of the types, and the last one that was looked at: found in the index, before the rows are read. */
 function ofTypesSql(
   { name, first }: ChangesKey,
   types: readonly string[],
-  examined: Prisma.Sql,
-  sorted: string,
+  { examined, rows, sorted }: Examined,
 ): Prisma.Sql {
   const order = Prisma.raw(sorted);
   return Prisma.sql`
     SELECT entry.*, found.is_last
       FROM (SELECT *
-              FROM (SELECT *, count(*) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) = ${MOST_EXAMINED_RECORDS} AS is_last
-                      FROM (${examined}) AS examined) AS numbered
+              FROM (SELECT *, count(*) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) = ${examined} AS is_last
+                      FROM (${rows}) AS examined) AS numbered
              WHERE type = ANY(${types}) OR is_last
              ORDER BY ${order}
              LIMIT ${first + 1}) AS found

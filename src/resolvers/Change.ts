@@ -41,7 +41,8 @@ export async function changesOf(
   await budget.readPage(first);
   const key = { name, recipient, client: viewer.rateLimitKey, kinds, types, names, newestFirst, first };
   const interval = { from: from ?? undefined, to: end, at };
-  const { changes, next } = await loaders.changes.load({ ...key, ...interval, after: position });
+  const onMany = (rows: number) => budget.readRows(rows);
+  const { changes, next } = await loaders.changes.load({ ...key, ...interval, onMany, after: position });
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = times?.types.get(record.type)?.latest ?? record.firstSeen;
   }
