@@ -197,6 +197,25 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await page.locator('.row-label').getByText('192.0.2.30').waitFor();
   });
 
+  inLongForm('finds the changes of a type among very many of others', async () => {
+    const domain = 'minutes.example';
+    const server = { host: domain, class: 'IN', type: 'NS', target: 'ns1.example' };
+    const observations = Array.from({ length: 6_000 }, (_, minute) =>
+      observation({ domain, at: minute * 60, records: [server, `10.0.${minute >> 8}.${minute & 255}`] }),
+    );
+    const recorder = createRecorder(service.database.pool);
+    while (observations.length > 0) await recorder.record(observations.splice(0, 500));
+    const page = await open(`/domains/${domain}`);
+    await page.getByText(/^10,[01]00 of 12,000 changes loaded/).waitFor();
+    await page.getByRole('button', { name: 'All types and headers' }).click();
+    await page.getByRole('checkbox', { name: 'NS', exact: true }).check();
+    await page.keyboard.press('Escape');
+    const changes = page.getByRole('region', { name: 'Changes', exact: true });
+    await changes.getByText('ns1.example').waitFor();
+    expect(await changes.locator('.change').count()).toBe(1);
+    expect(await page.locator('.loaded').count()).toBe(0);
+  });
+
   inLongForm('steps from change to change', async () => {
     const page = await open('/domains/example.com');
     await page.locator('.changes li').first().waitFor();

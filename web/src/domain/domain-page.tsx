@@ -14,7 +14,7 @@ import { useAnswer, useSettled } from '../use-answer.js';
 import { Text } from '../values.js';
 import { ChangeList } from './change-list.js';
 import { Difference } from './difference.js';
-import { FilterChoice, filterOf, matchesChange, matchesLane } from './filter.js';
+import { type Filter, FilterChoice, filterOf, matchesChange, matchesLane } from './filter.js';
 import { type Change, lanesOf } from './history.js';
 import { Instants, isInvalid, type Moments, momentsOf } from './instants.js';
 import { LatestState, StateAt } from './state.js';
@@ -24,7 +24,9 @@ import { type HistoryInUse, useHistory } from './use-history.js';
 
 /** The history of a domain. */
 export function DomainPage({ name }: { readonly name: string }) {
-  const used = useHistory(name);
+  const { parameters } = useView();
+  const filter = useMemo(() => filterOf(parameters), [parameters['types'], parameters['headers']]);
+  const used = useHistory(name, filter);
   const { recorded } = used;
   const [occasion, setOccasion] = useState(0);
   const { data, error, isLoading, again } = useAnswer(DomainSummaryDocument, { name }, occasion);
@@ -60,6 +62,7 @@ export function DomainPage({ name }: { readonly name: string }) {
           domain={withRecordedTimes(domain, recorded)}
           counts={withRecordedCounts(counts, recorded)}
           used={used}
+          filter={filter}
         />
       )}
     </>
@@ -101,13 +104,13 @@ interface HistoryProps {
   readonly domain: Domain;
   readonly counts: Counts;
   readonly used: HistoryInUse;
+  readonly filter: Filter;
 }
 
-function History({ domain, counts, used }: HistoryProps) {
+function History({ domain, counts, used, filter }: HistoryProps) {
   const { parameters, change } = useView();
   const moments = momentsOf(parameters);
   const settled = useSettled(moments);
-  const filter = useMemo(() => filterOf(parameters), [parameters['types'], parameters['headers']]);
   const lanes = useMemo(() => lanesOf(used.history, domain.name), [used.history, domain.name]);
   const shown = useMemo(() => lanes.filter((lane) => matchesLane(filter, lane)), [lanes, filter]);
   const changes = useMemo(
@@ -118,7 +121,7 @@ function History({ domain, counts, used }: HistoryProps) {
   const whole = useMemo(() => wholeOf(domain), [domain.created, domain.lastUpdate]);
   const total = counts === undefined ? '…' : formatNumber(counts.changeCount);
   const step = (direction: -1 | 1) => change(stepped(moments, changes, direction));
-  const filterChoice = <FilterChoice lanes={lanes} filter={filter} />;
+  const filterChoice = <FilterChoice history={used.whole} filter={filter} />;
   return (
     <>
       <Facts domain={domain} counts={counts} />
@@ -186,7 +189,7 @@ function History({ domain, counts, used }: HistoryProps) {
         total={total}
         hasMore={used.history.since !== null}
         isLoading={used.isLoading}
-        more={() => used.more(filter.types.size + filter.headers.size > 0 ? 2_500 : 500)}
+        more={() => used.more(500)}
       />
     </>
   );
@@ -197,7 +200,7 @@ function recordedUpTo(recorded: readonly Change[], time: string): number {
   return recorded.filter(({ date }) => date <= time).length;
 }
 
-function Facts({ domain, counts }: Omit<HistoryProps, 'used'>) {
+function Facts({ domain, counts }: Pick<HistoryProps, 'domain' | 'counts'>) {
   const { registrableDomain } = domain;
   const failed = domain.parts.filter(({ failure }) => failure != null);
   return (

@@ -1,7 +1,8 @@
+import { useMemo } from 'preact/hooks';
 import { type Parameters, useView } from '../address.js';
 import { compareTypes } from '../records.js';
 import { Text } from '../values.js';
-import type { Change, Lane } from './history.js';
+import type { Change, Lane, LoadedHistory } from './history.js';
 
 /** Which types of records and which headers are shown; with neither, all are. */
 export interface Filter {
@@ -37,15 +38,14 @@ export function matchesChange(filter: Filter, change: Change): boolean {
 
 /** Chooses types and headers, of the timeline, the state, the difference and the changes. */
 export function FilterChoice({
-  lanes,
+  history,
   filter,
 }: {
-  readonly lanes: readonly Lane[];
+  readonly history: LoadedHistory;
   readonly filter: Filter;
 }) {
   const { change } = useView();
-  const types = namesOf(lanes, 'records').sort(compareTypes);
-  const headers = namesOf(lanes, 'header');
+  const { types, headers } = useMemo(() => choicesOf(history), [history]);
   const count = filter.types.size + filter.headers.size;
   const toggle = (parameter: 'types' | 'headers', name: string) => {
     const chosen = new Set(filter[parameter]);
@@ -90,6 +90,12 @@ export function FilterChoice({
   );
 }
 
-function namesOf(lanes: readonly Lane[], kind: Lane['kind']): string[] {
-  return [...new Set(lanes.filter((lane) => lane.kind === kind).map(({ name }) => name))];
+function choicesOf({ changes, records, headers }: LoadedHistory) {
+  const types = new Set(records.map(({ type }) => type));
+  const names = new Set(headers.map(({ name }) => name));
+  for (const change of changes) {
+    if ('record' in change) types.add(change.record.type);
+    else names.add(change.name);
+  }
+  return { types: [...types].sort(compareTypes), headers: [...names].sort() };
 }

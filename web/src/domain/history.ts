@@ -8,7 +8,7 @@ export type Change = ChangeItemFragment;
 /** A stay of a record, or a time in which a header had a value. */
 export interface Bar {
   readonly value: string;
-  /** Null: it began before what is loaded. */
+  /** Null: it began before what is loaded, when is not known. */
   readonly from: Microseconds | null;
   /** Up to then it was observed: between `lastSeen` and `to` it went. */
   readonly lastSeen: Microseconds;
@@ -110,7 +110,7 @@ export function lanesOf(history: LoadedHistory, domain: string): Lane[] {
   return [...records.filter(isOwn), ...headerLanes(history), ...records.filter((lane) => !isOwn(lane))];
 }
 
-function recordLanes({ changes, records, since }: LoadedHistory): Lane[] {
+function recordLanes({ changes, records }: LoadedHistory): Lane[] {
   const entries = new Map<string, RecordEntry>();
   // From the oldest on: a later change of an entry has its removal.
   for (const change of changes.toReversed()) {
@@ -124,7 +124,7 @@ function recordLanes({ changes, records, since }: LoadedHistory): Lane[] {
   const observed = latestDates(changes, (change) => ('record' in change ? change.record.type : null));
   return [...lanes].map(([id, stays]) => {
     const [{ type, host } = { type: '', host: '' }] = stays;
-    const bars = stays.map((stay) => barOf(stay, since, observed.get(type))).sort(byBeginning);
+    const bars = stays.map((stay) => barOf(stay, observed.get(type))).sort(byBeginning);
     return { id: `record ${id}`, kind: 'records', name: type, owner: host, bars, values: valuesOf(bars) };
   });
 }
@@ -142,12 +142,11 @@ function latestDates(
   return dates;
 }
 
-function barOf(record: RecordEntry, since: Microseconds | null, observed = Number.NEGATIVE_INFINITY): Bar {
-  const from = microsecondsOf(record.firstSeen);
+function barOf(record: RecordEntry, observed = Number.NEGATIVE_INFINITY): Bar {
   const lastSeen = microsecondsOf(record.lastSeen);
   return {
     value: textOf(record),
-    from: since !== null && from < since ? null : from,
+    from: microsecondsOf(record.firstSeen),
     lastSeen: record.removed == null ? Math.max(lastSeen, observed) : lastSeen,
     to: record.removed == null ? null : microsecondsOf(record.removed),
   };

@@ -1,7 +1,8 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.js';
 import {
   DomainChangesDocument,
+  type DomainChangesQueryVariables,
   DomainHeadersDocument,
   DomainRecordsDocument,
   LiveChangesDocument,
@@ -9,6 +10,7 @@ import {
 import { timestampOf } from '../time.js';
 import type { Page } from '../use-answer.js';
 import { useStream } from '../use-stream.js';
+import type { Filter } from './filter.js';
 import { type Change, type LoadedHistory, sinceOf, withOlder, withRecorded } from './history.js';
 
 /** So many changes are loaded by themselves: more take seconds, and much of the rate limit. */
@@ -18,12 +20,18 @@ const MOST_LOADED = 10_000;
 const FIRST_PAGE = 100;
 const FURTHER_PAGES = 500;
 
+/** So many changes of what a filter chooses are loaded at once, in smaller pages: where they are few among many, pages are empty. */
+const MOST_CHOSEN = 4_000;
+const CHOSEN_PAGES = 100;
+
 /** While pages are loaded, the page is drawn again so often, in milliseconds. */
 const DRAWN_EVERY = 400;
 
 /** A domain's history as far as it is loaded. */
 export interface HistoryInUse {
   readonly history: LoadedHistory;
+  /** Without a filter. */
+  readonly whole: LoadedHistory;
   readonly isLoading: boolean;
   /** Whether there is more that is present than was loaded. */
   readonly isCut: boolean;
@@ -54,8 +62,58 @@ const nothing = (): Loaded => ({
   error: null,
 });
 
-/** Loads the history of a domain, the newest first, and listens to what is recorded of it. */
-export function useHistory(name: string): HistoryInUse {
+/** What of a domain is loaded: a type of what the API takes. */
+type Of = Pick<DomainChangesQueryVariables, 'name' | 'types' | 'names'>;
+
+/**
+ * Loads the history of a domain, the newest first, and listens to what is recorded of it. Where it is too long to be loaded
+ * as a whole, changes of what a filter chooses are loaded by themselves, so that they go further back.
+ */
+export function useHistory(name: string, filter: Filter): HistoryInUse {
+  const whole = useChanges(name);
+  const chosen = useChosen(name, filter, whole.history.since !== null && !whole.isLoading);
+  const { changes, since, before } = chosen?.read ?? whole.history;
+  const history = useMemo(
+    () => withRecorded({ ...whole.history, changes, since, before }, whole.recorded),
+    [whole.history, whole.recorded, changes, since, before],
+  );
+  // Until there is something of it, all that is loaded of it is shown.
+  if (chosen === null || (chosen.isLoading && changes.length === 0)) return whole;
+  const { isLoading, error, more } = chosen;
+  return { ...whole, history, isLoading, error, more };
+}
+
+/** Changes of what a filter chooses; null where that is everything, or all is loaded anyway. */
+function useChosen(name: string, filter: Filter, isPartial: boolean) {
+  const [loaded, setLoaded] = useState<Loaded>(nothing);
+  const stopped = useRef<AbortSignal>(undefined);
+  const isChosen = isPartial && filter.types.size + filter.headers.size > 0;
+  const [types, names] = [[...filter.types], [...filter.headers]];
+  const of: Of = { name, ...(types.length > 0 && { types }), ...(names.length > 0 && { names }) };
+  const load = (after: string | null, signal: AbortSignal) => {
+    setLoaded((known) => ({ ...known, isLoading: true, error: null }));
+    loadOlder(of, after, [MOST_CHOSEN, CHOSEN_PAGES], signal, setLoaded).catch((error) =>
+      fail(error, signal, setLoaded),
+    );
+  };
+  useEffect(() => {
+    if (!isChosen) return undefined;
+    const controller = new AbortController();
+    stopped.current = controller.signal;
+    setLoaded(nothing());
+    load(null, controller.signal);
+    return () => controller.abort();
+  }, [JSON.stringify(of), isChosen]);
+  if (!isChosen) return null;
+  const { after, read, isLoading, error } = loaded;
+  const { changes, since, before } = read;
+  const more = () => {
+    if (stopped.current !== undefined && !isLoading && since !== null) load(after, stopped.current);
+  };
+  return { read: { changes, since, before }, isLoading, error, more };
+}
+
+function useChanges(name: string): HistoryInUse {
   const [loaded, setLoaded] = useState<Loaded>(nothing);
   const [recorded, setRecorded] = useState<readonly Change[]>([]);
   const stopped = useRef<AbortSignal>(undefined);
@@ -82,12 +140,14 @@ export function useHistory(name: string): HistoryInUse {
     if (signal === undefined || isLoading) return;
     if (after === null) return error === null ? undefined : read(signal);
     setLoaded((known) => ({ ...known, isLoading: true, error: null }));
-    loadOlder(name, after, count, signal, setLoaded).catch((problem) => fail(problem, signal, setLoaded));
+    loadOlder({ name }, after, [count, FURTHER_PAGES], signal, setLoaded).catch((problem) =>
+      fail(problem, signal, setLoaded),
+    );
   };
   const { read: history, ...others } = loaded;
   // Whatever was read when: what was recorded since the stream has begun comes after it.
   const all = useMemo(() => withRecorded(history, recorded), [history, recorded]);
-  return { ...others, history: all, isLive, recorded, more };
+  return { ...others, history: all, whole: all, isLive, recorded, more };
 }
 
 function fail(error: Error, signal: AbortSignal, update: Update): void {
@@ -101,9 +161,11 @@ async function load(name: string, signal: AbortSignal, update: Update): Promise<
   const set = (read: Partial<LoadedHistory>, isCut: boolean) =>
     update((known) => ({ ...known, isCut: known.isCut || isCut, read: { ...known.read, ...read } }));
   await Promise.all([
-    pageOfChanges(name, null, FIRST_PAGE, signal).then(({ nodes, next }) => {
+    pageOfChanges({ name }, null, FIRST_PAGE, signal).then(({ nodes, next }) => {
       add(nodes, next, update);
-      return next === null ? undefined : loadOlder(name, next, MOST_LOADED - FIRST_PAGE, signal, update);
+      return next === null
+        ? undefined
+        : loadOlder({ name }, next, [MOST_LOADED - FIRST_PAGE, FURTHER_PAGES], signal, update);
     }),
     allOf(
       (page) => ask(DomainRecordsDocument, { name, ...page }, signal),
@@ -119,28 +181,33 @@ async function load(name: string, signal: AbortSignal, update: Update): Promise<
   update((known) => ({ ...known, isLoading: false }));
 }
 
-/** Loads about as many older changes. */
+/**
+ * Loads about as many older changes.
+ *
+ * @param after Null: the newest ones.
+ */
 async function loadOlder(
-  name: string,
-  after: string,
-  count: number,
+  of: Of,
+  after: string | null,
+  [count, first]: readonly [count: number, first: number],
   signal: AbortSignal,
   update: Update,
 ): Promise<void> {
-  let cursor: string | null = after;
+  let cursor = after;
   let waiting: Change[] = [];
   let drawn = performance.now();
-  for (let loaded = 0; cursor !== null && loaded < count; ) {
-    const { nodes, next }: PageOfChanges = await pageOfChanges(name, cursor, FURTHER_PAGES, signal);
+  for (let loaded = 0; loaded < count; ) {
+    const { nodes, next }: PageOfChanges = await pageOfChanges(of, cursor, first, signal);
     cursor = next;
-    loaded += FURTHER_PAGES;
+    loaded += first;
     waiting = [...waiting, ...nodes];
     const isLast = cursor === null || loaded >= count;
     if (!isLast && performance.now() - drawn < DRAWN_EVERY) continue;
     add(waiting, cursor, update);
     waiting = [];
     drawn = performance.now();
-    if (isLast && nodes.length > 0) await loadBefore(name, nodes, cursor, signal, update);
+    if (isLast && nodes.length > 0) await loadBefore(of.name, nodes, cursor, signal, update);
+    if (cursor === null) break;
   }
   update((known) => ({ ...known, isLoading: false }));
 }
@@ -169,12 +236,12 @@ interface PageOfChanges {
 }
 
 async function pageOfChanges(
-  name: string,
+  of: Of,
   after: string | null,
   first: number,
   signal: AbortSignal,
 ): Promise<PageOfChanges> {
-  const { domain } = await ask(DomainChangesDocument, { name, first, after }, signal);
+  const { domain } = await ask(DomainChangesDocument, { ...of, first, after }, signal);
   const { nodes = [], pageInfo } = domain?.changes ?? {};
   return { nodes, next: pageInfo?.hasNextPage === true ? (pageInfo.endCursor ?? null) : null };
 }
