@@ -278,6 +278,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await now.getByText('two').waitFor();
     expect(await now.innerText()).not.toContain('192.0.2.1');
     expect(await own.locator('.changes .change').count()).toBe(5);
+    expect(await own.locator('.facts').innerText()).toContain('2 records, 1 header, 5 changes');
   });
 
   test('hostile values are inert, and what is not visible of them is shown', async () => {
@@ -508,6 +509,32 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     withoutComplaints(/ERR_FAILED/);
   });
 
+  inLongForm.each([
+    ['/', 'LatestChanges', '.feed .change'],
+    ['/', 'Overview', '.numbers'],
+    ['/domains/example.com', 'DomainRecords', '.state .pivot'],
+    ['/domains/example.com', 'DomainSummary', '.facts'],
+    ['/domains/example.com', 'DomainChanges', '.changes .change'],
+  ])('%s: a failed %s can be tried again', async (path, operation, found) => {
+    const watched = await openPage(browser, `${service.url}/docs/`);
+    opened.push(watched);
+    const { page } = watched;
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes(`${operation}(`) ||
+      route.request().postData()?.includes(`${operation} {`)
+        ? route.abort()
+        : route.continue(),
+    );
+    await page.goto(service.url + path);
+    await page.getByText('The service cannot be reached').first().waitFor();
+    expect(await page.getByText('None.', { exact: true }).count()).toBe(0);
+    await page.unroute('**/graphql');
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.locator(found).first().waitFor();
+    expect(await page.getByText('The service cannot be reached').count()).toBe(0);
+    withoutComplaints(/ERR_FAILED/);
+  });
+
   inLongForm('misses nothing that is recorded while its stream is away', async () => {
     const domain = `away${Date.now()}.example`;
     await record({ domain, at: 1, records: ['192.0.2.1'] });
@@ -549,12 +576,14 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['?at=yesterday', /^Latest state$/],
     ['?at=0000-01-01T00:00:00%2B14:00', /^Latest state$/],
     ['?at=9999-12-31T23:59:59-14:00', /^Latest state$/],
+    ['?at=9999', /^Latest state$/],
+    ['?at=0001', /^Latest state$/],
     ['?zoom=2001-01-01T00:00:00Z~2001-01-02T00:00:00Z', /^Latest state$/],
     ['?types=%00&headers=%ff&zoom=x', /^Latest state$/],
   ])('an address that someone wrote is understood, or said to be wrong: %s', async (view, title) => {
     const page = await open(`/domains/example.com${view}`);
     await page.getByRole('heading', { name: title }).waitFor();
-    const isWrong = /yesterday|0000|9999/.test(view);
+    const isWrong = /yesterday|=0000|9999|0001/.test(view);
     expect(await page.getByText('A time in the address is not valid').count()).toBe(isWrong ? 1 : 0);
   });
 

@@ -30,24 +30,34 @@ function Outdated() {
 const OWN_ADDRESSES = new RegExp(`^${basePath.replaceAll('.', '\\.')}/(?:\\?|$|domains/)`);
 
 export function App() {
-  const [problem, setProblem] = useState<Error | null>(null);
   return (
     <LocationProvider scope={OWN_ADDRESSES}>
       <Header />
       <TokenForm />
       <LimitNote />
       <main id="main">
-        {problem !== null && (
-          <p class="notice" role="alert">
-            This view cannot be shown: <Text value={problem.message} />.{' '}
-            <a href={addressOf('/')}>Go to the start</a>
-          </p>
-        )}
-        <ErrorBoundary onError={setProblem}>
-          <CurrentPage />
-        </ErrorBoundary>
+        <Guarded />
       </main>
     </LocationProvider>
+  );
+}
+
+/** The page of the address; after an error, a note instead of it, until the address changes. */
+function Guarded() {
+  const { url } = useLocation();
+  const [problem, setProblem] = useState<{ readonly url: string; readonly error: Error } | null>(null);
+  if (problem?.url === url) {
+    return (
+      <p class="notice" role="alert">
+        This view cannot be shown: <Text value={problem.error.message} />.{' '}
+        <a href={addressOf('/')}>Go to the start</a>
+      </p>
+    );
+  }
+  return (
+    <ErrorBoundary onError={(error) => setProblem({ url, error })}>
+      <CurrentPage />
+    </ErrorBoundary>
   );
 }
 

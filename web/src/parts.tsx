@@ -160,7 +160,7 @@ export function MoreButton({ isLoading, more, label }: MoreProps) {
   }, []);
   return (
     <p class="more">
-      <button type="button" ref={button} onClick={more} disabled={isLoading}>
+      <button type="button" ref={button} onClick={() => !isLoading && more()} aria-disabled={isLoading}>
         {isLoading ? 'Loading…' : label}
       </button>
     </p>

@@ -1,18 +1,18 @@
 /** Microseconds since the epoch: JavaScript's numbers have them exactly until the year 2255. */
 export type Microseconds = number;
 
-/** Reads a Timestamp of the API, or any other form of RFC 3339 with up to six digits; NaN for what is none. */
+/** Reads a Timestamp of the API, or any other form of RFC 3339 with up to six digits; NaN for what is none, or too far away. */
 export function microsecondsOf(text: string): Microseconds {
   const [, seconds = '', fraction = '', zone = ''] =
     /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/.exec(text) ?? [];
   const milliseconds = Date.parse(`${seconds.replace(' ', 'T')}${zone.toUpperCase()}`);
-  // In UTC, a time of the year 1 or 9999 may be in another.
   if (milliseconds < FIRST || milliseconds > LAST) return Number.NaN;
   return milliseconds * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-const FIRST = Date.parse('0001-01-01T00:00:00Z');
-const LAST = Date.parse('9999-12-31T23:59:59Z');
+/** Times that numbers have exactly, in milliseconds. */
+const FIRST = Date.parse('1700-01-01T00:00:00Z');
+const LAST = Date.parse('2254-12-31T23:59:59Z');
 
 /** As the API writes it. */
 export function timestampOf(time: Microseconds): string {

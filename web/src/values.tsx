@@ -53,13 +53,13 @@ function searchOfText(entries: readonly string[]): Search {
 /** Parameters of an address. */
 type Search = Readonly<Record<string, string>>;
 
+function Empty() {
+  return <span class="muted">empty</span>;
+}
+
 /** A value of a header, with the link to who else has it. */
 export function HeaderValue({ name, value }: { readonly name: string; readonly value: string }) {
-  return value === '' ? (
-    <span class="muted">empty</span>
-  ) : (
-    <Pivot to={searchOfHeader(name, value)} text={value} />
-  );
+  return value === '' ? <Empty /> : <Pivot to={searchOfHeader(name, value)} text={value} />;
 }
 
 type SideName = 'old' | 'new';
@@ -102,15 +102,14 @@ function Compared({
 /** Two values of a header, part by part: what is in only one of them is marked. */
 export function comparedHeaders(name: string, before: string, after: string) {
   const parts = compareTexts(before, after);
-  const side = (each: SideName, value: string) => (
-    <Compared parts={parts} side={each} to={searchOfHeader(name, value)} />
-  );
+  const side = (each: SideName, value: string) =>
+    value === '' ? <Empty /> : <Compared parts={parts} side={each} to={searchOfHeader(name, value)} />;
   return { before: side('old', before), after: side('new', after) };
 }
 
 /** Two records of one type: texts part by part, others field by field. */
 export function comparedRecords(before: RecordEntry, after: RecordEntry) {
-  if (isText(before) && isText(after)) {
+  if (isText(before) && isText(after) && isSearchable(before) && isSearchable(after)) {
     const parts = compareTexts(textOf(before), textOf(after));
     const side = (each: SideName, { entries }: { readonly entries: readonly string[] }) => (
       <Compared parts={parts} side={each} to={searchOfText(entries)} />
@@ -127,6 +126,10 @@ function isText(record: RecordEntry): record is RecordEntry & { readonly entries
   return 'entries' in record;
 }
 
+function isSearchable({ entries }: { readonly entries: readonly string[] }): boolean {
+  return entries.join('').length >= SHORTEST_SEARCHED;
+}
+
 interface RdataProps {
   readonly record: RecordEntry;
   /** What it is compared with. */
@@ -137,12 +140,11 @@ interface RdataProps {
 /** A record's rdata, whose addresses, host names and texts lead to who else has them. */
 export function Rdata({ record, other, side = 'new' }: RdataProps) {
   if (isText(record)) {
-    const whole = record.entries.join('');
     const text = textOf(record);
-    return whole.length < SHORTEST_SEARCHED ? (
-      <Text value={text} />
-    ) : (
+    return isSearchable(record) ? (
       <Pivot to={searchOfText(record.entries)} text={text} />
+    ) : (
+      <Text value={text} />
     );
   }
   const others = new Map(other === undefined ? [] : rdataOf(other));

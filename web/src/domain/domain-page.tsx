@@ -28,14 +28,19 @@ export function DomainPage({ name }: { readonly name: string }) {
   const filter = useMemo(() => filterOf(parameters), [parameters['types'], parameters['headers']]);
   const used = useHistory(name, filter);
   const { recorded } = used;
-  const [occasion, setOccasion] = useState(0);
+  const [asked, setAsked] = useState({ occasion: 0, recorded: 0 });
+  const { occasion } = asked;
   const { data, error, isLoading, again } = useAnswer(DomainSummaryDocument, { name }, occasion);
   const counts = useAnswer(DomainCountsDocument, { name }, occasion).data?.domain;
   const domain = data?.domain ?? null;
   // What was unknown, or not to be had, may be there now. What is known is kept up by what is recorded.
   const isMissing = domain === null && !isLoading;
+  // A stream that does not continue another one begins to count anew.
+  const hasBegunAnew = recorded.length < asked.recorded;
   useEffect(() => {
-    if (isMissing && used.isLive) setOccasion((count) => count + 1);
+    if (hasBegunAnew || (isMissing && used.isLive)) {
+      setAsked({ occasion: occasion + 1, recorded: recorded.length });
+    }
   }, [recorded.length, used.isLive]);
   useEffect(() => {
     document.title = `${visibleText(name)} · Domain Metadata Service`;
@@ -60,7 +65,7 @@ export function DomainPage({ name }: { readonly name: string }) {
       {domain !== null && (
         <History
           domain={withRecordedTimes(domain, recorded)}
-          counts={withRecordedCounts(counts, recorded)}
+          counts={withRecordedCounts(counts, recorded.slice(asked.recorded))}
           used={used}
           filter={filter}
         />
@@ -259,7 +264,7 @@ function LoadedNote({ total, used }: { readonly total: string; readonly used: Hi
   return (
     <>
       <p class="visually-hidden" role="status">
-        {isLoading ? '' : 'The history is loaded.'}
+        {isLoading || error !== null ? '' : 'The history is loaded.'}
       </p>
       {(!isComplete || isLoading || error !== null) && (
         <p class="muted loaded">
@@ -270,7 +275,7 @@ function LoadedNote({ total, used }: { readonly total: string; readonly used: Hi
             </>
           )}
           .{' '}
-          <button type="button" onClick={() => more(2_500)} disabled={isLoading}>
+          <button type="button" onClick={() => more(2_500)} aria-disabled={isLoading}>
             {isLoading ? 'Loading…' : error === null ? 'Load older ones' : 'Try again'}
           </button>
         </p>

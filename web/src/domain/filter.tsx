@@ -58,11 +58,7 @@ export function FilterChoice({
         {count === 0 ? 'All types and headers' : `${count} of the types and headers`}
       </button>
       <div class="filter-choices" id="filter" popover="auto">
-        <button
-          type="button"
-          disabled={count === 0}
-          onClick={() => change({ types: undefined, headers: undefined })}
-        >
+        <button type="button" onClick={() => change({ types: undefined, headers: undefined })}>
           Show all
         </button>
         {(

@@ -96,7 +96,7 @@ export function Instants({ moments, isInvalid: hasError, latest, change, onStep 
         <button type="button" onClick={() => onStep(-1)}>
           ← Change before
         </button>
-        <button type="button" onClick={() => onStep(1)} disabled={moments.mode === 'now'}>
+        <button type="button" onClick={() => onStep(1)} aria-disabled={moments.mode === 'now'}>
           Change after →
         </button>
       </fieldset>

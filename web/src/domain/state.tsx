@@ -22,9 +22,16 @@ const STEP = 100;
 
 /** The records and headers as they were observed last: as they were loaded, and recorded since. */
 export function LatestState({ now, ...props }: StateProps & { readonly now: HistoryInUse }) {
-  const { history, isLoading, isCut } = now;
-  const records = useParts(history.records, isLoading);
-  const headers = useParts(history.headers, isLoading);
+  const { history, isCut } = now;
+  const { filter } = props;
+  const records = useParts(
+    history.records.filter(({ type }) => matchesType(filter, type)),
+    now,
+  );
+  const headers = useParts(
+    history.headers.filter(({ name, present }) => present && matchesHeader(filter, name)),
+    now,
+  );
   return (
     <ShownState {...props} title="Latest state" view={{ mode: 'now' }} records={records} headers={headers}>
       {isCut && <p class="muted">Only the first 10,000 are shown.</p>}
@@ -33,7 +40,7 @@ export function LatestState({ now, ...props }: StateProps & { readonly now: Hist
 }
 
 /** What is loaded, a part at a time. */
-function useParts<Node>(loaded: readonly Node[], isLoading: boolean): Pages<Node> {
+function useParts<Node>(loaded: readonly Node[], { isLoading, error, more }: HistoryInUse): Pages<Node> {
   const [count, setCount] = useState(STEP);
   const nodes = loaded.slice(0, count);
   const hasMore = count < loaded.length;
@@ -41,8 +48,9 @@ function useParts<Node>(loaded: readonly Node[], isLoading: boolean): Pages<Node
     nodes,
     hasMore,
     isLoading: isLoading && !hasMore,
+    ...(error !== null && nodes.length === 0 && { error }),
     more: () => setCount(count + STEP),
-    again: () => {},
+    again: () => more(0),
   };
 }
 

@@ -150,13 +150,17 @@ export function Timeline(props: TimelineProps) {
     const step = (tenths * width * lengthOf(shown.current)) / lengthOf(base) / 10;
     byHand((element) => behavior.translateBy(select(element), step, 0));
   };
+  const showAll = () => {
+    byHand((element) => behavior.transform(select(element), zoomIdentity));
+    props.onView(null);
+  };
   const keys: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => panBy(1),
     ArrowRight: () => panBy(-1),
     '+': () => scaleBy(1.5),
     '=': () => scaleBy(1.5),
     '-': () => scaleBy(1 / 1.5),
-    '0': () => props.onView(null),
+    '0': showAll,
     '[': () => props.onStep(-1),
     ']': () => props.onStep(1),
   };

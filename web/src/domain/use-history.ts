@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask } from '../api.js';
+import { ask, reconnected } from '../api.js';
 import {
   DomainChangesDocument,
   type DomainChangesQueryVariables,
@@ -92,9 +92,7 @@ function useChosen(name: string, filter: Filter, isPartial: boolean) {
   const of: Of = { name, ...(types.length > 0 && { types }), ...(names.length > 0 && { names }) };
   const load = (after: string | null, signal: AbortSignal) => {
     setLoaded((known) => ({ ...known, isLoading: true, error: null }));
-    loadOlder(of, after, [MOST_CHOSEN, CHOSEN_PAGES], signal, setLoaded).catch((error) =>
-      fail(error, signal, setLoaded),
-    );
+    attempt(signal, setLoaded, (own) => loadOlder(of, after, [MOST_CHOSEN, CHOSEN_PAGES], own, setLoaded));
   };
   useEffect(() => {
     if (!isChosen) return undefined;
@@ -121,7 +119,7 @@ function useChanges(name: string): HistoryInUse {
     stopped.current = signal;
     setRecorded([]);
     setLoaded(nothing());
-    load(name, signal, setLoaded).catch((error) => fail(error, signal, setLoaded));
+    attempt(signal, setLoaded, (own) => load(name, own, setLoaded));
   };
   const isLive = useStream(
     LiveChangesDocument,
@@ -138,20 +136,35 @@ function useChanges(name: string): HistoryInUse {
     const { after, isLoading, error } = loaded;
     const signal = stopped.current;
     if (signal === undefined || isLoading) return;
-    if (after === null) return error === null ? undefined : read(signal);
-    setLoaded((known) => ({ ...known, isLoading: true, error: null }));
-    loadOlder({ name }, after, [count, FURTHER_PAGES], signal, setLoaded).catch((problem) =>
-      fail(problem, signal, setLoaded),
-    );
+    // What has failed may be any part of it.
+    if (error !== null) {
+      setLoaded(nothing());
+      return attempt(signal, setLoaded, (own) => load(name, own, setLoaded));
+    }
+    if (after === null) return;
+    setLoaded((known) => ({ ...known, isLoading: true }));
+    attempt(signal, setLoaded, (own) => loadOlder({ name }, after, [count, FURTHER_PAGES], own, setLoaded));
   };
+  useEffect(() => {
+    if (loaded.error !== null) more(0);
+  }, [reconnected.value]);
   const { read: history, ...others } = loaded;
   // Whatever was read when: what was recorded since the stream has begun comes after it.
   const all = useMemo(() => withRecorded(history, recorded), [history, recorded]);
   return { ...others, history: all, whole: all, isLive, recorded, more };
 }
 
-function fail(error: Error, signal: AbortSignal, update: Update): void {
-  if (!signal.aborted) update((known) => ({ ...known, error, isLoading: false }));
+/** Loads until all of it is there, or a part of it has failed, which ends the others. */
+function attempt(signal: AbortSignal, update: Update, read: (signal: AbortSignal) => Promise<void>): void {
+  const own = new AbortController();
+  const both = AbortSignal.any([signal, own.signal]);
+  read(both).then(
+    () => update((known) => ({ ...known, isLoading: false })),
+    (error) => {
+      own.abort();
+      if (!signal.aborted) update((known) => ({ ...known, error, isLoading: false }));
+    },
+  );
 }
 
 type Update = (change: (known: Loaded) => Loaded) => void;
@@ -178,7 +191,6 @@ async function load(name: string, signal: AbortSignal, update: Update): Promise<
       (headers, isCut) => set({ headers }, isCut),
     ),
   ]);
-  update((known) => ({ ...known, isLoading: false }));
 }
 
 /**
@@ -209,7 +221,6 @@ async function loadOlder(
     if (isLast && nodes.length > 0) await loadBefore(of.name, nodes, cursor, signal, update);
     if (cursor === null) break;
   }
-  update((known) => ({ ...known, isLoading: false }));
 }
 
 /** Loads the headers as of the oldest change, where there are older ones. */

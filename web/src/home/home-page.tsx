@@ -20,7 +20,7 @@ export function HomePage() {
   const questions = questionsOfAddress(parameters);
   const [occasion, setOccasion] = useState(0);
   const isSearching = questions.length > 0;
-  const { data, error } = useAnswer(OverviewDocument, isSearching ? null : {}, occasion);
+  const { data, error, again } = useAnswer(OverviewDocument, isSearching ? null : {}, occasion);
   const isEmpty = data?.statistics.domains === 0;
   const counting = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
@@ -42,7 +42,7 @@ export function HomePage() {
         <div>
           <SearchBox />
           {questions.length === 0 && (parameters['q'] ?? '').trim() !== '' && <NothingToSearch />}
-          {error !== undefined && <Failure error={error} />}
+          {error !== undefined && <Failure error={error} again={again} />}
           {isEmpty && <FirstSteps />}
           {isSearching ? (
             <Results questions={questions} />

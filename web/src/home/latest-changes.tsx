@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { domainAddress } from '../address.js';
-import { ask } from '../api.js';
+import { ask, reconnected } from '../api.js';
 import { ChangeLine } from '../change-line.js';
 import { type Change, groupBy } from '../domain/history.js';
 import { LatestChangesDocument, LiveChangesDocument } from '../operations.generated.js';
@@ -20,19 +20,28 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
   const [recorded, setRecorded] = useState<readonly Change[]>([]);
   const [error, setError] = useState<Error | null>(null);
   const [isPaused, setPaused] = useState(false);
+  const reading = useRef<AbortSignal>(undefined);
+  const read = (stopped: AbortSignal) => {
+    reading.current = stopped;
+    setError(null);
+    ask(LatestChangesDocument, {}, stopped).then(
+      ({ changes }) => setLatest(changes.nodes),
+      (problem) => {
+        if (!stopped.aborted) setError(problem);
+      },
+    );
+  };
+  const again = () => {
+    if (error !== null && reading.current !== undefined) read(reading.current);
+  };
+  useEffect(again, [reconnected.value]);
   const isLive = useStream(
     LiveChangesDocument,
     {},
     {
       read(stopped) {
         setRecorded([]);
-        setError(null);
-        ask(LatestChangesDocument, {}, stopped).then(
-          ({ changes }) => setLatest(changes.nodes),
-          (problem) => {
-            if (!stopped.aborted) setError(problem);
-          },
-        );
+        read(stopped);
       },
       onResult({ changes: { nodes, pageInfo } }) {
         if (nodes.length > 0) {
@@ -46,8 +55,7 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
   );
   // What was recorded since the stream has begun may have been read, too.
   const ids = new Set(recorded.map(({ id }) => id));
-  const changes =
-    latest === null ? null : [...recorded, ...latest.filter(({ id }) => !ids.has(id))].slice(0, MOST_SHOWN);
+  const changes = [...recorded, ...(latest ?? []).filter(({ id }) => !ids.has(id))].slice(0, MOST_SHOWN);
   return (
     <Section
       title="Latest changes"
@@ -55,35 +63,34 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
         <>
           <LiveState isLive={isLive} />
           <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-            {isPaused ? 'Continue' : 'Pause'}
+            Pause
           </button>
         </>
       }
     >
       <p class="muted">In the order of recording.</p>
-      {error !== null && <Failure error={error} />}
-      {changes === null && error === null && <Loading what="changes" />}
-      {changes?.length === 0 && <p class="muted">Nothing has changed yet.</p>}
+      {error !== null && <Failure error={error} again={again} />}
+      {latest === null && error === null && !isPaused && <Loading what="changes" />}
+      {latest !== null && changes.length === 0 && <p class="muted">Nothing has changed yet.</p>}
       <ol class="feed">
-        {[...groupBy(changes ?? [], ({ domain, date }) => `${domain} ${date}`)].map(
-          ([key, [first, ...others]]) =>
-            first === undefined ? null : (
-              <li key={key}>
-                <p class="observation">
-                  <a href={domainAddress(first.domain)}>
-                    <Text value={first.domain} />
-                  </a>{' '}
-                  <Time value={first.date} />
-                </p>
-                <ul class="plain">
-                  {[first, ...others].map((change) => (
-                    <li key={change.id}>
-                      <ChangeLine change={change} />
-                    </li>
-                  ))}
-                </ul>
-              </li>
-            ),
+        {[...groupBy(changes, ({ domain, date }) => `${domain} ${date}`)].map(([key, [first, ...others]]) =>
+          first === undefined ? null : (
+            <li key={key}>
+              <p class="observation">
+                <a href={domainAddress(first.domain)}>
+                  <Text value={first.domain} />
+                </a>{' '}
+                <Time value={first.date} />
+              </p>
+              <ul class="plain">
+                {[first, ...others].map((change) => (
+                  <li key={change.id}>
+                    <ChangeLine change={change} />
+                  </li>
+                ))}
+              </ul>
+            </li>
+          ),
         )}
       </ol>
     </Section>
