@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
-import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
+import { CHROMIUM, openPage, startBrowser, type WatchedPage } from '../support/browser.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
@@ -43,6 +43,37 @@ function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
     { seenFrom: '2020-03-01T00:00:00Z', seenTo: '2020-04-01T00:00:00Z' },
   );
   return fc.tuple(fc.constantFrom(...values), options).map(([value, option]) => ({ ...value, ...option }));
+}
+
+/** Searches of each kind that the root zone answers, an instant, what it leads to, and the way back. */
+async function walkThrough(page: WatchedPage['page'], url: string): Promise<void> {
+  const found = (title: string, domain: string) =>
+    page
+      .getByRole('region', { name: title })
+      .last()
+      .getByRole('rowheader', { name: domain, exact: true })
+      .first();
+  for (const [text, title, domain] of [
+    ['xn--p1', 'Domains', 'xn--p1ai'],
+    ['a.gtld-servers.net', 'Whose name servers, mail servers or aliases are a.gtld-servers.net', 'com'],
+    ['192.5.6.30', 'Who has the address 192.5.6.30', 'net'],
+    ['192.5.6.0/24', 'Who has an address of the network 192.5.6.0/24', 'net'],
+  ] as const) {
+    await page.goto(url);
+    await page.getByRole('searchbox').fill(text);
+    await found(title, domain).waitFor();
+  }
+  await found('Who has an address of the network 192.5.6.0/24', 'net').getByRole('link').click();
+  await page.locator('.changes li').first().waitFor();
+  await page.getByRole('button', { name: 'Change before' }).click();
+  const state = page.getByRole('region', { name: /^At 20/ });
+  const server = state.getByRole('link', { name: 'a.gtld-servers.net', exact: true }).first();
+  const instant = page.url();
+  await server.click();
+  await found('Whose name servers, mail servers or aliases are a.gtld-servers.net', 'com').waitFor();
+  await page.goBack();
+  await server.waitFor();
+  expect(page.url()).toBe(instant);
 }
 
 /** Of the short form: what random observations give. */
@@ -183,6 +214,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
         await page.getByRole('searchbox').fill('cologne');
         await page.getByRole('rowheader', { name: 'cologne', exact: true }).getByRole('link').click();
         await page.getByRole('img', { name: /record sets and headers/ }).waitFor();
+        await walkThrough(page, serving.url);
         for (const domain of ['cologne', 'je', 'com', 'xn--p1ai']) {
           const address = `${serving.url}/domains/${domain}`;
           await page.goto(`${address}?as=table`);

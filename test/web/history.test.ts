@@ -143,7 +143,7 @@ describe('the timeline', () => {
             }
           },
         ),
-        { numRuns: repeats(100, 20) },
+        { numRuns: repeats(100, 6) },
       );
     },
     10 * 60_000,

@@ -5,7 +5,7 @@ import { formatDuration, formatTime, microsecondsOf, readTime, timestampOf } fro
 test('a time of the API comes back digit for digit', () => {
   // From the first second of 1970 to the end of 2254.
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 8_993_894_399_999_999 }), (time) => {
+    fc.property(fc.integer({ min: 0, max: 8_993_721_599_999_999 }), (time) => {
       expect(microsecondsOf(timestampOf(time))).toBe(time);
       expect(timestampOf(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     }),

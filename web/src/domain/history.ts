@@ -8,6 +8,8 @@ export type Change = ChangeItemFragment;
 /** A stay of a record, or a time in which a header had a value. */
 export interface Bar {
   readonly value: string;
+  /** Of a header there is none. */
+  readonly record?: RecordEntry;
   /** Null: it began before what is loaded, when is not known. */
   readonly from: Microseconds | null;
   /** Up to then it was observed: between `lastSeen` and `to` it went. */
@@ -146,6 +148,7 @@ function barOf(record: RecordEntry, observed = Number.NEGATIVE_INFINITY): Bar {
   const lastSeen = microsecondsOf(record.lastSeen);
   return {
     value: textOf(record),
+    record,
     from: microsecondsOf(record.firstSeen),
     lastSeen: record.removed == null ? Math.max(lastSeen, observed) : lastSeen,
     to: record.removed == null ? null : microsecondsOf(record.removed),

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { MoreButton, Scroll, Time } from '../parts.js';
 import { formatDuration, timestampOf } from '../time.js';
-import { Text } from '../values.js';
+import { HeaderValue, Rdata, Text } from '../values.js';
 import type { Bar, Lane } from './history.js';
 
 const STEP = 100;
@@ -30,7 +30,7 @@ export function TimelineTable({ lanes }: { readonly lanes: readonly Lane[] }) {
                 <Text value={lane.owner} />
               </th>
               <td data-label="Value">
-                <Text value={bar.value} />
+                <BarValue lane={lane} bar={bar} />
               </td>
               <td data-label="From">
                 {bar.from === null ? 'earlier' : <Time value={timestampOf(bar.from)} />}
@@ -56,4 +56,13 @@ function durationOf({ from, lastSeen, to }: Bar): string {
   if (from === null || to === null) return '';
   const [least, most] = [formatDuration(lastSeen - from), formatDuration(to - from)];
   return least === most ? most : `${least} to ${most}`;
+}
+
+/** The value of a bar, whose parts lead to who else has them. */
+function BarValue({ lane, bar }: { readonly lane: Lane; readonly bar: Bar }) {
+  return bar.record === undefined ? (
+    <HeaderValue name={lane.name} value={bar.value} />
+  ) : (
+    <Rdata record={bar.record} />
+  );
 }
