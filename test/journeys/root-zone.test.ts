@@ -1,14 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
-import { CHROMIUM, openPage, startBrowser, type WatchedPage } from '../support/browser.js';
+import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
@@ -76,6 +77,21 @@ async function walkThrough(page: WatchedPage['page'], url: string): Promise<void
   expect(page.url()).toBe(instant);
 }
 
+/** The timeline of a TLD on a small dark screen, by keys. */
+async function worksOnPhone(browser: Browser, url: string): Promise<void> {
+  const options = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
+  const { page, complaints } = await openPage(browser, `${url}/domains/com`, options);
+  await page.locator('.changes li').first().waitFor();
+  expect(await violationsIn(page)).toEqual([]);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  await page.getByRole('region', { name: 'Timeline', exact: true }).last().focus();
+  await page.keyboard.press('+');
+  await expect.poll(() => page.url()).toContain('zoom=');
+  await page.keyboard.press('[');
+  await page.getByRole('heading', { name: /^At 20/ }).waitFor();
+  expect(complaints).toEqual([]);
+}
+
 /** Of the short form: what random observations give. */
 describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root zone', () => {
   let home: TestHome;
@@ -89,6 +105,18 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   }, 30 * MINUTE);
 
   afterAll(() => home?.remove());
+
+  /** Records a domain beside the zone while the page is open, and erases it again. */
+  async function showsLive(page: WatchedPage['page'], url: string): Promise<void> {
+    await page.goto(url);
+    await page.getByText('Live', { exact: true }).waitFor();
+    const line =
+      '{"domain":"live.example","observedAt":"2024-01-01T00:00:00Z","httpHeaders":{"server":"one"}}\n';
+    const imported = startDms(['import', '-'], home.environment, Readable.from([line])).result;
+    await page.locator('.feed').getByRole('link', { name: 'live.example' }).waitFor();
+    expect((await imported).code).toBe(0);
+    expect(await runDms(['forget', 'live.example', '--yes'], home.environment)).toMatchObject({ code: 0 });
+  }
 
   function importRootZone(): Promise<CommandResult> {
     return startDms(['import', '-'], home.environment, unpacked()).result;
@@ -239,8 +267,10 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
             .poll(() => shown.count())
             .toBe(diff.dnsRecordsAdded.length + diff.dnsRecordsRemoved.length);
         }
+        await showsLive(page, serving.url);
         expect(complaints).toEqual([]);
         expect([...origins]).toEqual([serving.url]);
+        await worksOnPhone(browser, serving.url);
       } finally {
         await browser.close();
         await serving.close();
