@@ -182,6 +182,19 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     expect(new URL(page.url()).search).toBe(view);
   });
 
+  inLongForm('shows what a wrong clock has observed', async () => {
+    const domain = 'clock.example';
+    const at = Date.UTC(1500, 0) / 1000 - Date.UTC(2024, 0) / 1000;
+    await record({ domain, at, records: ['192.0.2.1'] });
+    await record({ domain, at: 1, records: ['192.0.2.2'] });
+    const page = await open(`/domains/${domain}?as=table`);
+    await page.getByRole('row', { name: /192\.0\.2\.1 1500-01-01 00:00:00/ }).waitFor();
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('img', { name: /record sets and headers/ }).waitFor();
+    await page.goto(service.url);
+    await page.locator('.feed').getByText('1500-01-01 00:00:00').first().waitFor();
+  });
+
   inLongForm('folds a lane that rotates among many values, and opens it', async () => {
     const domain = 'rotating.example';
     for (let at = 0; at < 30; at += 1)

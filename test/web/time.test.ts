@@ -35,6 +35,18 @@ describe('a time that a person writes, in UTC, is up to its end', () => {
   );
 });
 
+test('times of wrong clocks are shown, and are no times to choose', () => {
+  for (const [time, shown] of [
+    ['0001-01-01T00:00:00.000000Z', '0001-01-01 00:00:00'],
+    ['1500-02-03T04:05:06.700000Z', '1500-02-03 04:05:06'],
+    ['9999-12-31T23:59:59.000000Z', '9999-12-31 23:59:59'],
+  ] as const) {
+    expect(formatTime(microsecondsOf(time), 'UTC')).toBe(shown);
+    expect(timestampOf(microsecondsOf(time))).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    expect(readTime(time)).toBeNaN();
+  }
+});
+
 test('times are shown to the second, durations in their largest unit', () => {
   expect(formatTime(microsecondsOf('2023-11-15T22:05:59.999990Z'), 'UTC')).toBe('2023-11-15 22:05:59');
   expect(formatDuration(1_000_000)).toBe('1 second');

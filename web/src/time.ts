@@ -1,28 +1,37 @@
 /** Microseconds since the epoch: JavaScript's numbers have them exactly until the year 2255. */
 export type Microseconds = number;
 
-/** Reads a Timestamp of the API, or any other form of RFC 3339 with up to six digits; NaN for what is none, or too far away. */
+/** Reads a Timestamp of the API, or any other form of RFC 3339 with up to six digits; NaN for what is none. */
 export function microsecondsOf(text: string): Microseconds {
   const [, seconds = '', fraction = '', zone = ''] =
     /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/.exec(text) ?? [];
   const milliseconds = Date.parse(`${seconds.replace(' ', 'T')}${zone.toUpperCase()}`);
-  if (milliseconds < FIRST || milliseconds > LAST) return Number.NaN;
+  // In UTC, a time of the year 1 or 9999 may be in another.
+  if (milliseconds < Date.parse('0001-01-01T00:00:00Z') || milliseconds > LAST_OF_ALL) return Number.NaN;
   return milliseconds * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** Times that numbers have exactly, in milliseconds. */
-const FIRST = Date.parse('1700-01-01T00:00:00Z');
-const LAST = Date.parse('2254-12-31T23:59:59Z');
+const LAST_OF_ALL = Date.parse('9999-12-31T23:59:59Z');
+
+/** Times that numbers have exactly, in microseconds. Others, of wrong clocks, can be shown, and not be chosen. */
+const FIRST_EXACT = Date.parse('1700-01-01T00:00:00Z') * 1000;
+const LAST_EXACT = Date.parse('2254-12-31T23:59:59Z') * 1000;
 
 /** As the API writes it. */
 export function timestampOf(time: Microseconds): string {
   const seconds = Math.floor(time / 1_000_000);
-  const fraction = String(time - seconds * 1_000_000).padStart(6, '0');
+  // Of times that are not exact, it may be rounded to the next second.
+  const fraction = String(Math.min(999_999, Math.max(0, time - seconds * 1_000_000))).padStart(6, '0');
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${fraction}Z`;
 }
 
 /** The last microsecond of what a person has written, such as `2024-03`, `2024-03-01` or `2024-03-01 10:20`; NaN for what is no time. In UTC without a zone. */
 export function readTime(text: string): Microseconds {
+  const time = lastOf(text);
+  return time >= FIRST_EXACT && time <= LAST_EXACT ? time : Number.NaN;
+}
+
+function lastOf(text: string): Microseconds {
   const trimmed = text.trim();
   const exact = microsecondsOf(trimmed);
   if (!Number.isNaN(exact)) return exact;

@@ -208,11 +208,11 @@ function RecordSets({ records, name }: { readonly records: readonly RecordEntry[
 }
 
 /** A line of a table: what it is, whose, and its times. */
-export type Row = Readonly<
+type Row = Readonly<
   Record<'kind' | 'name' | 'host' | 'value' | 'firstSeen' | 'lastSeen' | 'removed', string>
 >;
 
-export function recordRow(record: RecordEntry): Row {
+function recordRow(record: RecordEntry): Row {
   const { type: name, host, firstSeen, lastSeen, removed } = record;
   return { kind: 'record', name, host, value: textOf(record), firstSeen, lastSeen, removed: removed ?? '' };
 }
