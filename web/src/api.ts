@@ -154,6 +154,12 @@ export interface Listener<Result> {
   onBegin(): void;
 }
 
+/**
+ * Codes of errors that come again each time. What is recorded is not for everyone: what else is asked for tells whether a
+ * token is needed, which starts a stream anew.
+ */
+const FINAL: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'FORBIDDEN', 'INVALID_DOMAIN']);
+
 /** Longest time between attempts to connect again, in seconds. */
 const LONGEST_PAUSE = 60;
 
@@ -188,8 +194,7 @@ export async function listen<Result, Variables extends { readonly after?: string
     const problem = await readStream().catch(problemOf);
     if (stopped.aborted) return;
     onState(false);
-    // What is recorded is not for everyone; what else is asked for tells whether a token is needed, which starts this again.
-    if (problem?.code === 'UNAUTHENTICATED' || problem?.code === 'FORBIDDEN') return;
+    if (FINAL.has(problem?.code ?? '')) return;
     if (problem?.code === 'INVALID_CURSOR') after = null;
     isContinued = after !== null;
     failures += 1;
