@@ -83,14 +83,33 @@ export async function searchRecords(prisma: PrismaClient, key: RecordSearchKey):
   });
 }
 
-const TARGET_TYPES = Prisma.raw(`type IN ('NS', 'CNAME', 'PTR', 'MX', 'SRV', 'SOA')`);
 const ADDRESS_TYPES = Prisma.raw(`type IN ('A', 'AAAA')`);
 const ADDRESS = Prisma.raw('address_of(rdata)');
-const TARGET = Prisma.raw(`reverse(coalesce(rdata ->> 'target', rdata ->> 'mname')) COLLATE "C"`);
-const MAILBOX = Prisma.raw(`reverse(rdata ->> 'rname') COLLATE "C"`);
 const TEXT = Prisma.raw(`rdata ->> 'txt'`);
 const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
 const PLACE = Prisma.raw('domain, first_seen, type, position');
+
+/** A host name that the rdata of some types has, reversed: each has an index. */
+interface TargetColumn {
+  readonly types: Prisma.Sql;
+  readonly name: Prisma.Sql;
+}
+
+const TARGET: TargetColumn = {
+  types: Prisma.raw(`type IN ('NS', 'CNAME', 'PTR', 'MX', 'SRV', 'SOA')`),
+  name: Prisma.raw(`reverse(coalesce(rdata ->> 'target', rdata ->> 'mname')) COLLATE "C"`),
+};
+const MAILBOX: TargetColumn = {
+  types: Prisma.raw(`type = 'SOA'`),
+  name: Prisma.raw(`reverse(rdata ->> 'rname') COLLATE "C"`),
+};
+const HOST_NAME: TargetColumn = {
+  types: Prisma.raw(
+    `type IN ('AFSDB', 'CAA', 'DNAME', 'HTTPS', 'KX', 'LP', 'NAPTR', 'RT', 'SVCB') AND host_name_of(type, rdata) IS NOT NULL`,
+  ),
+  name: Prisma.raw(`reverse(host_name_of(type, rdata)) COLLATE "C"`),
+};
+const TARGETS = [TARGET, MAILBOX, HOST_NAME];
 
 /** What is looked up, value by value. */
 interface Source {
@@ -175,11 +194,11 @@ function beginsAt(after: RecordPlace | undefined): Prisma.Sql {
 
 function targetSource(pattern: NamePattern): Source {
   const { parts } = pattern;
-  const lookups = [
-    Prisma.sql`${TARGET_TYPES} AND ${TARGET} = sought.value`,
-    // One that both fields have is among those of the first.
-    Prisma.sql`type = 'SOA' AND ${MAILBOX} = sought.value AND NOT ${meetsTarget(TARGET, pattern)}`,
-  ];
+  const lookups = TARGETS.map((column) => {
+    const lookup = Prisma.sql`${column.types} AND ${column.name} = sought.value`;
+    // One that both fields of SOA have is among those of the first.
+    return column === MAILBOX ? Prisma.sql`${lookup} AND NOT ${meetsTarget(TARGET, pattern)}` : lookup;
+  });
   if (isName(pattern)) {
     return {
       isOneValue: true,
@@ -188,14 +207,11 @@ function targetSource(pattern: NamePattern): Source {
     };
   }
   const prefix = reversed(parts[1] ?? '');
-  const below = (column: Prisma.Sql, types: Prisma.Sql) =>
-    distinctValues('text', column, Prisma.sql`${types} AND ${startsWith(column, prefix)}`, prefix);
-  return {
-    isOneValue: false,
-    values: Prisma.sql`
-      (${below(TARGET, TARGET_TYPES)}) UNION (${below(MAILBOX, Prisma.raw(`type = 'SOA'`))})`,
-    lookups,
-  };
+  const below = TARGETS.map(({ types, name }) => {
+    const names = distinctValues('text', name, Prisma.sql`${types} AND ${startsWith(name, prefix)}`, prefix);
+    return Prisma.sql`(${names})`;
+  });
+  return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
 }
 
 /** The values of a column from one on, each once: each found by one step in its index. */
@@ -212,12 +228,11 @@ function distinctValues(type: string, column: Prisma.Sql, condition: Prisma.Sql,
     SELECT value FROM step WHERE value IS NOT NULL LIMIT ${literal(MOST_VALUES + 1)}`;
 }
 
-function meetsTarget(column: Prisma.Sql, pattern: NamePattern): Prisma.Sql {
-  const [name = '', suffix = ''] = pattern.parts;
-  const meets = isName(pattern)
-    ? Prisma.sql`${column} = ${reversed(name)}`
-    : startsWith(column, reversed(suffix));
-  return Prisma.sql`coalesce(${meets}, false)`;
+function meetsTarget({ types, name }: TargetColumn, { parts }: NamePattern): Prisma.Sql {
+  const [first = '', suffix = ''] = parts;
+  const meets =
+    parts.length === 1 ? Prisma.sql`${name} = ${reversed(first)}` : startsWith(name, reversed(suffix));
+  return Prisma.sql`coalesce(${types} AND ${meets}, false)`;
 }
 
 /** Whether a row of table `dns_record` meets all that the filter has. */
@@ -230,7 +245,10 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
     network !== undefined &&
       Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} BETWEEN ${network.first}::inet AND ${network.last}::inet)`,
     target !== undefined &&
-      Prisma.sql`((${TARGET_TYPES} AND ${meetsTarget(TARGET, target)}) OR (type = 'SOA' AND ${meetsTarget(MAILBOX, target)}))`,
+      Prisma.sql`(${Prisma.join(
+        TARGETS.map((column) => meetsTarget(column, target)),
+        ' OR ',
+      )})`,
     text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(${TEXT}, ${text}) > 0)`,
     host !== undefined && meetsPattern(Prisma.raw('host'), host),
     types !== undefined && Prisma.sql`type = ANY (${[...types]})`,

@@ -26,7 +26,8 @@ beforeEach(async () => {
     'DROP TABLE known_name, known_text, change_feed',
     'DROP INDEX dns_record_address, dns_record_target, dns_record_rname, dns_record_text, dns_record_host',
     'DROP INDEX dns_record_present, dns_record_removed_by_type, header_change_value',
-    'DROP INDEX domain_created, domain_last_change',
+    'DROP INDEX domain_created, domain_last_change, dns_record_host_name',
+    'DROP FUNCTION host_name_of',
     'ALTER TABLE header_change DROP COLUMN last_seen, ADD COLUMN present boolean NOT NULL DEFAULT true',
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
     "DELETE FROM schema_migration WHERE name >= '0006'",
@@ -72,7 +73,8 @@ describe('a database whose rows have to be rewritten', () => {
         'applied 0012_changes_in_order',
         'applied 0013_drop_present',
         'applied 0014_names_texts_and_feed',
-        'applied 0015_search\n',
+        'applied 0015_search',
+        'applied 0016_more_host_names\n',
       ].join('\n'),
     );
     expect(code).toBe(0);

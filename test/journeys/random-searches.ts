@@ -51,7 +51,28 @@ const RECORDS: readonly (Readonly<Record<string, unknown>> & { readonly type: st
   ),
   ...TEXTS.map((text) => ({ type: 'TXT', entries: [text] })),
   { type: 'TXT', host: '_dmarc.@', entries: ['v=spf1 ', 'include:_spf.example.net ', '-all'] },
-  { type: 'CAA', flags: 0, tag: 'issue', value: 'ns1.example.net' },
+  ...[
+    ...[
+      'ns1.example.net',
+      ' NS1.Example.net. ; policy=ev',
+      'mail.@\t;a=b;c',
+      ';',
+      '',
+      'notexample.net;'.repeat(500),
+    ],
+  ].map((value) => ({ type: 'CAA', flags: 0, tag: 'issue', value })),
+  { type: 'CAA', flags: 128, tag: 'IssueWild', value: 'mail.@' },
+  { type: 'CAA', flags: 0, tag: 'iodef', value: 'ns1.example.net' },
+  ...['1 ns1.example.net. alpn="h2"', '0 mail.@.', '1 . ipv4hint=192.0.2.1', '\\# 4 00010000'].map(
+    (data) => ({
+      ...{ type: 'HTTPS', data },
+    }),
+  ),
+  { type: 'SVCB', host: '_dns.@', data: '1 mail.example.net. alpn="dot"' },
+  { type: 'DNAME', data: 'example.net.' },
+  ...TARGETS.map((replacement) => ({
+    ...{ type: 'NAPTR', order: 1, pref: 2, flags: 'S', services: 'SIP+D2U', regex: '', replacement },
+  })),
   { type: 'TYPE65534', data: '\\# 2 ABCD' },
 ];
 export const TYPES = [...new Set(RECORDS.map(({ type }) => type))];
@@ -238,8 +259,15 @@ export function recordsOf(history: DomainHistory): RecordMatch[] {
   const { domain, dnsRecords } = JSON.parse(body(history).replaceAll('"minimum-ttl"', '"minimumTtl"'));
   return dnsRecords.map(({ data, ...times }: { data: object }) => ({
     domain,
-    record: { ...data, ...times },
+    record: { ...withGraphqlNames(data), ...times },
   }));
+}
+
+/** NAPTR and CAA have flags of different types. */
+function withGraphqlNames(data: object): object {
+  if (!('services' in data && 'flags' in data)) return data;
+  const { flags: naptrFlags, ...others } = data;
+  return { ...others, naptrFlags };
 }
 
 /** All headers of a domain. */
@@ -295,7 +323,7 @@ function isInNetwork(address: string, cidr: string): boolean {
 export function meetsRecordFilter({ record: data }: RecordMatch, where: Filter): boolean {
   const { firstSeen, removed } = data;
   const address = String(data['ip'] ?? data['ipv6'] ?? '');
-  const names = [data['target'], data['mname'], data['rname']].filter((name) => typeof name === 'string');
+  const names = namesIn(data);
   return (
     given(where.ip, (ip) => address === (ip.includes(':') ? ipv6(ip) : ip)) &&
     given(where.network, (cidr) => isInNetwork(address, cidr)) &&
@@ -307,6 +335,30 @@ export function meetsRecordFilter({ record: data }: RecordMatch, where: Filter):
     isIn(firstSeen, where.firstSeenFrom, where.firstSeenTo) &&
     wasSeen(firstSeen, removed, where)
   );
+}
+
+/** The host names that are searched in a record's data. */
+function namesIn(data: RecordMatch['record']): string[] {
+  const text = (field: string) => [data[field]].filter((value) => typeof value === 'string');
+  switch (data['type']) {
+    case 'CAA': {
+      const [issuer = ''] = text('value').join().split(';');
+      const isIssuer = /^issue/i.test(text('tag').join()) && text('value').join().length <= 1024;
+      return isIssuer && issuer.trim() !== '' ? [hostName(issuer.trim())] : [];
+    }
+    case 'NAPTR':
+      return text('replacement');
+    case 'DNAME':
+      return text('data').map(hostName);
+    case 'HTTPS':
+    case 'SVCB':
+      return text('data')
+        .map((each) => each.split(' ')[1] ?? '')
+        .filter((name) => name.endsWith('.') && name !== '.')
+        .map(hostName);
+    default:
+      return ['target', 'mname', 'rname'].flatMap(text);
+  }
 }
 
 export function meetsHeaderFilter({ name, value: text, from, to }: HeaderMatch, where: Filter): boolean {

@@ -56,7 +56,7 @@ async function walkThrough(page: WatchedPage['page'], url: string): Promise<void
       .first();
   for (const [text, title, domain] of [
     ['*olog*', 'Domains', 'cologne'],
-    ['a.gtld-servers.net', 'Whose name servers, mail servers or aliases are a.gtld-servers.net', 'com'],
+    ['a.gtld-servers.net', 'Whose records name the host a.gtld-servers.net', 'com'],
     ['192.5.6.30', 'Who has the address 192.5.6.30', 'net'],
     ['192.5.6.0/24', 'Who has an address of the network 192.5.6.0/24', 'net'],
   ] as const) {
@@ -71,7 +71,7 @@ async function walkThrough(page: WatchedPage['page'], url: string): Promise<void
   const server = state.getByRole('link', { name: 'a.gtld-servers.net', exact: true }).first();
   const instant = page.url();
   await server.click();
-  await found('Whose name servers, mail servers or aliases are a.gtld-servers.net', 'com').waitFor();
+  await found('Whose records name the host a.gtld-servers.net', 'com').waitFor();
   await page.goBack();
   await server.waitFor();
   expect(page.url()).toBe(instant);
@@ -116,6 +116,25 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     await page.locator('.feed').getByRole('link', { name: 'live.example' }).waitFor();
     expect((await imported).code).toBe(0);
     expect(await runDms(['forget', 'live.example', '--yes'], home.environment)).toMatchObject({ code: 0 });
+  }
+
+  /** Where the API wants a token: the page asks for it, and works with it. */
+  async function worksWithToken(browser: Browser): Promise<void> {
+    const created = await runDms(['token', 'create', '--name', 'page'], home.environment);
+    expect(created.code).toBe(0);
+    const serving = await serve({ ...home.environment, AUTH_REQUIRED: 'all' });
+    const { page, complaints } = await openPage(browser, `${serving.url}/domains/com`);
+    try {
+      await page.getByLabel('Access token').fill(created.stdout.trim());
+      await page.getByRole('button', { name: 'Use the token' }).click();
+      await page.locator('.changes li').first().waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await walkThrough(page, serving.url);
+      // The browser reports each answer that wanted the token.
+      expect(complaints.filter((complaint) => !complaint.includes('401'))).toEqual([]);
+    } finally {
+      await serving.close();
+    }
   }
 
   function importRootZone(): Promise<CommandResult> {
@@ -271,6 +290,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
         expect(complaints).toEqual([]);
         expect([...origins]).toEqual([serving.url]);
         await worksOnPhone(browser, serving.url);
+        await worksWithToken(browser);
       } finally {
         await browser.close();
         await serving.close();

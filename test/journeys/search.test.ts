@@ -203,6 +203,67 @@ describe.skipIf(!IS_LONG)('of a thousand domains', () => {
   );
 });
 
+describe('a host name is found in the data of', () => {
+  const name = 'named.example.net';
+  const soa = { serial: 1, refresh: 1, retry: 1, expire: 1, 'minimum-ttl': 1 };
+  const naptr = { order: 1, pref: 1, flags: '', services: '', regex: '' };
+  const found: readonly (readonly [type: string, data: object])[] = [
+    ...['NS', 'CNAME', 'PTR'].map((type) => [type, { target: name }] as const),
+    ['MX', { pri: 10, target: name }],
+    ['SRV', { pri: 1, weight: 1, port: 1, target: name }],
+    ['SOA', { mname: name, rname: 'a.example', ...soa }],
+    ['SOA', { mname: 'a.example', rname: name, ...soa }],
+    ['NAPTR', { ...naptr, replacement: name }],
+    ['DNAME', { data: `${name}.` }],
+    ...['AFSDB', 'KX', 'LP', 'RT'].map((type) => [type, { data: `10 ${name}.` }] as const),
+    ...['HTTPS', 'SVCB'].map((type) => [type, { data: `0 ${name}.` }] as const),
+    ['HTTPS', { data: `1 ${name}. alpn=h3,h2 port=8443` }],
+    ...[name, ` Named.Example.NET. `, `${name};account=1`, `\t${name} ; a=b`].map(
+      (value) => ['CAA', { flags: 0, tag: 'issue', value }] as const,
+    ),
+    ...['issuewild', 'ISSUEMAIL', 'issuevmc'].map(
+      (tag) => ['CAA', { flags: 128, tag, value: name }] as const,
+    ),
+  ];
+  const others: readonly (readonly [type: string, data: object])[] = [
+    ['TXT', { txt: name, entries: [name] }],
+    ['CAA', { flags: 0, tag: 'iodef', value: name }],
+    ['CAA', { flags: 0, tag: 'issue', value: `;${name}` }],
+    ['CAA', { flags: 0, tag: 'issue', value: `${name} other` }],
+    ['HTTPS', { data: '1 . alpn=h3' }],
+    ['HTTPS', { data: '1 not-named.example.net.' }],
+    ['NAPTR', { ...naptr, replacement: '.' }],
+  ];
+  beforeAll(() => {
+    const lines = [...found, ...others].map(([type, data], at): ObservationLine => {
+      const domain = `d${at}.example`;
+      const dnsRecords = [{ host: domain, class: 'IN', type, ...data }];
+      return { domain, observedAt: '2024-01-01T00:00:00Z', dnsRecords };
+    });
+    return record(lines);
+  });
+
+  const domainsWith = async (target: string) => {
+    const query = `query ($where: DnsRecordFilter!) { dnsRecords(where: $where, first: 100) { nodes { domain { name } } } }`;
+    const { data } = await ask(service.url, query, { where: { target } });
+    return data.dnsRecords.nodes.map((node: { domain: { name: string } }) => node.domain.name);
+  };
+
+  it.each(found.map(([type, data], at) => [type, JSON.stringify(data), at] as const))(
+    '%s: %s',
+    async (_type, _data, at) => {
+      for (const target of [name, '*.example.net']) {
+        expect(await domainsWith(target)).toContain(`d${at}.example`);
+      }
+    },
+  );
+
+  it('and of no others', async () => {
+    expect(await domainsWith(name)).toHaveLength(found.length);
+    expect(await domainsWith('*.example.net')).toHaveLength(found.length + 1);
+  });
+});
+
 describe('after domains are forgotten', () => {
   it(
     'nothing of them is found or kept among the names and texts, and all of the others is',

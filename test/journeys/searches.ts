@@ -20,6 +20,7 @@ const RECORD = `
   ... on ARecord { ip } ... on AaaaRecord { ipv6 } ... on TxtRecord { txt entries } ... on OtherRecord { data }
   ... on NsRecord { target } ... on CnameRecord { target } ... on PtrRecord { target }
   ... on MxRecord { pri target } ... on SrvRecord { pri weight port target } ... on CaaRecord { flags tag value }
+  ... on NaptrRecord { order pref naptrFlags services regex replacement }
   ... on SoaRecord { mname rname serial refresh retry expire minimumTtl }`;
 
 const page = (node: string) =>

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvOf } from '../../web/src/csv.js';
-import { compareTexts, partsOf, visiblePieces, visibleText } from '../../web/src/text-parts.js';
+import { partsOf, type RecordEntry, rdataOf } from '../../web/src/records.js';
+import {
+  compareTexts,
+  partsOf as partsOfText,
+  visiblePieces,
+  visibleText,
+} from '../../web/src/text-parts.js';
 
 /** Characters that hide others, or change their direction or lines. */
 const HOSTILE = [
@@ -51,6 +57,58 @@ describe('a text that someone else has written', () => {
   });
 });
 
+describe('of a record, the addresses and host names lead to a search', () => {
+  const common = { host: 'a.example', class: 'IN', firstSeen: '', lastSeen: '', removed: null };
+  const other = (type: string, data: string): RecordEntry => ({
+    ...common,
+    ...{ __typename: 'OtherRecord', type, data },
+  });
+  const authority = (tag: string, value: string): RecordEntry => ({
+    ...common,
+    ...{ __typename: 'CaaRecord', type: 'CAA', flags: 0, tag, value },
+  });
+  const searchesOf = (record: RecordEntry) =>
+    rdataOf(record)
+      .flatMap(([name, value]) => partsOf(record, name, String(value)))
+      .flatMap(({ search }) => (search === null ? [] : [search]));
+
+  test.each<[RecordEntry, object[]]>([
+    [{ ...common, ...{ __typename: 'ARecord', type: 'A', ip: '192.0.2.1' } }, [{ ip: '192.0.2.1' }]],
+    [
+      other(
+        'HTTPS',
+        '1 svc.example. alpn="h2,a.b." ipv4hint=192.0.2.1,192.0.2.2 ipv6hint=2001:db8::1 key9="x \\" y.z."',
+      ),
+      [{ target: 'svc.example' }, { ip: '192.0.2.1' }, { ip: '192.0.2.2' }, { ip: '2001:db8::1' }],
+    ],
+    [other('HTTPS', '1 . ipv4hint=192.0.2.1'), [{ ip: '192.0.2.1' }]],
+    [other('DNAME', 'a\\.b.example.'), [{ target: 'a\\.b.example' }]],
+    [other('L64', '10 2001:db8:1:2'), []],
+    [other('SPF', '"v=spf1 ip4:192.0.2.1 a.example. -all"'), []],
+    [other('TYPE65534', '\\# 4 0A000001'), []],
+    [authority('issue', ' ca.example ; policy=ev'), [{ target: 'ca.example' }]],
+    [authority('ISSUEWILD', 'ca.example'), [{ target: 'ca.example' }]],
+    [authority('issue', ';'), []],
+    [authority('issue', 'no authority'), []],
+    [authority('iodef', 'mailto:a@example.com'), []],
+  ])('%j', (record, searches) => {
+    expect(searchesOf(record)).toEqual(searches);
+  });
+
+  test('and the text of the record stays as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'"\\ ,=.:;a1\n') }), (text) => {
+        for (const record of [other('HTTPS', text), authority('issue', text)]) {
+          const [name = '', value] = rdataOf(record).at(-1) ?? [];
+          const parts = partsOf(record, name, String(value));
+          expect(parts.map((part) => part.text).join('')).toBe(text);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
 describe('two values', () => {
   const sides = (before: string, after: string) => {
     const parts = compareTexts(before, after);
@@ -83,7 +141,7 @@ describe('two values', () => {
     fc.assert(
       fc.property(value, value, (before, after) => {
         expect(sides(before, after)).toMatchObject({ old: before, new: after });
-        expect(partsOf(before).join('')).toBe(before);
+        expect(partsOfText(before).join('')).toBe(before);
       }),
     );
   });

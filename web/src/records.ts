@@ -44,6 +44,53 @@ export function rrsetOf({ type, host }: Pick<RecordEntry, 'type' | 'host'>): str
   return `${type} ${host}`;
 }
 
+/** Parameters of the address of a search. */
+export type Search = Readonly<Record<string, string>>;
+
+/** A part of a field's value, and the search for all who have it; null: it is not searched for. */
+export interface FieldPart {
+  readonly text: string;
+  readonly search: Search | null;
+}
+
+const HOST_NAMES: ReadonlySet<string> = new Set(['target', 'mname', 'rname', 'replacement']);
+
+/** A field's value, with the addresses and host names in it. */
+export function partsOf(record: RecordEntry, name: string, value: string): readonly FieldPart[] {
+  if (name === 'ip' || name === 'ipv6') return [{ text: value, search: { ip: value } }];
+  if (HOST_NAMES.has(name)) return [{ text: value, search: { target: value } }];
+  if ('tag' in record && name === 'value' && /^issue/i.test(record.tag)) return partsOfIssuer(value);
+  if (name === 'data')
+    return Array.from(value.matchAll(TOKENS), ([text]) => ({ text, search: searchOf(text) }));
+  return [{ text: value, search: null }];
+}
+
+/** The certification authority comes before its parameters (RFC 8659, section 4.2). */
+function partsOfIssuer(value: string): FieldPart[] {
+  const [, blanks = '', issuer = '', rest = ''] = /^(\s*)([\w.-]*)(.*)$/s.exec(value) ?? [];
+  const isIssuer = issuer !== '' && /^\s*(?:;|$)/.test(rest);
+  return [
+    { text: blanks, search: null },
+    { text: issuer, search: isIssuer ? { target: issuer } : null },
+    { text: rest, search: null },
+  ].filter(({ text }) => text !== '');
+}
+
+/** Of rdata as master files have it: quoted texts, what may be an address or a name, and what is between them. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",=]+|[\s,=]+|"/gs;
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)';
+const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
+
+function searchOf(token: string): Search | null {
+  if (IPV4.test(token) || isIpv6(token)) return { ip: token };
+  // Names have a final dot there, and the root alone is no host.
+  return !token.startsWith('"') && /^.+\.$/s.test(token) ? { target: token.slice(0, -1) } : null;
+}
+
+function isIpv6(token: string): boolean {
+  return /:.*:/.test(token) && URL.canParse(`http://[${token}]`);
+}
+
 const FIRST_TYPES = ['SOA', 'NS', 'A', 'AAAA', 'CNAME', 'MX', 'TXT', 'CAA', 'HTTPS', 'SVCB', 'SRV', 'DS'];
 
 /** Compares types in the order in which people look for them. */

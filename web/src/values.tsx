@@ -1,5 +1,5 @@
 import { addressOf } from './address.js';
-import { type RecordEntry, rdataOf, textOf } from './records.js';
+import { partsOf, type RecordEntry, rdataOf, type Search, textOf } from './records.js';
 import { compareTexts, type TextPart, visiblePieces } from './text-parts.js';
 
 /**
@@ -49,9 +49,6 @@ function searchOfHeader(header: string, value: string): Search {
 function searchOfText(entries: readonly string[]): Search {
   return { text: entries.join('').slice(0, LONGEST_SEARCHED) };
 }
-
-/** Parameters of an address. */
-type Search = Readonly<Record<string, string>>;
 
 function Empty() {
   return <span class="muted">empty</span>;
@@ -152,9 +149,9 @@ export function Rdata({ record, other, side = 'new' }: RdataProps) {
   return (
     <>
       {rdataOf(record).map(([name, value], place) => {
-        const text = String(value);
-        const search = searchOf(name, text);
-        const shown = search === null ? <Text value={text} /> : <Pivot to={search} text={text} />;
+        const shown = partsOf(record, name, String(value)).map(({ text, search }, part) =>
+          search === null ? <Text key={part} value={text} /> : <Pivot key={part} to={search} text={text} />,
+        );
         const Mark = side === 'old' ? 'del' : 'ins';
         return [place > 0 && ' ', isSame(name, value) ? shown : <Mark>{shown}</Mark>];
       })}
@@ -164,10 +161,3 @@ export function Rdata({ record, other, side = 'new' }: RdataProps) {
 
 /** The API searches for parts of texts of at least so many characters. */
 const SHORTEST_SEARCHED = 3;
-
-const TARGETS: ReadonlySet<string> = new Set(['target', 'mname', 'rname']);
-
-function searchOf(field: string, value: string): Search | null {
-  if (field === 'ip' || field === 'ipv6') return { ip: value };
-  return TARGETS.has(field) ? { target: value } : null;
-}

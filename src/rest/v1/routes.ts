@@ -233,7 +233,8 @@ export const ROUTES: readonly Route[] = [
         'A network in CIDR notation, such as `192.0.2.0/24`, with the addresses of A and AAAA records.',
       ),
       target: plainText(
-        "A host name that the record's data has: of NS, CNAME, PTR, MX and SRV records, and `mname` and `rname` of SOA. " +
+        "A host name that the record's data has: of NS, CNAME, DNAME, PTR, MX, SRV, HTTPS, SVCB, AFSDB, KX, LP and RT records, " +
+          '`mname` and `rname` of SOA, `replacement` of NAPTR, and the certification authority that a CAA record allows. ' +
           '`*.example.net` stands for all names below it.',
       ),
       text: plainText('A part of the text of a TXT record, at least three characters.'),

@@ -28,8 +28,8 @@ export interface Lane {
   readonly owner: string;
   /** By their beginning. */
   readonly bars: readonly Bar[];
-  /** Distinct ones, in order of appearance. */
-  readonly values: readonly string[];
+  /** The first bar of each distinct value, in order of appearance. */
+  readonly values: readonly Bar[];
 }
 
 /** A header as it is now. */
@@ -159,8 +159,10 @@ function byBeginning(one: Bar, other: Bar): number {
   return (one.from ?? 0) - (other.from ?? 0);
 }
 
-function valuesOf(bars: readonly Bar[]): string[] {
-  return [...new Set(bars.map(({ value }) => value))];
+function valuesOf(bars: readonly Bar[]): Bar[] {
+  const values = new Map<string, Bar>();
+  for (const bar of bars) if (!values.has(bar.value)) values.set(bar.value, bar);
+  return [...values.values()];
 }
 
 type HeaderEvent = Extract<Change, { readonly name: string }>;
@@ -252,7 +254,7 @@ export function compactRows({ bars }: Lane, most = Number.POSITIVE_INFINITY): Ro
 
 /** A row for each value. */
 export function rowsByValue({ bars, values }: Lane): Rows {
-  const rows = new Map(values.map((value, row) => [value, row]));
+  const rows = new Map(values.map(({ value }, row) => [value, row]));
   return { count: Math.max(1, values.length), rowOf: bars.map(({ value }) => rows.get(value) ?? 0) };
 }
 

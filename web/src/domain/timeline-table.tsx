@@ -59,7 +59,7 @@ function durationOf({ from, lastSeen, to }: Bar): string {
 }
 
 /** The value of a bar, whose parts lead to who else has them. */
-function BarValue({ lane, bar }: { readonly lane: Lane; readonly bar: Bar }) {
+export function BarValue({ lane, bar }: { readonly lane: Lane; readonly bar: Bar }) {
   return bar.record === undefined ? (
     <HeaderValue name={lane.name} value={bar.value} />
   ) : (

@@ -17,6 +17,7 @@ import {
   ROW,
 } from './draw.js';
 import { type Bar, compactRows, type Lane, rowsByValue } from './history.js';
+import { BarValue } from './timeline-table.js';
 
 /** An interval of time. */
 export interface Span {
@@ -430,14 +431,14 @@ function LaneLabel({ placed, isOpened, visibleFrom, visibleTo, toggle }: LaneLab
       ) : (
         <span class="lane-name">{name}</span>
       )}
-      {rows.map((value, row) => (
+      {rows.map((bar, row) => (
         <div
-          key={value}
+          key={bar.value}
           class="row-label"
-          title={visibleText(value)}
+          title={visibleText(bar.value)}
           ref={place((first + row + 1) * ROW + LANE_PADDING, ROW)}
         >
-          <Text value={value} />
+          <BarValue lane={lane} bar={bar} />
         </div>
       ))}
     </div>

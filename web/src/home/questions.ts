@@ -70,7 +70,7 @@ function canonical(name: string): string {
 const RECORD_TITLES = {
   ip: 'Who has the address',
   network: 'Who has an address of the network',
-  target: 'Whose name servers, mail servers or aliases are',
+  target: 'Whose records name the host',
   text: 'Whose TXT records have',
   host: 'Records of the owner name',
 } as const;
