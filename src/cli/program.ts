@@ -78,7 +78,7 @@ function addWatch(program: Command, context: CommandContext): void {
   const fromFile = () =>
     new Option(
       '--from-file <file>',
-      'a file with one name per line; - for standard input; gzip is decompressed; # begins a comment',
+      'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
     );
   const watch = program
     .command('watch')
@@ -124,7 +124,9 @@ function addWatch(program: Command, context: CommandContext): void {
 }
 
 /** Complete by its type: a new format is not forgotten here. */
-const FORMATS: Readonly<Record<ImportOptions['format'], true>> = { auto: true, dms: true, httpx: true };
+const FORMATS: Readonly<Record<ImportOptions['format'], true>> = {
+  ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true },
+};
 
 /** What the words of the summary mean. */
 const SUMMARY_WORDS = `
@@ -146,10 +148,10 @@ function addImport(program: Command, context: CommandContext): void {
     .summary('record observations from files')
     .description(
       'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as httpx ' +
-        'writes them with -json and -irh or -irr. An invalid line is reported and changes nothing; ' +
+        '-json -irh, dnsx -json, zdns or massdns -o J writes them. An invalid line is reported and changes nothing; ' +
         'the others are recorded. Importing a file again changes nothing.',
     )
-    .argument('<file...>', 'files to read; - for standard input; gzip is decompressed')
+    .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
     .addOption(
       new Option(
         '--format <format>',
@@ -160,6 +162,10 @@ function addImport(program: Command, context: CommandContext): void {
     )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
     .option('--strict', 'stop at the first rejected line', false)
+    .option(
+      '--observed-at <time>',
+      'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
+    )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .addHelpText('after', SUMMARY_WORDS)
     .action(async (files: string[], options: ImportOptions) =>

@@ -2,13 +2,16 @@ import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
 import { parseDmsLine } from './dms.js';
+import { createDnsxParser } from './dnsx.js';
 import { FORMATS_READ, toolOf } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
-import type { ParseLine } from './import-lines.js';
+import type { ParsedLine, ParseLine } from './import-lines.js';
 import { parseJsonLine } from './json-line.js';
+import { createMassdnsParser } from './massdns.js';
+import { createZdnsParser } from './zdns.js';
 
 /** The formats that are read. */
-export type ImportFormat = 'dms' | 'httpx';
+export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns';
 
 interface FormatOptions {
   /** The input as a message names it. */
@@ -17,6 +20,8 @@ interface FormatOptions {
   readonly now: () => Instant;
   /** Field names in lower case that the lines of other programs may have, and that are not recorded. */
   readonly ignoredHeaders: ReadonlySet<string>;
+  /** The time of lines without one, in the formats that may have such. */
+  readonly observedAt?: Instant | undefined;
   /** What a line may hold. */
   readonly limits: ObservationLimits;
   /** Called with the format that `auto` has found. */
@@ -31,16 +36,16 @@ interface FormatOptions {
  */
 export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
   if (format === 'auto') return createDetectingParser(options);
-  const { now, ignoredHeaders, limits } = options;
-  const parse = format === 'dms' ? parseDmsLine : createHttpxParser(ignoredHeaders);
+  const { now, limits } = options;
+  const parse = FORMATS[format].createParser(options);
   return (text) => {
     try {
-      const observation = parse(text, now());
-      requireWithinLimits(observation, limits);
-      return observation;
+      const line = parse(text, now());
+      for (const observation of line.observations) requireWithinLimits(observation, limits);
+      return line;
     } catch (error) {
-      const other = format === 'dms' ? 'httpx' : 'dms';
-      if (detectedFormat(text) !== other) throw error;
+      const other = detectedFormat(text);
+      if (other === null || other === format) throw error;
       throw new InvalidObservationError(
         `the line is in format ${other}, but is read as ${format}: import lines of ${other} with --format ${other}, ` +
           'from a file of their own.',
@@ -70,14 +75,57 @@ function createDetectingParser(options: FormatOptions): ParseLine {
   };
 }
 
-/** Keys that a line of format dms has, one of them at least, and no line of httpx. */
+/** Whether a line has a key. */
+type Has = (key: string) => boolean;
+
+interface Format {
+  /** What its lines are told by, for messages. */
+  readonly keys: string;
+  /** Whether a line with such keys is of it. */
+  isOf(has: Has): boolean;
+  createParser(options: FormatOptions): (text: string, now: Instant) => ParsedLine;
+}
+
+/** Keys that a line of format dms has, one of them at least, and no line of another. */
 const DMS_KEYS = ['domain', 'observedAt', 'dnsRecords', 'httpHeaders'];
+
+/** In the order in which they are tried. */
+const FORMATS: Readonly<Record<ImportFormat, Format>> = {
+  dms: {
+    keys: 'domain and observedAt',
+    isOf: (has) => DMS_KEYS.some(has),
+    createParser: () => (text, now) => ({ observations: [parseDmsLine(text, now)] }),
+  },
+  httpx: {
+    keys: 'timestamp and url',
+    isOf: (has) => has('timestamp') && (has('url') || has('input')),
+    createParser: ({ ignoredHeaders }) => {
+      const parse = createHttpxParser(ignoredHeaders);
+      return (text, now) => ({ observations: [parse(text, now)] });
+    },
+  },
+  dnsx: {
+    keys: 'host and all',
+    isOf: (has) => has('host') && (has('resolver') || has('all')),
+    createParser: ({ observedAt }) => createDnsxParser(observedAt),
+  },
+  zdns: {
+    keys: 'name and results',
+    isOf: (has) => has('name') && (has('results') || (has('status') && has('data') && !has('type'))),
+    createParser: ({ observedAt }) => createZdnsParser(observedAt),
+  },
+  massdns: {
+    keys: 'name, type and status',
+    isOf: (has) => has('name') && (has('status') ? has('type') && has('class') : has('error')),
+    createParser: ({ observedAt }) => createMassdnsParser(observedAt),
+  },
+};
+
+const IMPORT_FORMATS = Object.keys(FORMATS) as readonly ImportFormat[];
 
 /** Null for a line whose keys tell none. */
 function formatOf(line: Readonly<Record<string, unknown>>): ImportFormat | null {
-  const has = (key: string) => Object.hasOwn(line, key);
-  if (DMS_KEYS.some(has)) return 'dms';
-  return has('timestamp') && (has('url') || has('input')) ? 'httpx' : null;
+  return IMPORT_FORMATS.find((format) => FORMATS[format].isOf((key) => Object.hasOwn(line, key))) ?? null;
 }
 
 function formatOfFirst(text: string, name: string): ImportFormat {
@@ -88,8 +136,8 @@ function formatOfFirst(text: string, name: string): ImportFormat {
   }
   const format = formatOf(line);
   if (format !== null) return format;
+  const keys = IMPORT_FORMATS.map((name) => `${name}: ${FORMATS[name].keys}`).join('; ');
   throw new InvalidObservationError(
-    'its keys are of no known format: lines of dms have domain and observedAt, those of httpx timestamp and url. ' +
-      'Name the format, --format dms or --format httpx, to see what is wrong.',
+    `its keys are of no known format (${keys}). Name the format, such as --format dms, to see what is wrong.`,
   );
 }

@@ -93,7 +93,7 @@ async function* watched(
 function timeOf(parse: ParseLine): (line: Line) => Instant | null {
   return (line) => {
     try {
-      return parse(textOf(line)).observedAt;
+      return parse(textOf(line)).observations[0]?.observedAt ?? null;
     } catch (error) {
       if (error instanceof InvalidObservationError) return null;
       throw error;

@@ -4,8 +4,16 @@ import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, textOf } from './lines.js';
 
-/** Turns the text of a line into an observation; throws InvalidObservationError for an invalid one. */
-export type ParseLine = (text: string) => Observation;
+/** What a line says. */
+export interface ParsedLine {
+  /** At least one, the oldest first. */
+  readonly observations: readonly Observation[];
+  /** What the line cannot tell, in sentences: the summary says how many lines each is about. */
+  readonly remarks?: readonly string[];
+}
+
+/** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
+export type ParseLine = (text: string) => ParsedLine;
 
 interface ImportOptions {
   readonly parse: ParseLine;
@@ -59,21 +67,23 @@ async function takeLines(
   batches: BatchQueue,
 ): Promise<boolean> {
   for (const line of lines) {
-    const observation = parsed(line, parse);
-    if (typeof observation !== 'string') batches.add(observation, line.bytes.length);
+    const said = parsed(line, parse);
     summary.linesRead += 1;
-    if (typeof observation === 'string') {
+    if (typeof said === 'string') {
       summary.linesRejected += 1;
-      await onRejected(line, observation);
+      await onRejected(line, said);
       if (strict) return false;
+    } else {
+      for (const observation of said.observations) batches.add(observation, line.bytes.length);
+      if (said.remarks !== undefined) summary.addRemarks(said.remarks);
     }
     if (batches.isFull) await batches.submitInTurn();
   }
   return true;
 }
 
-/** The observation of a line, or why it is rejected. */
-function parsed(line: Line, parse: ParseLine): Observation | string {
+/** What a line says, or why it is rejected. */
+function parsed(line: Line, parse: ParseLine): ParsedLine | string {
   try {
     return parse(textOf(line));
   } catch (error) {

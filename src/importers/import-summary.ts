@@ -18,6 +18,8 @@ export class ImportSummary {
   recordsRemoved = 0;
   headersCreated = 0;
   headersUpdated = 0;
+  /** What lines could not tell, and of how many lines that is true. */
+  readonly remarks = new Map<string, number>();
   readonly #names = new Set<string>();
 
   add(batch: readonly Observation[], recording: Recording): void {
@@ -33,6 +35,10 @@ export class ImportSummary {
     for (const { domain } of batch) {
       if (this.#names.size < MOST_DOMAINS_COUNTED) this.#names.add(domain);
     }
+  }
+
+  addRemarks(remarks: readonly string[]): void {
+    for (const remark of remarks) this.remarks.set(remark, (this.remarks.get(remark) ?? 0) + 1);
   }
 
   /** Observations that were recorded, with a change or without. */

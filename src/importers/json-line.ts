@@ -46,6 +46,24 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
 }
 
 /**
+ * The time of a line of a tool whose lines may have none.
+ *
+ * @param given What such a line gets; undefined: it is rejected.
+ */
+export function parseTimeOfLine(
+  key: string,
+  value: unknown,
+  now: Instant,
+  given: Instant | undefined,
+): Instant {
+  if (value !== undefined) return parseObservedAt(key, value, now);
+  if (given !== undefined) return given;
+  throw new InvalidObservationError(
+    `${key}: it is missing; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
+  );
+}
+
+/**
  * Rejects JSON in which an object has a key twice: JSON.parse keeps the last value and says nothing (RFC 8259,
  * section 4: the meaning of such an object is unpredictable).
  *

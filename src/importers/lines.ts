@@ -77,5 +77,7 @@ export function textOf({ bytes, exceeded }: Line): string {
   }
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw new InvalidObservationError('the line is not UTF-8: a file must be text, or text packed with gzip.');
+  throw new InvalidObservationError(
+    'the line is not UTF-8: a file must be text, or text packed with gzip or xz.',
+  );
 }

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { addAbortSignal, pipeline, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { addAbortSignal, type Duplex, pipeline, Readable } from 'node:stream';
+import { ReadableStream } from 'node:stream/web';
+import zlib from 'node:zlib';
 import { OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
 
@@ -16,10 +17,25 @@ export interface Input {
 }
 
 const CHUNK_BYTES = 1024 * 1024;
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+
+/** How packed data begin, and what unpacks them. */
+const PACKED: readonly (readonly [magic: Buffer, unpack: Unpack])[] = [
+  [Buffer.from([0x1f, 0x8b]), (source) => piped(source, zlib.createGunzip({ chunkSize: CHUNK_BYTES }))],
+  [Buffer.from('\xfd7zXZ\0', 'latin1'), unpackedXz],
+  ...unpackingZstd(),
+];
+
+/** Node.js has zstd from 22.15 on. Without it, requireLines() says what to do. */
+function unpackingZstd(): (readonly [Buffer, Unpack])[] {
+  const create: (() => Duplex) | undefined = Reflect.get(zlib, 'createZstdDecompress');
+  return create === undefined ? [] : [[Buffer.from('28b52ffd', 'hex'), (source) => piped(source, create())]];
+}
+
+type Bytes = AsyncIterable<Buffer>;
+type Unpack = (source: Bytes) => Bytes;
 
 /**
- * Opens a file to be read from its beginning; one that is packed with gzip is unpacked.
+ * Opens a file to be read from its beginning; one that is packed with gzip, xz, or where Node.js can, zstd, is unpacked.
  *
  * @param path `-` for standard input.
  * @param onBytes called with the number of bytes read, before they are unpacked.
@@ -78,14 +94,43 @@ async function* counted(stream: Readable, onBytes: (count: number) => void): Asy
 
 async function* unpacked(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let first: Buffer = Buffer.alloc(0);
-  while (first.length < GZIP_MAGIC.length) {
+  while (PACKED.some(([magic]) => isBeginning(first, magic))) {
     const next = await source.next();
     if (next.done === true) break;
     first = Buffer.concat([first, next.value]);
   }
   const all = prepended(first, source);
-  if (!first.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) yield* all;
-  else yield* pipeline(Readable.from(all), createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
+  const unpack = PACKED.find(([magic]) => first.subarray(0, magic.length).equals(magic))?.[1];
+  yield* unpack === undefined ? all : unpack(all);
+}
+
+/** Whether data that begin so may go on as the magic does: a line that is complete is not held back. */
+function isBeginning(first: Buffer, magic: Buffer): boolean {
+  return first.length < magic.length && magic.subarray(0, first.length).equals(first);
+}
+
+function piped(source: Bytes, transform: Duplex): Bytes {
+  return pipeline(Readable.from(source), transform, () => {});
+}
+
+/** @throws OperationError for data that are damaged; what the source throws. */
+async function* unpackedXz(source: Bytes): AsyncGenerator<Buffer> {
+  const { default: xz } = await import('xz-decompress');
+  let failure: unknown;
+  const watched = async function* () {
+    try {
+      yield* source;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
+  try {
+    const octets: AsyncIterable<Uint8Array> = new xz.XzReadableStream(ReadableStream.from(watched()));
+    for await (const { buffer, byteOffset, length } of octets) yield Buffer.from(buffer, byteOffset, length);
+  } catch (error) {
+    throw failure ?? Object.assign(new Error('damaged', { cause: error }), { code: 'XZ_DATA_ERROR' });
+  }
 }
 
 async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

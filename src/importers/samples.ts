@@ -14,7 +14,7 @@ const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', impor
 export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
   const summary = new ImportSummary();
   await importLines(readLines(createReadStream(SAMPLES)), {
-    parse: (text) => parseDmsLine(text, now),
+    parse: (text) => ({ observations: [parseDmsLine(text, now)] }),
     recorder,
     summary,
     strict: true,

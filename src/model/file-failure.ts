@@ -12,6 +12,10 @@ const READING: Readonly<Record<string, string>> = {
     'ends in the middle of its gzip data: copy or download the whole file again, and repeat the command',
   Z_DATA_ERROR:
     'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again',
+  XZ_DATA_ERROR:
+    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again',
+  ZSTD_error_srcSize_wrong:
+    'ends in the middle of its zstd data: copy or download the whole file again, and repeat the command',
 };
 
 const WRITING: Readonly<Record<string, string>> = {

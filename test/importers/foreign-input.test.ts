@@ -40,7 +40,6 @@ const BIG_ENDIAN = Buffer.from(UTF16).swap16();
 
 describe('an input of another kind is rejected in one line that says what it is and what to do', () => {
   test.each([
-    ['xz', ['-c', 'plain'], 'packed with xz', 'xz -dc FILE'],
     ['bzip2', ['-1c', 'plain'], 'packed with bzip2', 'bzip2 -dc FILE'],
     ['tar', ['-cf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
     ['tar', ['-czf', '-', 'plain'], 'a tar archive', 'tar -xOf FILE'],
@@ -79,7 +78,7 @@ describe('an input of another kind is rejected in one line that says what it is 
       'a table of tabs',
       '"domain"\t"ip"\r\n"a"\t"b"\r\n',
       'a table (CSV)',
-      'or as httpx -json -irh writes it',
+      'or as httpx -json -irh, dnsx -json, zdns and massdns -o J write it',
     ],
     ['gzip in gzip', gzipSync(gzipSync(LINE)), 'packed with gzip twice', 'gzip -dc FILE'],
     [

@@ -28,6 +28,14 @@ describe('the format of an input', () => {
     ['httpx', JSON.stringify({ ...HTTPX_1_7, header: undefined })],
     ['dms', '{"domain":"example.com","url":"https://example.com","timestamp":"2024-01-01T00:00:00Z"}'],
     ['dms', '{"observedAt":"2024-01-01T00:00:00Z"}'],
+    [
+      'dnsx',
+      '{"host":"a.example","resolver":["192.0.2.53:53"],"a":["192.0.2.1"],"timestamp":"2024-01-01T00:00:00Z"}',
+    ],
+    ['zdns', '{"name":"a.example","results":{"A":{"data":{},"status":"NOERROR"}}}'],
+    ['zdns', '{"name":"a.example","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
+    ['massdns', '{"name":"a.example.","error":"timeout"}'],
+    ['massdns', '{"name":"a.example.","type":"A","class":"IN","status":"NOERROR","data":{"answers":[]}}'],
   ] as const)('is told by the keys of its first line: %s', (format, line) => {
     const { parse, formats } = detecting();
     try {
@@ -42,22 +50,14 @@ describe('the format of an input', () => {
     const { parse, formats } = detecting();
     expect(() => parse('broken')).toThrow(/^the line is not valid JSON/);
     expect(() => parse('{"host":"example.com","timestamp":"2024-01-01T00:00:00Z"}')).toThrow(
-      /^its keys are of no known format: .*--format dms or --format httpx/,
+      /^its keys are of no known format \(dms: domain and observedAt; .*\)\. Name the format/,
     );
     expect(formats).toEqual([]);
-    expect(parse(HTTPX).source).toBe('httpx');
+    expect(parse(HTTPX).observations[0]?.source).toBe('httpx');
     expect(formats).toEqual(['httpx']);
   });
 
   test.each([
-    [
-      'dnsx',
-      { host: 'a.example', resolver: ['192.0.2.53:53'], a: ['192.0.2.1'], timestamp: '2024-01-01T00:00:00Z' },
-    ],
-    ['zdns', { name: 'a.example', results: { A: { data: {}, status: 'NOERROR' } } }],
-    ['zdns', { name: 'a.example', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
-    ['massdns', { name: 'a.example.', error: 'timeout' }],
-    ['massdns', { name: 'a.example.', type: 'A', class: 'IN', status: 'NOERROR', data: { answers: [] } }],
     [
       'passive DNS (COF)',
       { rrname: 'a.example', rrtype: 'A', rdata: '192.0.2.1', time_first: 1, time_last: 2 },
@@ -123,7 +123,7 @@ describe('a line that exceeds a limit is rejected with the limit and the setting
     ],
   ])('%#', (within, beyond, reason) => {
     const { parse } = detecting();
-    expect(parse(observationLine({ at: 1, ...within })).domain).toBe('example.com');
+    expect(parse(observationLine({ at: 1, ...within })).observations).toHaveLength(1);
     // The second line is compared with the first by its text: it is to be rejected as well.
     for (const at of [2, 3]) {
       expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
@@ -132,7 +132,9 @@ describe('a line that exceeds a limit is rejected with the limit and the setting
 
   test('records that are the same in canonical form count once', () => {
     const { parse } = detecting();
-    const { dns } = parse(observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }));
-    expect(dns?.records.get('A')).toHaveLength(1);
+    const [line] = parse(
+      observationLine({ at: 1, records: ['192.0.2.1', '192.0.2.1', '192.0.2.1'] }),
+    ).observations;
+    expect(line?.dns?.records.get('A')).toHaveLength(1);
   });
 });

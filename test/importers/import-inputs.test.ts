@@ -45,7 +45,11 @@ function importStandardInput() {
     yield await openInput('-', stdin, () => {});
   }
   const end = importInputs(inputs(), {
-    ...{ recorder, summary, createParser: () => (text: string) => parseDmsLine(text, NOW) },
+    ...{
+      recorder,
+      summary,
+      createParser: () => (text: string) => ({ observations: [parseDmsLine(text, NOW)] }),
+    },
     ...{ strict: false, longestLine: 4_000_000, onRejected: () => {} },
     ...{ sort: false, sorting: { onRead: () => {}, onSorted: () => {} } },
     signal: new AbortController().signal,

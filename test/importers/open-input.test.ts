@@ -9,6 +9,13 @@ import { openInput } from '../../src/importers/open-input.js';
 
 const TEXT = Buffer.from('one\ntwo\n');
 
+/** As `xz --check=crc32` packs `one` and `two`, each in a line, together and alone. */
+const [XZ, ...XZ_STREAMS] = [
+  '/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQAHb25lCnR3bwoA5gu6EgABHAhEYCrIkEKZDQEAAAAAAVla',
+  '/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQADb25lCgCfqBf4AAEYBGvp8KWQQpkNAQAAAAABWVo=',
+  '/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQADdHdvCgB0CBeWAAEYBGvp8KWQQpkNAQAAAAABWVo=',
+].map((text) => Buffer.from(text, 'base64')) as [Buffer, Buffer, Buffer];
+
 let folder: string;
 
 beforeAll(async () => {
@@ -33,6 +40,9 @@ describe('standard input is unpacked if it is packed, wherever it is cut into ch
     ['plain', TEXT, TEXT],
     ['packed', gzipSync(TEXT), TEXT],
     ['packed in two members', members, TEXT],
+    ['packed by xz', XZ, TEXT],
+    ['packed by xz in two streams', Buffer.concat(XZ_STREAMS), TEXT],
+    ['of the first bytes of a file of xz', XZ.subarray(0, 4), XZ.subarray(0, 4)],
     ['of one byte', Buffer.from('x'), Buffer.from('x')],
     ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
     ['empty', Buffer.alloc(0), Buffer.alloc(0)],
@@ -69,11 +79,24 @@ test.each([
     Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]),
     'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again.',
   ],
-])('of gzip data that is %s, the error claims nothing of what was recorded', async (name, bytes, message) => {
-  const path = await file(name, bytes);
-  const { bytes: unpacked } = await open(path);
-  await expect(buffer(unpacked)).rejects.toThrow(`${path} ${message}`);
-});
+  [
+    'cut (xz)',
+    XZ.subarray(0, -9),
+    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again.',
+  ],
+  [
+    'damaged (xz)',
+    Buffer.from(XZ).fill(0xff, 30, 40),
+    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again.',
+  ],
+])(
+  'of packed data that is %s, the error claims nothing of what was recorded',
+  async (name, bytes, message) => {
+    const path = await file(name, bytes);
+    const { bytes: unpacked } = await open(path);
+    await expect(buffer(unpacked)).rejects.toThrow(`${path} ${message}`);
+  },
+);
 
 describe('a reader that stops early closes the input', () => {
   test.each([

@@ -57,8 +57,8 @@ function counted(count: number, one: string, several: string): string {
   return `${number(count)} ${count === 1 ? one : several}`;
 }
 
-function remarks({ stale, contradicting }: ImportSummary): string[] {
-  const remarks: string[] = [];
+function remarks({ stale, contradicting, remarks: untold }: ImportSummary): string[] {
+  const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
   if (stale > 0) {
     remarks.push(
       `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +

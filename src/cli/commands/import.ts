@@ -7,10 +7,12 @@ import {
   requireImportable,
 } from '../../importers/import-inputs.js';
 import { ImportSummary } from '../../importers/import-summary.js';
+import { parseObservedAt } from '../../importers/json-line.js';
 import type { Line } from '../../importers/lines.js';
 import { type Input, openInput } from '../../importers/open-input.js';
 import { checkRejects, RejectsFile } from '../../importers/rejects.js';
-import { OperationError } from '../../model/errors.js';
+import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
+import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
@@ -21,6 +23,8 @@ export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
+  /** As it was written. */
+  readonly observedAt?: string;
   readonly rejects?: string;
 }
 
@@ -33,6 +37,7 @@ export async function runImport(
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
   const { format, sort, strict } = options;
+  const observedAt = timeGiven(options.observedAt, context.now());
   if (options.rejects !== undefined) await checkRejects(options.rejects, files);
   const rejects =
     options.rejects === undefined ? null : { file: new RejectsFile(options.rejects), path: options.rejects };
@@ -44,6 +49,7 @@ export async function runImport(
         name,
         now: context.now,
         ignoredHeaders: observe.ignoredHeaders,
+        observedAt,
         limits,
         onDetected: (found) => detected.add(found),
       }),
@@ -62,6 +68,15 @@ export async function runImport(
       if (summary.linesRead > 0) await addImportCounts(pool, counts).catch(() => {});
     }
   });
+}
+
+/** @throws UsageError */
+function timeGiven(text: string | undefined, now: Instant): Instant | undefined {
+  try {
+    return text === undefined ? undefined : parseObservedAt('--observed-at', text, now);
+  } catch (error) {
+    throw error instanceof InvalidObservationError ? new UsageError(error.message) : error;
+  }
 }
 
 interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {

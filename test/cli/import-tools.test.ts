@@ -163,3 +163,160 @@ describe('dms import of the lines of httpx', () => {
     expect(result.stderr).toContain('OBSERVE_IGNORED_HEADERS');
   });
 });
+
+/** Imports files with these lines, by their names. */
+async function importFiles(files: Readonly<Record<string, readonly string[]>>, args: readonly string[] = []) {
+  const paths = await Promise.all(
+    Object.entries(files).map(async ([name, lines]) => {
+      const path = join(folder, name);
+      await writeFile(path, `${lines.join('\n')}\n`);
+      return path;
+    }),
+  );
+  return runDms(['import', ...args, ...paths], database.environment);
+}
+
+/** The records of a domain: owner name, type and data, when they were first seen and removed, to the minute. */
+async function recordsOf(domain: string): Promise<string[]> {
+  const response = await fetch(`${service.url}/api/v1/domain/${domain}`);
+  const { dnsRecords } = JSON.parse(await response.text());
+  for await (const history of readHistories(database.pool)) expect(findViolations(history)).toEqual([]);
+  return dnsRecords.map(({ data, firstSeen, removed }: Entry) => {
+    const { class: _, ...shown } = data;
+    const times = [firstSeen, removed].map((time) => time?.slice(11, 16) ?? '');
+    return [...Object.values(shown), ...times].join(' ');
+  });
+}
+
+interface Entry {
+  readonly data: Readonly<Record<string, string | number>>;
+  readonly firstSeen: string;
+  readonly removed: string | null;
+}
+
+const at = (time: string) => `2024-03-01T${time}:00Z`;
+
+const dms = (time: string, dnsRecords: readonly object[]) =>
+  JSON.stringify({ domain: 'example.com', observedAt: at(time), dnsRecords });
+const dnsx = (time: string, ...all: readonly string[]) =>
+  JSON.stringify({
+    host: 'example.com',
+    resolver: ['192.0.2.53:53'],
+    all,
+    status_code: 'NOERROR',
+    timestamp: at(time),
+  });
+const zdns = (time: string, results: Readonly<Record<string, readonly object[]>>) =>
+  JSON.stringify({
+    name: 'example.com',
+    results: Object.fromEntries(
+      Object.entries(results).map(([type, answers]) => [
+        type,
+        {
+          data: { answers: answers.map((answer) => ({ class: 'IN', name: 'example.com', type, ...answer })) },
+          ...{ status: 'NOERROR', timestamp: at(time) },
+        },
+      ]),
+    ),
+  });
+const massdns = (time: string | null, type: string, ...data: readonly string[]) =>
+  `{"name":"example.com.","type":"${type}","class":"IN","status":"NOERROR",${time === null ? '' : `"rx_ts":${Date.parse(at(time))}000000,`}` +
+  `"data":{"answers":${JSON.stringify(data.map((each) => ({ type, class: 'IN', name: 'example.com.', data: each })))}}}`;
+
+describe('dms import of the lines of dnsx, zdns and massdns', () => {
+  test('records a bag of files of them, each in its own format, found out by itself', async () => {
+    const result = await importFiles({
+      'a.json': [
+        dms('08:00', [
+          { host: 'example.com', class: 'IN', type: 'A', ip: '192.0.2.1' },
+          { host: 'www.example.com', class: 'IN', type: 'A', ip: '192.0.2.9' },
+        ]),
+      ],
+      'b.json': [
+        zdns('09:00', {
+          A: [{ answer: '192.0.2.2' }],
+          MX: [{ answer: 'mail.example.com.', preference: 10 }],
+        }),
+      ],
+      'c.json': [massdns('10:00', 'MX'), massdns('10:00', 'TXT', 'v=spf1 -all')],
+      'd.json': [dnsx('11:00', 'example.com.\t60\tIN\tA\t192.0.2.3')],
+    });
+    expect([result.code, result.stderr]).toEqual([0, '']);
+    expect(result.stdout).toMatch(/^format +dms, dnsx, massdns, zdns$/m);
+    expect(result.stdout).toMatch(/^recorded +5 \(5 with a change\)$/m);
+    expect(result.stdout).toMatch(
+      /^1 line: massdns does not write how the data of a TXT record are divided/m,
+    );
+    // The records of other owner names were not queried.
+    expect(await recordsOf('example.com')).toEqual([
+      'example.com A 192.0.2.1 08:00 09:00',
+      'www.example.com A 192.0.2.9 08:00 ',
+      'example.com A 192.0.2.2 09:00 11:00',
+      'example.com MX 10 mail.example.com 09:00 10:00',
+      'example.com TXT v=spf1 -all v=spf1 -all 10:00 ',
+      'example.com A 192.0.2.3 11:00 ',
+    ]);
+  });
+
+  test('changes nothing the second time', async () => {
+    const files = {
+      'z.json': [zdns('09:00', { A: [{ answer: '192.0.2.2' }], AAAA: [] })],
+      'm.json': [massdns('10:00', 'A')],
+    };
+    await importFiles(files);
+    const before = await recordsOf('example.com');
+    const again = await importFiles(files);
+    expect([again.code, again.stderr]).toEqual([0, '']);
+    expect(again.stdout).toMatch(/^recorded +0 /m);
+    expect(await recordsOf('example.com')).toEqual(before);
+  });
+
+  test('an alias that is known is gone when an answer comes without one', async () => {
+    await importFiles({
+      'z.json': [
+        zdns('09:00', {
+          A: [
+            { type: 'CNAME', answer: 'cdn.example.net' },
+            { name: 'cdn.example.net', answer: '192.0.2.9' },
+          ],
+        }),
+        zdns('10:00', { A: [{ answer: '192.0.2.1' }] }),
+      ],
+    });
+    expect(await recordsOf('example.com')).toEqual([
+      'example.com CNAME cdn.example.net 09:00 10:00',
+      'example.com A 192.0.2.1 10:00 ',
+    ]);
+  });
+
+  test('lines out of the order of time are sorted by --sort', async () => {
+    const lines = [massdns('10:00', 'A', '192.0.2.2'), massdns('09:00', 'A', '192.0.2.1')];
+    const result = await importFiles({ 'm.json': lines }, ['--sort']);
+    expect(result.stdout).toMatch(/^stale +0$/m);
+    expect(await recordsOf('example.com')).toEqual([
+      'example.com A 192.0.2.1 09:00 10:00',
+      'example.com A 192.0.2.2 10:00 ',
+    ]);
+  });
+
+  test('lines without a time have that of --observed-at, and are rejected without it', async () => {
+    const files = { 'm.json': [massdns(null, 'A', '192.0.2.1')] };
+    const rejected = await importFiles(files);
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toContain(
+      'line 1 rejected: rx_ts: it is missing; say when the lines were observed, --observed-at ',
+    );
+    const result = await importFiles(files, ['--observed-at', at('12:00')]);
+    expect([result.code, result.stderr]).toEqual([0, '']);
+    expect(await recordsOf('example.com')).toEqual(['example.com A 192.0.2.1 12:00 ']);
+  });
+
+  test.each(['yesterday', '2999-01-01T00:00:00Z'])('--observed-at %s is a usage error', async (time) => {
+    const { code, stdout, stderr } = await importFiles({ 'm.json': [massdns(null, 'A')] }, [
+      '--observed-at',
+      time,
+    ]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^dms: --observed-at: .*\n$/);
+  });
+});
