@@ -33,9 +33,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['serving', 'observing', 'monitoring', 'observer', 'http', 'importers', 'recorder', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
+  asking: ['rest', 'graphql', 'loaders', 'auth', 'database', 'model'],
   cli: [
     ...[
       'application',
+      'asking',
       'observing',
       'monitoring',
       'http',

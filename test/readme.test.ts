@@ -35,6 +35,7 @@ const DOCUMENTS = [
   'docs/graphql.md',
   'docs/limits.md',
   'docs/access.md',
+  'docs/commands.md',
 ];
 
 /** The domain example.com of the samples, with another address, the only one that is connected to. */
@@ -104,7 +105,7 @@ async function blocksOf(path: string): Promise<Block[]> {
 }
 
 /** Lines that are nothing but commands of the program run in the process of the test, in a tenth of the time. */
-const PLAIN_COMMANDS = /^(?:npx dms [\w .-]+\n)+$/;
+const PLAIN_COMMANDS = /^(?:npx dms [\w .:/-]+\n)+$/;
 
 /** Runs commands as a user in a folder of their own, and gives what they print. */
 async function run(commands: string): Promise<string> {

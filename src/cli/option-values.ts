@@ -21,6 +21,17 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
+/** Adds words, separated by commas, to those of the option before. */
+export function collectWords(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...(text.match(/[^\s,]+/g) ?? [])];
+}
+
+/** A number of results, at least one. @throws UsageError for any other text. */
+export function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${JSON.stringify(text)} is not a number of matches: write 1 or more.`);
+}
+
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
   return [...previous, ...(text.match(/[^\s,]+/g) ?? [text]).map(parseScope)];

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
+import type { FollowOptions } from './commands/follow.js';
 import type { ImportOptions } from './commands/import.js';
 import type { ObserveOptions } from './commands/observe.js';
+import type { SearchOptions } from './commands/search.js';
+import type { ShowOptions } from './commands/show.js';
 import type { CreateOptions } from './commands/token.js';
 import type { AddOptions, NamesOptions } from './commands/watch.js';
-import { collectScopes, parseDuration } from './option-values.js';
+import { collectScopes, collectWords, parseDuration, parseLimit } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
@@ -30,6 +33,7 @@ export function createProgram(context: CommandContext): Command {
   addObserve(program, context);
   addWatch(program, context);
   addImport(program, context);
+  addQuestions(program, context);
   addHistory(program, context);
   addToken(program, context);
   addBackup(program, context);
@@ -170,6 +174,85 @@ function addImport(program: Command, context: CommandContext): void {
     .addHelpText('after', SUMMARY_WORDS)
     .action(async (files: string[], options: ImportOptions) =>
       (await import('./commands/import.js')).runImport(context, files, options),
+    );
+}
+
+function color(): Option {
+  return new Option('--color <when>', 'colours; auto: on a terminal, unless NO_COLOR is set')
+    .choices(['auto', 'always', 'never'])
+    .default('auto');
+}
+
+const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
+
+function addQuestions(program: Command, context: CommandContext): void {
+  program
+    .command('show')
+    .summary("show a domain's history")
+    .description(
+      'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
+        'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
+        'every change, the newest first. Times are RFC 3339, such as 2024-03-01T00:00:00Z.',
+    )
+    .argument('<domain>', 'the domain')
+    .option('--at <time>', 'the state at that time')
+    .option('--diff <times...>', 'the difference between two times, FROM and TO')
+    .option('--changes', 'every change, the newest first', false)
+    .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
+    .addOption(color())
+    .action(async (domain: string, options: ShowOptions) =>
+      (await import('./commands/show.js')).runShow(context, domain, options),
+    );
+  program
+    .command('search')
+    .summary('search all domains for a record, a header or a name')
+    .description(
+      'Finds records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
+        'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
+        'Intervals of time begin after their first time and include the second.',
+    )
+    .option('--ip <address>', 'records with that IPv4 or IPv6 address')
+    .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
+    .option(
+      '--target <name>',
+      'records that name that host: NS, CNAME, MX, CAA and so on; *.NAME for all below it',
+    )
+    .option('--text <part>', 'TXT records with that part, at least three characters')
+    .option('--host <name>', 'records of that owner name; * for any characters')
+    .option('--header <name=value>', 'headers with that value')
+    .option('--contains <part>', 'with --header NAME: a part of the value, at least three characters')
+    .option('--match <name>', 'domains with such a name; * for any characters')
+    .option('--registrable-domain <name>', 'that domain and all below it')
+    .option('--types <type,...>', 'only records of these types', collectWords)
+    .option('--present', 'only what is present')
+    .option('--removed', 'only what is not present any more')
+    .option('--at <time>', 'as it was at that time')
+    .option('--seen-from <time>', 'only what was there after that time')
+    .option('--seen-to <time>', 'only what was there up to that time')
+    .option('--first-seen-from <time>', 'only records first seen after that time')
+    .option('--first-seen-to <time>', 'only records first seen up to that time')
+    .option('--created-from <time>', 'domains first observed after that time')
+    .option('--created-to <time>', 'domains first observed up to that time')
+    .option('--changed-from <time>', 'domains that last changed after that time')
+    .option('--changed-to <time>', 'domains that last changed up to that time')
+    .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
+    .option(...JSON_LINES)
+    .action(async (options: SearchOptions) =>
+      (await import('./commands/search.js')).runSearch(context, options),
+    );
+  program
+    .command('follow')
+    .summary('show changes as they are recorded')
+    .description(
+      'Shows each change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
+        'with. Without --after, it begins with what is recorded from now on.',
+    )
+    .argument('[domain...]', 'only changes of these domains')
+    .option('--after <cursor>', 'begin after that cursor, of --json or of an earlier dms follow')
+    .option(...JSON_LINES)
+    .addOption(color())
+    .action(async (domains: string[], options: FollowOptions) =>
+      (await import('./commands/follow.js')).runFollow(context, domains, options),
     );
 }
 

@@ -23,7 +23,7 @@ import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js
 import { createSchema } from './schema.js';
 import { executeInSlices } from './slices.js';
 
-export type { LargeHistoryError };
+export type { LargeHistoryError, Recipient };
 
 /** An operation that is compiled once and runs many times. */
 export interface StoredOperation {

@@ -8,6 +8,7 @@ import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
+import { printable } from '../history-text.js';
 
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
@@ -26,11 +27,6 @@ export function checkAsText(
     summary(changes, recorded, recording === 'nothing'),
   ];
   return `${lines.map(printable).join('\n')}\n\n`;
-}
-
-/** What a server sends must not move the cursor, or look like lines of this program. */
-function printable(line: string): string {
-  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 function dnsLines(

@@ -59,13 +59,15 @@ export async function streamEvents(
   }
 }
 
-function foundIn(result: ExecutionResult): object {
+/** What a subscription's one field gives. @throws its error. */
+export function foundIn(result: ExecutionResult): object {
   const [found] = Object.values(result.data ?? {});
   if (result.errors === undefined && typeof found === 'object' && found !== null) return found;
   throw errorIn(result);
 }
 
-function errorIn({ errors }: ExecutionResult): Error {
+/** The error of a result that has nothing else. */
+export function errorIn({ errors }: ExecutionResult): Error {
   const [error] = errors ?? [];
   return error?.originalError ?? error ?? new Error('A subscription has given nothing.');
 }

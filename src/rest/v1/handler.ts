@@ -49,7 +49,7 @@ export interface RestOptions {
 }
 
 /** A route, ready to run. */
-interface PreparedRoute extends Route {
+export interface PreparedRoute extends Route {
   readonly readParameters: ReadParameters;
   readonly stored: StoredOperation;
   /** The operation that gives the state alone, and what entity tags of the route end in. */
@@ -116,7 +116,8 @@ async function readVariables(
   }
 }
 
-function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
+/** Compiles the operations of a route. */
+export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
   const text = readStoredOperation(route.operation);
   const { live } = route;
   const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
@@ -242,7 +243,7 @@ async function find(
 }
 
 /** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
+export function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const [found] = Object.values(data ?? {});
   if (typeof found === 'object' && found !== null) return found;

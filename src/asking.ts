@@ -1,0 +1,27 @@
+import { SCOPES, type Viewer } from './auth/viewer.js';
+import type { Database } from './database/client.js';
+import { createGraphqlExecutor } from './graphql/execute.js';
+import { createLoaders } from './loaders/create-loaders.js';
+import { type Ask, createAsk, type FollowedPage, listenToChanges, type Question } from './rest/v1/ask.js';
+
+export type { Ask, Question };
+
+/** What the command line asks with. */
+export interface Asking {
+  readonly ask: Ask;
+  /** The changes of all domains, as they are recorded, until the signal is aborted: see listenToChanges(). */
+  follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<FollowedPage, void, void>;
+}
+
+/** Who has the database has no limit. */
+const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: new Set(SCOPES) };
+const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
+
+/** Assembles the parts that answer questions without HTTP. */
+export function createAsking({ prisma }: Pick<Database, 'prisma'>): Asking {
+  const executor = createGraphqlExecutor({ loaders: createLoaders(prisma), rateLimits: UNLIMITED });
+  return {
+    ask: createAsk(executor, VIEWER),
+    follow: (parameters, signal) => listenToChanges(executor, VIEWER, parameters, signal),
+  };
+}

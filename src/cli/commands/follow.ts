@@ -1,0 +1,54 @@
+import { setTimeout } from 'node:timers/promises';
+import { PublicError } from '../../model/errors.js';
+import { type CommandContext, stopSignal } from '../command-context.js';
+import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
+import { withQuestions } from '../questions.js';
+import { writeText } from '../write-text.js';
+
+export interface FollowOptions {
+  /** A cursor. */
+  readonly after?: string;
+  readonly json: boolean;
+  readonly color: ColourOption;
+}
+
+/** Between attempts while the database does not answer, in milliseconds. */
+const RETRY_AFTER = 3_000;
+
+/** As shells have it for SIGINT. */
+const INTERRUPTED = 130;
+
+/** `dms follow`: what is recorded, a change a line, until Ctrl-C. */
+export async function runFollow(
+  context: CommandContext,
+  domains: readonly string[],
+  { after: begin, json, color }: FollowOptions,
+): Promise<void> {
+  const signal = stopSignal(context);
+  const paint = painter(color, context.stdout);
+  let after = begin;
+  const lineOf = (cursor: string, change: ChangeData) => {
+    if (json) return `${JSON.stringify({ cursor, ...change })}\n`;
+    const domain = change.domain ?? '';
+    return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
+  };
+  await withQuestions(context, async ({ follow }) => {
+    while (!signal.aborted) {
+      try {
+        for await (const { changes, cursor } of follow({ domains, after }, signal)) {
+          await writeText(
+            context.stdout,
+            changes.map((each) => lineOf(each.cursor, each.change as ChangeData)).join(''),
+          );
+          after = cursor;
+        }
+      } catch (error) {
+        // A stream ends after an hour, too.
+        if (!(error instanceof PublicError) || error.code !== 'UNAVAILABLE') throw error;
+        await setTimeout(RETRY_AFTER, undefined, { signal }).catch(() => {});
+      }
+    }
+  });
+  if (after !== undefined) context.stderr.write(`To continue: --after ${after}\n`);
+  context.setExitCode(INTERRUPTED);
+}

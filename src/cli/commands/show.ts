@@ -1,0 +1,286 @@
+import type { Ask } from '../../asking.js';
+import { UsageError } from '../../model/errors.js';
+import type { CommandContext } from '../command-context.js';
+import { parseDomain } from '../domain-arguments.js';
+import {
+  type ChangeData,
+  type ColourOption,
+  changeText,
+  type Paint,
+  painter,
+  printable,
+  type RecordData,
+  rdataText,
+  recordText,
+  shortTime,
+} from '../history-text.js';
+import { pagesOf, withQuestions } from '../questions.js';
+import { writeText } from '../write-text.js';
+
+export interface ShowOptions {
+  readonly at?: string;
+  /** From one time to another. */
+  readonly diff?: readonly string[];
+  readonly changes: boolean;
+  readonly json: boolean;
+  readonly color: ColourOption;
+}
+
+/** What is shown of a domain, and how. */
+interface Showing {
+  readonly domain: string;
+  readonly ask: Ask;
+  readonly paint: Paint;
+  /** Of a line. */
+  readonly columns: number;
+  write(text: string): Promise<void>;
+}
+
+/** Where the width is not known, as in a pipe. */
+const USUAL_COLUMNS = 80;
+
+/** `dms show DOMAIN`: a domain's history. */
+export async function runShow(context: CommandContext, name: string, options: ShowOptions): Promise<void> {
+  const { at, diff, changes, json } = options;
+  const domain = parseDomain(name);
+  const [from, to] = diff ?? [];
+  if (diff !== undefined && diff.length !== 2) {
+    throw new UsageError(`--diff has two times, after the domain: dms show ${domain} --diff FROM TO.`);
+  }
+  if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
+    throw new UsageError('Write one of --at, --diff and --changes.');
+  }
+  await withQuestions(context, async ({ ask }) => {
+    const showing: Showing = {
+      ...{ domain, ask, paint: painter(options.color, context.stdout) },
+      columns: context.stdout.columns ?? USUAL_COLUMNS,
+      write: (text) => writeText(context.stdout, text),
+    };
+    if (changes) return showChanges(showing, json);
+    if (json) return showJson(showing, { at, from, to });
+    if (from !== undefined && to !== undefined) return showDifference(showing, from, to);
+    return at === undefined ? showHistory(showing) : showState(showing, at);
+  });
+}
+
+/** The bodies of REST. */
+async function showJson(
+  { domain, ask, write }: Showing,
+  { at, from, to }: Readonly<Record<'at' | 'from' | 'to', string | undefined>>,
+): Promise<void> {
+  const body =
+    from === undefined
+      ? await ask<object>({ operation: 'getDomain', parameters: { domain, at } })
+      : await ask<object>({ operation: 'getDomainDiff', parameters: { domain, from, to } });
+  await write(`${JSON.stringify(body)}\n`);
+}
+
+/** The newest first. */
+async function showChanges({ domain, ask, paint, write }: Showing, json: boolean): Promise<void> {
+  const parameters = { domain, order: 'NEWEST_FIRST' };
+  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', parameters)) {
+    const lines = changes.map((change) =>
+      json
+        ? JSON.stringify(change)
+        : `${paint('dim', shortTime(change.date))}  ${changeText(change, domain, paint)}`,
+    );
+    await write(lines.map((line) => `${line}\n`).join(''));
+  }
+}
+
+/** The body of Domain diff. */
+interface Difference {
+  readonly dnsRecordsAdded: readonly { readonly data: RecordData }[];
+  readonly dnsRecordsRemoved: readonly { readonly data: RecordData }[];
+  readonly httpHeaders: readonly {
+    readonly name: string;
+    readonly difference: 'ADDED' | 'CHANGED' | 'REMOVED';
+    readonly old: string | null;
+    readonly new: string | null;
+  }[];
+}
+
+function differenceOf({ ask, domain }: Showing, from: string, to: string): Promise<Difference> {
+  return ask<Difference>({ operation: 'getDomainDiff', parameters: { domain, from, to } });
+}
+
+const HEADER_KINDS = { ADDED: 'HEADER_CREATED', CHANGED: 'HEADER_UPDATED', REMOVED: 'HEADER_GONE' } as const;
+
+async function showDifference(showing: Showing, from: string, to: string): Promise<void> {
+  const { domain, paint, write } = showing;
+  const {
+    dnsRecordsAdded: added,
+    dnsRecordsRemoved: removed,
+    httpHeaders,
+  } = await differenceOf(showing, from, to);
+  const changes = [
+    ...removed.map(({ data }) => ({ kind: 'DNS_RECORD_REMOVED', data })),
+    ...added.map(({ data }) => ({ kind: 'DNS_RECORD_ADDED', data })),
+    ...httpHeaders.map(({ name, difference, old, new: value }) => ({
+      ...{ kind: HEADER_KINDS[difference], name },
+      ...(old !== null && { old }),
+      ...(value !== null && { new: value }),
+    })),
+  ];
+  const lines = changes.map((change) => changeText({ ...change, date: '' }, domain, paint));
+  const title = paint('bold', `${domain} from ${from} to ${to}`);
+  await write([title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n'));
+}
+
+/** Before everything that can be recorded. */
+const BEGINNING = '0000-01-01T00:00:00Z';
+
+/** All that is there at a time is new since the beginning. */
+async function showState(showing: Showing, at: string): Promise<void> {
+  const { domain, paint, ask, write } = showing;
+  const { created } = await ask<{ created: string }>({
+    operation: 'getDomainDetails',
+    parameters: { domain, at },
+  });
+  const { dnsRecordsAdded, httpHeaders } = await differenceOf(showing, BEGINNING, at);
+  const lines = [
+    paint('bold', `${domain} at ${at}`),
+    paint('dim', `first observed ${shortTime(created)}`),
+    ...dnsRecordsAdded.map(({ data }) => printable(`  ${recordText(data, domain)}`)),
+    ...httpHeaders.map(({ name, new: value }) => printable(`  ${name}: ${value}`)),
+  ];
+  await write(`${lines.join('\n')}\n`);
+}
+
+interface Details {
+  readonly created: string;
+  readonly lastUpdate: string;
+  readonly lastChange: string;
+  readonly dnsRecordCount: number;
+  readonly httpHeaderCount: number;
+  readonly changeCount: number;
+}
+
+interface History {
+  readonly dnsRecords: readonly {
+    readonly data: RecordData;
+    readonly firstSeen: string;
+    readonly removed: string | null;
+  }[];
+}
+
+/** A time in which a record was there, or a header had a value. */
+interface Stay {
+  readonly from: string;
+  readonly to: string | null;
+}
+
+/** A line: a value, and when it was there. */
+interface Row {
+  readonly group: string;
+  readonly value: string;
+  readonly stays: Stay[];
+}
+
+async function showHistory(showing: Showing): Promise<void> {
+  const { domain, ask, paint, columns, write } = showing;
+  const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
+  const { dnsRecords } = await ask<History>({ operation: 'getDomain', parameters: { domain } });
+  const rows = [...rowsOfRecords(dnsRecords, domain), ...(await rowsOfHeaders(showing))];
+  const { created, lastUpdate, lastChange } = details;
+  const scale = scaleOf(created, lastUpdate, columns);
+  await write(
+    `${paint('bold', domain)}\n` +
+      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}, last change ${shortTime(lastChange)}\n` +
+      `${details.dnsRecordCount} DNS records, ${details.httpHeaderCount} HTTP headers, ${details.changeCount} changes\n`,
+  );
+  let group = '';
+  let text = '';
+  for (const row of rows) {
+    if (row.group !== group) text += `\n${paint('bold', printable(row.group))}\n`;
+    group = row.group;
+    text += lineOf(row, scale, paint);
+  }
+  await write(text);
+}
+
+function rowsOfRecords(entries: History['dnsRecords'], domain: string): Row[] {
+  const rows = new Map<string, Row>();
+  for (const { data, firstSeen, removed } of entries) {
+    const group = data.host === domain ? data.type : `${data.type} ${data.host}`;
+    const value = rdataText(data);
+    const key = JSON.stringify([group, value]);
+    const row = rows.get(key) ?? { group, value, stays: [] };
+    row.stays.push({ from: firstSeen, to: removed });
+    rows.set(key, row);
+  }
+  // The RRsets of the domain itself come first, each as a whole.
+  return [...rows.values()].sort(
+    (one, other) =>
+      Number(one.group.includes(' ')) - Number(other.group.includes(' ')) ||
+      (one.group < other.group ? -1 : Number(one.group > other.group)),
+  );
+}
+
+/** From the changes, which tell when a header was gone. */
+async function rowsOfHeaders({ domain, ask }: Showing): Promise<Row[]> {
+  const rows = new Map<string, Row>();
+  const open = new Map<string, Row>();
+  const kinds = ['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'];
+  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, kinds })) {
+    for (const { name = '', date, new: value } of changes) {
+      const last = open.get(name)?.stays;
+      const stay = last?.at(-1);
+      if (last !== undefined && stay !== undefined) last[last.length - 1] = { ...stay, to: date };
+      open.delete(name);
+      if (value == null) continue;
+      const key = JSON.stringify([name, value]);
+      const row = rows.get(key) ?? { group: `HTTP ${name}`, value, stays: [] };
+      row.stays.push({ from: date, to: null });
+      rows.set(key, row);
+      open.set(name, row);
+    }
+  }
+  return [...rows.values()].sort((one, other) =>
+    one.group < other.group ? -1 : Number(one.group > other.group),
+  );
+}
+
+/** How times become columns of a bar. */
+interface Scale {
+  /** In milliseconds. */
+  readonly start: number;
+  readonly end: number;
+  readonly valueWidth: number;
+  readonly barWidth: number;
+}
+
+/** `2023-01-10 - 2023-05-20`, with what is between the columns. */
+const DATES_WIDTH = 27;
+const LEAST_BAR = 12;
+
+function scaleOf(created: string, lastUpdate: string, columns: number): Scale {
+  const room = Math.max(columns - DATES_WIDTH, LEAST_BAR * 2);
+  const barWidth = Math.max(LEAST_BAR, Math.floor(room / 2));
+  return { start: Date.parse(created), end: Date.parse(lastUpdate), valueWidth: room - barWidth, barWidth };
+}
+
+function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
+  const { start, end, valueWidth, barWidth } = scale;
+  const shown = printable(value);
+  const [first] = stays;
+  const last = stays.at(-1);
+  const isPresent = last?.to === null;
+  const column = (time: string | null) =>
+    time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
+  // A stay has at least one column.
+  const spans = stays.map(({ from, to }) => {
+    const begin = Math.min(barWidth - 1, Math.floor(column(from)));
+    return [begin, Math.max(begin + 1, Math.floor(column(to)))] as const;
+  });
+  const bar = Array.from({ length: barWidth }, (_, at) =>
+    spans.some(([from, to]) => at >= from && at < to) ? '█' : '·',
+  ).join('');
+  const times = stays.length > 1 ? ` (${stays.length} times)` : '';
+  const dates = `${first?.from.slice(0, 10)} - ${last?.to?.slice(0, 10) ?? 'present'}${times}`;
+  const indented = `  ${shown}`;
+  // A long value has a line of its own.
+  const isLong = indented.length > valueWidth - 1;
+  const label = isLong ? `${indented}\n${' '.repeat(valueWidth)}` : indented.padEnd(valueWidth);
+  return `${label}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates)}\n`;
+}

@@ -1,0 +1,64 @@
+/** A record as REST has it: `host`, `class` and `type`, and then the type's own fields. */
+export type RecordData = Readonly<Record<string, unknown>> & { readonly host: string; readonly type: string };
+
+/** A change as REST has it. */
+export interface ChangeData {
+  readonly domain?: string;
+  readonly kind: string;
+  readonly date: string;
+  readonly data?: RecordData;
+  readonly name?: string;
+  readonly old?: string | null;
+  readonly new?: string | null;
+}
+
+/** What a server sends must not move the cursor, or look like lines of this program. */
+export function printable(line: string): string {
+  return line.replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+/** A time of REST in UTC, to the second. */
+export function shortTime(timestamp: string): string {
+  return `${timestamp.slice(0, 19)}Z`;
+}
+
+/** The fields in their order; of TXT only its strings, since its text is these joined. */
+export function rdataText({ host: _host, class: _class, type: _type, ...fields }: RecordData): string {
+  const { entries } = fields;
+  if (Array.isArray(entries)) return entries.map((entry) => JSON.stringify(entry)).join(' ');
+  return Object.values(fields).join(' ');
+}
+
+/** A record of a domain in one line. */
+export function recordText(data: RecordData, domain: string): string {
+  const owner = data.host === domain ? '' : ` (of ${data.host})`;
+  return `${data.type.padEnd(6)} ${rdataText(data)}${owner}`;
+}
+
+type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+/** Codes of ECMA-48, section 8.3.117 (SGR). */
+const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+
+/** Gives a text a colour, or leaves it as it is. */
+export type Paint = (colour: Colour, text: string) => string;
+
+export type ColourOption = 'auto' | 'always' | 'never';
+
+/** @param stream `auto`: colours where it is a terminal that has them. */
+export function painter(option: ColourOption, stream: { hasColors?(): boolean }): Paint {
+  const isColoured = option === 'always' || (option === 'auto' && stream.hasColors?.() === true);
+  return isColoured ? (colour, text) => `\u001b[${CODES[colour]}m${text}\u001b[0m` : (_colour, text) => text;
+}
+
+/** A change in one line, without its time and domain. */
+export function changeText(change: ChangeData, domain: string, paint: Paint): string {
+  const { kind, data, name, old, new: value } = change;
+  if (data !== undefined) {
+    const isAdded = kind === 'DNS_RECORD_ADDED';
+    return paint(isAdded ? 'green' : 'red', printable(`${isAdded ? '+' : '-'} ${recordText(data, domain)}`));
+  }
+  if (kind === 'HEADER_UPDATED') return paint('yellow', printable(`~ ${name}: ${value} (was: ${old})`));
+  if (kind === 'HEADER_GONE') return paint('red', printable(`- ${name}: ${old}`));
+  return paint('green', printable(`+ ${name}: ${value}`));
+}

@@ -1,0 +1,119 @@
+import type { Viewer } from '../../auth/viewer.js';
+import { type GraphqlExecutor, largeHistoryIn, type Recipient } from '../../graphql/execute.js';
+import { BodyInParts } from './body-in-parts.js';
+import { errorIn, foundIn as streamed } from './event-stream.js';
+import { foundIn, prepareRoute } from './handler.js';
+import { ROUTES } from './routes.js';
+
+/** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
+export interface Question {
+  /** Its `operationId`. */
+  readonly operation: string;
+  readonly parameters: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/**
+ * Asks REST v1 without HTTP: the same operations, resolvers and bodies.
+ *
+ * @returns the body.
+ * @throws PublicError as the operation does.
+ */
+export type Ask = <Body>(question: Question) => Promise<Body>;
+
+/** Makes what asks as a viewer, whose scopes are not checked. */
+export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
+  return async <Body>({ operation, parameters }: Question): Promise<Body> => {
+    const row = ROUTES.find(({ operationId }) => operationId === operation);
+    if (row === undefined) throw new Error(`There is no operation ${operation}.`);
+    const route = prepareRoute(executor, row);
+    const { domain, ...others } = parameters;
+    const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
+    const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
+    const { inParts, body } = route;
+    const isPage = 'first' in row.parameters;
+    const result = await executor.executeStored(route.stored, variables, viewer, undefined, {
+      inParts,
+      isPage,
+    });
+    const large = largeHistoryIn(result);
+    if (large === undefined) return body.present(foundIn(result, route, variables)) as Body;
+    const parts = new BodyInParts();
+    for await (const part of executor.executeStoredInParts(
+      route.stored,
+      variables,
+      viewer,
+      undefined,
+      large,
+    )) {
+      parts.add(body.present(foundIn(part, route, variables)));
+    }
+    return JSON.parse(Buffer.concat(parts.octets()).toString());
+  };
+}
+
+/** What happens anywhere, as it is recorded: each change with its cursor. */
+export interface Followed {
+  readonly cursor: string;
+  /** An item of the body of Changes. */
+  readonly change: object;
+}
+
+/** Some changes, and the cursor to continue with after them. */
+export interface FollowedPage {
+  readonly changes: readonly Followed[];
+  readonly cursor: string;
+}
+
+/**
+ * Listens to the stream of Changes without HTTP.
+ *
+ * @param parameters Those of the stream.
+ * @param signal Ends it.
+ * @returns pages of what was recorded, and the cursor where each ends; it ends as the streams of HTTP do.
+ * @throws PublicError as a stream does.
+ */
+export async function* listenToChanges(
+  executor: GraphqlExecutor,
+  viewer: Viewer,
+  parameters: Question['parameters'],
+  signal: AbortSignal,
+): AsyncGenerator<FollowedPage, void, void> {
+  const row = ROUTES.find(({ live }) => live !== undefined);
+  const stream = row && prepareRoute(executor, row).stream;
+  if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
+  const variables = stream.readParameters(row.path.split('/'), `${row.path}?${queryOf(parameters)}`);
+  const results = await executor.subscribeStored(
+    stream.stored,
+    variables,
+    executor.contextFor(viewer, recipientOf(signal)),
+  );
+  if (!(Symbol.asyncIterator in results)) throw errorIn(results);
+  try {
+    for await (const result of results) {
+      const { events, end } = stream.present(streamed(result));
+      yield { changes: events.map(({ id, data }) => ({ cursor: id, change: data })), cursor: end };
+    }
+  } finally {
+    await results.return?.();
+  }
+}
+
+/** What a stream is read for, until the signal is aborted. */
+function recipientOf(signal: AbortSignal): Recipient {
+  return {
+    get destroyed() {
+      return signal.aborted;
+    },
+    headersSent: true,
+    req: { socket: { destroy: () => {} } },
+    once: (_event, listener) => signal.addEventListener('abort', listener, { once: true }),
+  };
+}
+
+function queryOf(parameters: Question['parameters']): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value = []] of Object.entries(parameters)) {
+    for (const text of [value].flat()) query.append(name, text);
+  }
+  return query;
+}

@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSamples } from '../../src/importers/samples.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { runDms, startLocalDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW, observation } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database, anonymousScopes: new Set(['search:read']) });
+  await recordSamples(createRecorder(database.pool), NOW);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+/** The result of a command that succeeds. */
+async function said(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runDms(args, database.environment);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+async function rest(path: string): Promise<string> {
+  return (await fetch(`${service.url}/api/v1${path}`)).text();
+}
+
+const record = (...parts: Parameters<typeof observation>) =>
+  createRecorder(database.pool).record([observation(...parts)]);
+
+describe('dms show', () => {
+  test('shows each record and header value, and when it was there', async () => {
+    expect(await said('show', 'www.example.org')).toBe(`www.example.org
+observed 2023-04-01T12:00:00Z to 2023-09-09T09:09:09Z, last change 2023-09-09T09:09:09Z
+4 DNS records, 2 HTTP headers, 8 changes
+
+A
+  203.0.113.81             ·························█  2023-09-09 - present
+
+CNAME
+  cdn.example.net          ██████████████████████████  2023-04-01 - 2023-09-09
+
+TXT
+  "moved \\"home\\" in 2023" " – no CDN"
+                           ·························█  2023-09-09 - present
+
+A cdn.example.net
+  203.0.113.80             ██████████████████████████  2023-04-01 - 2023-09-09
+
+HTTP last-modified
+  Fri, 08 Sep 2023 10:00:00 GMT
+                           ·························█  2023-09-09 - present
+
+HTTP server
+  Apache/2.4.57 (Debian)   ·························█  2023-09-09 - present
+`);
+  });
+
+  test('shows a header that was gone and came back as one value that was there twice', async () => {
+    expect(await said('show', 'example.com')).toMatch(
+      /^HTTP x-powered-by\n {2}PHP\/8\.1\.2 +█{10}·{7}█{9} {2}2023-01-10 - 2023-11-15 \(2 times\)$/m,
+    );
+  });
+
+  test('with --json is the body of Get domain, and of Domain diff', async () => {
+    const at = '2023-06-01T00:00:00Z';
+    expect(await said('show', 'Example.COM.', '--json')).toBe(`${await rest('/domain/example.com')}\n`);
+    expect(await said('show', 'example.com', '--at', at, '--json')).toBe(
+      `${await rest(`/domain/example.com?at=${at}`)}\n`,
+    );
+    expect(await said('show', 'example.com', '--json', '--diff', '2023-02-01T00:00:00Z', at)).toBe(
+      `${await rest(`/domain/example.com/diff?from=2023-02-01T00:00:00Z&to=${at}`)}\n`,
+    );
+  });
+
+  test('--at shows what was there at that time, and nothing else', async () => {
+    const lines = (await said('show', 'example.com', '--at', '2023-06-01T00:00:00Z')).trimEnd().split('\n');
+    const present = JSON.parse(await rest('/domain/example.com?at=2023-06-01T00:00:00Z'));
+    const isPresent = ({ removed }: { removed: string | null }) => removed === null;
+    expect(lines.slice(0, 2)).toEqual([
+      'example.com at 2023-06-01T00:00:00Z',
+      'first observed 2023-01-10T08:00:00Z',
+    ]);
+    expect(lines).toContain('  A      198.51.100.23');
+    expect(lines).toContain('  server: nginx/1.24.0');
+    // A header that is gone at that time is in REST's answer.
+    expect(lines.filter((line) => /^ {2}[\w-]+: /.test(line))).toHaveLength(present.httpHeaders.length - 1);
+    expect(lines.filter((line) => /^ {2}[A-Z]/.test(line))).toHaveLength(
+      present.dnsRecords.filter(isPresent).length,
+    );
+  });
+
+  test('--diff shows what is new, gone and changed', async () => {
+    const text = await said('show', 'example.com', '--diff', '2023-02-01T00:00:00Z', '2023-06-01T00:00:00Z');
+    for (const line of [
+      '- A      192.0.2.7',
+      '+ A      198.51.100.23',
+      '~ server: nginx/1.24.0 (was: nginx/1.22.1)',
+      '- x-powered-by: PHP/8.1.2',
+    ]) {
+      expect(text.split('\n')).toContain(line);
+    }
+    const same = await said('show', 'example.com', '--diff', '2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z');
+    expect(same).toMatch(/\nNothing is different\.\n$/);
+  });
+
+  test('--changes shows all changes, the newest first, with --json those of REST', async () => {
+    const { changes } = JSON.parse(await rest('/domain/example.com/changes?order=NEWEST_FIRST&first=500'));
+    const lines = (await said('show', 'example.com', '--changes')).trimEnd().split('\n');
+    expect(lines).toHaveLength(changes.length);
+    expect(lines.slice(0, 2)).toEqual([
+      '2023-11-15T22:05:59Z  - x-powered-by: PHP/8.1.2',
+      '2023-11-15T22:05:59Z  - A      198.51.100.23',
+    ]);
+    const objects = (await said('show', 'example.com', '--changes', '--json')).trimEnd().split('\n');
+    expect(objects.map((line) => JSON.parse(line))).toEqual(changes);
+  });
+
+  test('shows control characters of values as what they are, and colours only where they are wanted', async () => {
+    await record({ domain: 'hostile.example', at: 1, headers: { server: 'a\u001b[2Jb\u202e' } });
+    expect(await said('show', 'hostile.example')).toContain('  a\\u{1b}[2Jb\\u{202e}');
+    expect(await said('show', 'hostile.example', '--changes')).not.toContain('\u001b');
+    expect(await said('show', 'hostile.example', '--color', 'always')).toContain(
+      '\u001b[1mhostile.example\u001b[0m',
+    );
+  });
+
+  test.each([
+    [['nothing.example'], 1, 'No history is recorded for nothing.example.'],
+    [['example.com', '--at', 'noon'], 2, 'at: "noon" is not an RFC 3339 time'],
+    [['example.com', '--at', '2020-01-01T00:00:00Z'], 1, 'No history is recorded for example.com up to 2020'],
+    [
+      ['example.com', '--diff', '2023-01-01T00:00:00Z'],
+      2,
+      '--diff has two times, after the domain: dms show example.com --diff FROM TO.',
+    ],
+    [
+      ['example.com', '--changes', '--at', '2023-01-01T00:00:00Z'],
+      2,
+      'Write one of --at, --diff and --changes.',
+    ],
+    [['192.0.2.1'], 2, 'that of the address itself is 1.2.0.192.in-addr.arpa'],
+  ])('%j ends with what to do instead', async (args, expected, reason) => {
+    const { code, stdout, stderr } = await runDms(['show', ...args], database.environment);
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toContain(reason);
+  });
+});
+
+describe('dms search', () => {
+  test.each([
+    [['--ip', '203.0.113.81'], '/search/dns-records?ip=203.0.113.81'],
+    [['--network', '203.0.113.0/24', '--present'], '/search/dns-records?network=203.0.113.0/24&present=true'],
+    [
+      ['--target', '*.example.net', '--types', 'NS,MX', '--removed', '--at', '2024-01-01T00:00:00Z'],
+      '/search/dns-records?target=*.example.net&types=NS&types=MX&present=false&at=2024-01-01T00:00:00Z',
+    ],
+    [
+      ['--text', 'v=spf1', '--first-seen-from', '2023-02-01T00:00:00Z', '--seen-to', '2023-12-01T00:00:00Z'],
+      '/search/dns-records?text=v%3Dspf1&firstSeenFrom=2023-02-01T00:00:00Z&seenTo=2023-12-01T00:00:00Z',
+    ],
+    [['--host', '_sip.*'], '/search/dns-records?host=_sip.*'],
+    [['--header', 'Server=Caddy'], '/search/http-headers?name=server&value=Caddy'],
+    [['--header', 'server', '--contains', 'nginx'], '/search/http-headers?name=server&contains=nginx'],
+    [['--match', '*.example*'], '/search/domains?match=*.example*'],
+    [
+      ['--registrable-domain', 'example.org', '--created-to', '2024-01-01T00:00:00Z'],
+      '/search/domains?registrableDomain=example.org&createdTo=2024-01-01T00:00:00Z',
+    ],
+  ])('%j finds what REST finds, with --json an object a line', async (args, path) => {
+    const { matches } = JSON.parse(await rest(path));
+    const lines = (await said('search', ...args, '--json')).trimEnd().split('\n');
+    expect(lines.filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual(matches);
+    const table = (await said('search', ...args)).trimEnd().split('\n');
+    expect(table.filter((line) => line !== '')).toHaveLength(matches.length);
+    for (const [at, { domain }] of matches.entries()) expect(table[at]).toMatch(new RegExp(`^${domain} `));
+  });
+
+  test('shows a record with its owner name, its data, and when it was there', async () => {
+    expect((await said('search', '--target', 'sip.example.net')).replace(/ +/g, ' ')).toBe(
+      'example.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net 2023-02-01T00:00:00Z - present\n',
+    );
+  });
+
+  test('shows all matches, or as many as --limit says', async () => {
+    const observed = Array.from({ length: 1_100 }, (_, at) =>
+      observation({ domain: `many${at}.example`, at: 1, records: ['198.18.0.1'] }),
+    );
+    await createRecorder(database.pool).record(observed);
+    const count = async (...args: string[]) =>
+      (await said('search', '--ip', '198.18.0.1', ...args)).split('\n').length - 1;
+    expect(await count()).toBe(1_100);
+    expect(await count('--limit', '3')).toBe(3);
+    expect(await count('--limit', '501')).toBe(501);
+  });
+
+  test.each([
+    [[], 'Write what to search: '],
+    [['--ip', '192.0.2.1', '--match', 'a.example'], 'one kind at a time.'],
+    [['--ip', 'nonsense'], 'nonsense'],
+    [['--ip', '192.0.2.1', '--present', '--removed'], 'Write --present or --removed, not both.'],
+    [['--header', 'server'], 'contains'],
+    [['--ip', '192.0.2.1', '--limit', '0'], '"0" is not a number of matches: write 1 or more.'],
+    [['--match', '*.example', '--types', 'A'], 'types'],
+  ])('%j is a usage error', async (args, reason) => {
+    const { code, stdout, stderr } = await runDms(['search', ...args], database.environment);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(reason);
+    expect(stderr).toMatch(/^dms: .*\n$/);
+  });
+});
+
+describe('dms follow', () => {
+  test('shows what is recorded from now on, and continues after its cursor without a loss', async () => {
+    const domain = 'followed.example';
+    const first = startLocalDms(['follow', domain], database.environment);
+    let text = '';
+    first.stdout.on('data', (chunk) => {
+      text += chunk;
+    });
+    for (let at = 1; text === ''; at += 1) {
+      expect(at).toBeLessThan(100);
+      await record({ domain, at, headers: { server: `one ${at}` } });
+      await record({ domain: 'other.example', at, headers: { server: `other ${at}` } });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    first.stop();
+    const stopped = await first.result;
+    expect(stopped.code).toBe(130);
+    expect(stopped.stdout).toMatch(/^\S+Z {2}followed\.example {2}[+~] server: one \d+/);
+    expect(stopped.stdout).not.toContain('other');
+    const cursor = /^To continue: --after (\S+)\n$/.exec(stopped.stderr)?.[1] ?? '';
+
+    await record({ domain, at: 200, headers: { server: 'meanwhile' } });
+    const second = startLocalDms(['follow', domain, '--json', '--after', cursor], database.environment);
+    let line = '';
+    second.stdout.on('data', (chunk) => {
+      line += chunk;
+    });
+    await expect.poll(() => line, { timeout: 20_000 }).toContain('meanwhile');
+    second.stop();
+    expect(await second.result).toMatchObject({ code: 130 });
+    const [next] = line.split('\n');
+    expect(JSON.parse(next ?? '')).toMatchObject({ domain, kind: 'HEADER_UPDATED', new: 'meanwhile' });
+  });
+
+  test('a cursor that is none is a usage error', async () => {
+    const { code, stdout, stderr } = await runDms(['follow', '--after', 'nonsense'], database.environment);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^dms: .*cursor.*\n$/i);
+  });
+});
