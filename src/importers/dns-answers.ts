@@ -1,14 +1,15 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
-import { requireType } from '../model/dns-types.js';
+import { canonicalClass, requireType } from '../model/dns-types.js';
+import { InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
-import { isJsonObject, readAt } from '../model/json-values.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
+import { quoted } from '../model/text.js';
+
+export type Json = Readonly<Record<string, unknown>>;
 
 /** The keys of a record's data (specification, 2.3), or `data`, the rdata as a master file has it. */
-export type AnswerRecord = Readonly<Record<string, unknown>> & {
-  readonly host: string;
-  readonly type: string;
-};
+export type AnswerRecord = Json & { readonly host: string; readonly type: string };
 
 /** What a name server answered about one name. */
 export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 'source'> {
@@ -21,10 +22,10 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
 /**
  * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.
  *
- * Where the name has a CNAME, every answer shows it (RFC 1034, section 3.6.2): an answer without one shows that a CNAME known
- * before is gone.
+ * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME known before is gone.
+ * An answer without any shows nothing of that: some tools leave the alias out where its target has no such records.
  *
- * @throws InvalidObservationError for a record that is not valid.
+ * @throws InvalidObservationError for a record that is not valid, and for one of another class than IN.
  */
 export function observationOfAnswers(answers: DnsAnswers): Observation {
   const { domain, observedAt, source, types } = answers;
@@ -33,15 +34,17 @@ export function observationOfAnswers(answers: DnsAnswers): Observation {
     readAt(`answers[${at}]`, () => {
       const type = requireType(record.type);
       if (type !== 'CNAME' && !types.has(type)) return;
-      if (canonicalHostName(record.host) !== domain) return;
+      if (!isOf(domain, record)) return;
       const data = { class: 'IN', ...record, type };
+      requireClassIn(data.class);
       records.push(parseDnsRecord(data));
     });
   }
   const byType = recordsByType(records);
   const observed = byType.has('CNAME') ? new Set([...types, 'CNAME']) : types;
   const owners = new Set([domain]);
-  const observedOwners = new Map([...observed, 'CNAME'].map((type) => [type, owners]));
+  const covered = records.length > 0 ? [...observed, 'CNAME'] : [...observed];
+  const observedOwners = new Map(covered.map((type) => [type, owners]));
   return {
     domain,
     observedAt,
@@ -50,7 +53,53 @@ export function observationOfAnswers(answers: DnsAnswers): Observation {
   };
 }
 
-/** The objects in a list of parsed JSON; none where it is no list. */
-export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+/** Whether a record is of the name itself. */
+export function isOf(domain: string, { host }: AnswerRecord): boolean {
+  return readAt('name', () => canonicalHostName(host)) === domain;
+}
+
+/** @param value Absent: it is IN. @throws InvalidObservationError for another class. */
+export function requireClassIn(value: unknown): void {
+  if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
+  throw new InvalidObservationError(`class: ${quoted(String(value))} is not IN, and no other is read.`);
+}
+
+/**
+ * Why a response with these records does not answer the question; null: it does.
+ *
+ * @param authorities Those of its authority section.
+ * @param isAuthoritative Whether it says so.
+ */
+export function failureOfAnswers(
+  domain: string,
+  records: readonly AnswerRecord[],
+  authorities: readonly Json[],
+  isAuthoritative: boolean,
+): string | null {
+  if (records.length > 0) {
+    return records.some((record) => isOf(domain, record)) ? null : 'the answers are of other names';
+  }
+  const types = new Set(authorities.map(({ type }) => type));
+  // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
+  const isReferral = types.has('NS') && !types.has('SOA') && !isAuthoritative;
+  return isReferral ? 'the response is a referral' : null;
+}
+
+/**
+ * A list of parsed JSON; empty where it is absent or null, as Go writes empty lists.
+ *
+ * @throws InvalidObservationError for anything but a list of objects.
+ */
+export function objectsIn(value: unknown): readonly Json[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every(isJsonObject)) return value;
+  throw new InvalidObservationError('it is not a list of objects.');
+}
+
+/** A field of a record that must be a text, or a number. @throws InvalidObservationError */
+export function fieldText(record: Json, name: string): string {
+  const value = record[name];
+  const text = typeof value === 'number' ? String(value) : readAt(name, () => requireText(value));
+  if (!text.includes('\ufffd')) return text;
+  throw new InvalidObservationError(`${name}: octets that were not UTF-8 are lost in ${quoted(text)}.`);
 }

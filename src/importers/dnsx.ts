@@ -1,15 +1,12 @@
 import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
-import { canonicalHostName } from '../model/host-name.js';
 import type { Instant } from '../model/instant.js';
 import { readAt, requireText, requireTexts } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
-import { type AnswerRecord, objectsIn, observationOfAnswers } from './dns-answers.js';
+import { type AnswerRecord, isOf, type Json, objectsIn, observationOfAnswers } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(.*)$/s;
@@ -44,9 +41,7 @@ export function createDnsxParser(
     const found = isWhole
       ? readAt('all', () => recordsOf(requireTexts(line['all'])))
       : unambiguous(line, domain);
-    const own = found.filter(
-      ({ host, type }) => !PROOFS.has(type) && readAt('host', () => canonicalHostName(host)) === domain,
-    );
+    const own = found.filter((record) => !PROOFS.has(record.type) && isOf(domain, record));
     const types = new Set(own.flatMap(({ type }) => canonicalType(type) ?? []));
     if (types.size === 0) {
       const status =
@@ -80,19 +75,30 @@ const PARTIAL = ['mx', 'srv', 'caa'];
 
 /** The arrays by their types. Behind an alias the addresses are of its target. */
 function unambiguous(line: Json, domain: string): AnswerRecord[] {
+  if (line['status_code'] === 'NXDOMAIN') return [];
   const aliases = textsOf(line['cname']);
   const host = domain;
   if (aliases.length > 0) {
     return aliases.length === 1 ? [{ host, type: 'CNAME', target: aliases[0] }] : [];
   }
+  const authorities = readAt('soa', () => objectsIn(line['soa']).map(startOfAuthority));
   return [
     ...textsOf(line['a']).map((ip) => ({ host, type: 'A', ip })),
     ...textsOf(line['aaaa']).map((ipv6) => ({ host, type: 'AAAA', ipv6 })),
-    ...textsOf(line['ns']).map((target) => ({ host, type: 'NS', target })),
+    ...(isBesideOther(authorities, domain) ? [] : textsOf(line['ns'])).map((target) => ({
+      host,
+      type: 'NS',
+      target,
+    })),
     ...textsOf(line['ptr']).map((target) => ({ host, type: 'PTR', target })),
     ...textsOf(line['txt']).map((text) => ({ host, type: 'TXT', data: inStrings(text) })),
-    ...objectsIn(line['soa']).map(startOfAuthority),
+    ...authorities,
   ];
+}
+
+/** The name servers are those of the zone whose SOA comes beside them. */
+function isBesideOther(authorities: readonly AnswerRecord[], domain: string): boolean {
+  return authorities.some((record) => !isOf(domain, record));
 }
 
 function isOmitting(line: Json): boolean {

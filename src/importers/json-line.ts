@@ -45,6 +45,9 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
   });
 }
 
+/** The tools did not exist before: Go writes a time that is not set as that of year 1, others as 1970. */
+const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
+
 /**
  * The time of a line of a tool whose lines may have none.
  *
@@ -56,10 +59,12 @@ export function parseTimeOfLine(
   now: Instant,
   given: Instant | undefined,
 ): Instant {
-  if (value !== undefined) return parseObservedAt(key, value, now);
+  const time = value === undefined ? undefined : parseObservedAt(key, value, now);
+  if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
   if (given !== undefined) return given;
+  const problem = time === undefined ? 'it is missing' : `${formatInstant(time)} is before 1990`;
   throw new InvalidObservationError(
-    `${key}: it is missing; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
+    `${key}: ${problem}; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
   );
 }
 

@@ -3,12 +3,20 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { LAYOUTS } from '../model/rdata-layouts.js';
+import { parseRdataText } from '../model/rdata-text.js';
 import { octetEscape, quoted } from '../model/text.js';
-import { type AnswerRecord, objectsIn, observationOfAnswers } from './dns-answers.js';
+import {
+  type AnswerRecord,
+  failureOfAnswers,
+  fieldText,
+  type Json,
+  objectsIn,
+  observationOfAnswers,
+  requireClassIn,
+} from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
@@ -28,24 +36,42 @@ export function createMassdnsParser(
   return (text, now) => {
     const line = parseJsonLine(text);
     requireAnswer(line);
-    const domain = readAt('name', () => parseDomainName(withDecimalEscapes(requireText(line['name']))));
+    const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
     const type = readAt('type', () => requireType(typeText(line['type'])));
     const time = receivedAt(line['rx_ts'], text);
+    const { answers, authorities } = readAt('data', () => requireObject(line['data']));
+    const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
+    const { flags } = line;
+    const isAuthoritative = Array.isArray(flags) && flags.includes('aa');
+    const failure = failureOfAnswers(
+      domain,
+      records,
+      readAt('data.authorities', () => objectsIn(authorities)),
+      isAuthoritative,
+    );
+    if (failure !== null) throw new InvalidObservationError(`nothing was observed: ${failure}.`);
     const observation = observationOfAnswers({
       domain,
       observedAt: parseTimeOfLine('rx_ts', time, now, observedAt),
       source: 'massdns',
       types: new Set([type]),
-      records: objectsIn(isJsonObject(line['data']) ? line['data']['answers'] : undefined).map(recordOf),
+      records,
     });
     const hasText = observation.dns?.records.has('TXT') === true;
     return { observations: [observation], remarks: hasText ? [TXT_STRINGS] : [] };
   };
 }
 
-function requireAnswer({ error, status, flags }: Json): void {
+function requireObject(value: unknown): Json {
+  if (isJsonObject(value)) return value;
+  throw new InvalidObservationError('it is missing, or not an object.');
+}
+
+function requireAnswer({ error, status, flags, class: dnsClass }: Json): void {
+  requireClassIn(dnsClass);
   if (error !== undefined)
     throw new InvalidObservationError(`nothing was observed: ${quoted(String(error))}.`);
+  if (status === undefined) throw new InvalidObservationError('status: it is missing.');
   if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
     throw new InvalidObservationError(`nothing was observed: status ${quoted(String(status))}.`);
   }
@@ -54,12 +80,15 @@ function requireAnswer({ error, status, flags }: Json): void {
   }
 }
 
+/** Up to the year 2286. */
+const MOST_DIGITS = 19;
+
 /** In nanoseconds since the epoch, of which JSON.parse loses digits. @returns undefined where there is none. */
 function receivedAt(value: unknown, text: string): string | undefined {
   if (value === undefined) return undefined;
   const digits = RECEIVED.exec(text)?.[1];
-  if (digits === undefined || Number(digits) !== value) {
-    throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds.');
+  if (digits === undefined || digits.length > MOST_DIGITS || Number(digits) !== value) {
+    throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds since 1970.');
   }
   return readAt('rx_ts', () => formatInstant(BigInt(digits) / 1000n));
 }
@@ -69,21 +98,47 @@ function typeText(type: unknown): string {
   return /^\d+$/.test(text) ? `TYPE${text}` : text;
 }
 
-/** Types whose rdata is written as in master files; of the others, their octets. */
-const PRESENTED: ReadonlySet<string> = new Set('A AAAA NS CNAME DNAME PTR MX SOA SRV TLSA SMIMEA'.split(' '));
+/** How the rdata of these types are written; of the others, their octets. */
+const PRESENTED: ReadonlyMap<string, (text: string) => string> = new Map([
+  ...['A', 'AAAA', 'TLSA', 'SMIMEA'].map((type) => [type, (text: string) => text] as const),
+  ...['NS', 'CNAME', 'DNAME', 'PTR'].map((type) => [type, nameText] as const),
+  ['MX', (text) => withNames(text, /^(\d+) ()(.+)$/s)],
+  ['SRV', (text) => withNames(text, /^(\d+ \d+ \d+) ()(.+)$/s)],
+  ['SOA', (text) => withNames(text, /^()([^ ]+) ([^ ]+)(?= \d+ \d+ \d+ \d+ \d+$)/s)],
+]);
 
-function recordOf({ name, type: given, class: dnsClass, data }: Json): AnswerRecord {
-  const type = typeof given === 'string' ? typeText(given) : '';
+function recordOf(record: Json): AnswerRecord {
+  const type = readAt('type', () => typeText(record['type']));
+  const { class: dnsClass } = record;
   const common = {
-    host: withDecimalEscapes(String(name ?? '')),
+    host: nameText(fieldText(record, 'name')),
     type,
-    ...(typeof dnsClass === 'string' && { class: dnsClass }),
+    ...(dnsClass !== undefined && { class: dnsClass }),
   };
-  const text = String(data ?? '');
-  if (PRESENTED.has(type)) return { ...common, data: withDecimalEscapes(text) };
-  if (type === 'CAA') return { ...common, ...authorization(text) };
+  return { ...common, data: rdataOf(type, fieldText(record, 'data')) };
+}
+
+function rdataOf(type: string, text: string): string {
+  if (/[^ -~]/.test(text)) throw new InvalidObservationError('data: massdns writes nothing but ASCII.');
+  const presented = PRESENTED.get(type);
+  if (presented !== undefined) return presented(text);
+  if (type === 'CAA') return authorization(text);
+  const known = canonicalType(type) ?? type;
   const octets = octetsOf(text);
-  return { ...common, data: generic(canonicalType(type) === 'TXT' ? inStrings(octets) : octets) };
+  const data = generic(known === 'TXT' ? inStrings(octets) : octets);
+  return LAYOUTS.has(known) ? requireValid(known, data) : data;
+}
+
+/**
+ * Names in octets may be compressed, by the place of another in the message, which is not known here. (For other octets that are not
+ * valid, the form of RFC 3597 is all that there is.)
+ */
+function requireValid(type: string, data: string): string {
+  const { data: text } = parseRdataText(type, data);
+  if (!String(text).startsWith('\\#')) return data;
+  throw new InvalidObservationError(
+    `data: it is not the data of a record of type ${type}, or has a compressed name.`,
+  );
 }
 
 /** Octets that are not visible in ASCII are written as `\xHH`, the backslash among them. */
@@ -94,20 +149,31 @@ function octetsOf(text: string): Buffer {
   return Buffer.from(octets, 'latin1');
 }
 
-/** The same in the escapes of master files. */
-function withDecimalEscapes(text: string): string {
-  return text.replace(/\\x([\da-f]{2})/gi, (_escape, digits: string) =>
-    octetEscape(Number.parseInt(digits, 16)),
+/** A name as a master file has it: within its labels, massdns escapes only dots, backslashes and what is not visible. */
+function nameText(text: string): string {
+  return text.replace(/\\x([\da-f]{2})|[^\w.*-]/gi, (character, digits: string | undefined) =>
+    octetEscape(digits === undefined ? character.charCodeAt(0) : Number.parseInt(digits, 16)),
+  );
+}
+
+/** @param pattern What comes before the names, and up to two names. */
+function withNames(text: string, pattern: RegExp): string {
+  if (!pattern.test(text)) throw new InvalidObservationError(`data: ${quoted(text)} is not complete.`);
+  return text.replace(pattern, (_all, before: string, first: string, last: string) =>
+    [before, first, last]
+      .filter((part) => part !== '')
+      .map((part) => (part === before ? part : nameText(part)))
+      .join(' '),
   );
 }
 
 /** Its flags are shifted to the right by 7, so that the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
-function authorization(text: string): Json {
+function authorization(text: string): string {
   const [, flags, tag = '', value = ''] = /^(\d+) (\S+) "(.*)"$/s.exec(text) ?? [];
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
   const critical = Number(flags) * 128;
-  return { data: generic(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)])) };
+  return generic(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
 }
 
 const LONGEST_STRING = 255;

@@ -1,15 +1,22 @@
 import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
-import { canonicalHostName } from '../model/host-name.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
-import { quoted } from '../model/text.js';
-import { type AnswerRecord, type DnsAnswers, objectsIn, observationOfAnswers } from './dns-answers.js';
+import { octetEscape, quoted } from '../model/text.js';
+import {
+  type AnswerRecord,
+  type DnsAnswers,
+  failureOfAnswers,
+  fieldText,
+  isOf,
+  type Json,
+  objectsIn,
+  observationOfAnswers,
+  requireClassIn,
+} from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Makes what parses the lines of zdns, version 2 (`results`, by module) and version 1 (`data` and `status`): the DNS records of a
@@ -29,8 +36,8 @@ export function createZdnsParser(
     const domain = readAt('name', () => parseDomainName(requireText(name)));
     const { results: modules } = line;
     const outcomes = isJsonObject(modules)
-      ? Object.entries(modules).map(([module, result]) => outcomeOf(module, result))
-      : [outcomeOf(null, line)];
+      ? Object.entries(modules).map(([module, result]) => outcomeOf(domain, module, result))
+      : [outcomeOf(domain, null, line)];
     const results = outcomes.flatMap(({ result }) => result ?? []);
     const remarks = outcomes.flatMap(({ remark }) => remark ?? []);
     const answers = results.map(({ module, timestamp, records }) => ({
@@ -82,75 +89,95 @@ interface Outcome {
 }
 
 /** @param name null in version 1. */
-function outcomeOf(name: string | null, value: unknown): Outcome {
-  const { status, timestamp, data } = isJsonObject(value) ? value : {};
-  const failure = failureOf(status, data);
-  if (failure !== null) return { failure: name === null ? failure : `${name}: ${failure}` };
-  const answers = isJsonObject(data) ? data['answers'] : undefined;
+function outcomeOf(domain: string, name: string | null, value: unknown): Outcome {
   const module = name === null ? null : (canonicalType(name) ?? '');
-  if (answers === undefined || (module !== null && !READERS.has(module))) {
+  if (module !== null && !READERS.has(module)) {
     const shown = quoted(name ?? '');
-    return name === null
-      ? {}
-      : {
-          failure: `${name}: it is not read`,
-          remark: `The results of the module ${shown} of zdns are not read.`,
-        };
+    return {
+      failure: `${name}: it is not read`,
+      remark: `The results of the module ${shown} of zdns are not read.`,
+    };
   }
-  return { result: { module, timestamp, records: objectsIn(answers).map((each) => recordOf(each, module)) } };
+  const place = name === null ? 'the line' : `results.${name}`;
+  const { status, timestamp, data, class: dnsClass } = readAt(place, () => requireObject(value));
+  requireClassIn(dnsClass);
+  const failure = (reason: string) => ({ failure: name === null ? reason : `${name}: ${reason}` });
+  if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
+    return failure(status === undefined ? 'it has no status' : `status ${quoted(String(status))}`);
+  }
+  const { answers, authorities, flags } = readAt(`${place}.data`, () => requireObject(data ?? {}));
+  const { truncated, authoritative } = isJsonObject(flags) ? flags : {};
+  if (truncated === true) return failure('the response was truncated');
+  const records = readAt(`${place}.data.answers`, () =>
+    objectsIn(answers).map((each) => recordOf(each, module)),
+  );
+  const others = readAt(`${place}.data.authorities`, () => objectsIn(authorities));
+  const unanswered = failureOfAnswers(domain, records, others, authoritative === true);
+  return unanswered === null ? { result: { module, timestamp, records } } : failure(unanswered);
 }
 
-function failureOf(status: unknown, data: unknown): string | null {
-  if (status !== 'NOERROR' && status !== 'NXDOMAIN') return `status ${quoted(String(status))}`;
-  const flags = isJsonObject(data) ? data['flags'] : undefined;
-  return isJsonObject(flags) && flags['truncated'] === true ? 'the response was truncated' : null;
+function requireObject(value: unknown): Json {
+  if (isJsonObject(value)) return value;
+  throw new InvalidObservationError('it is not an object.');
 }
 
 /** The types of a name's own records. */
 function typesOf(records: readonly AnswerRecord[], domain: string): string[] {
-  const own = records.filter(({ host, type }) => READERS.has(type) && canonicalHostName(host) === domain);
-  return own.map(({ type }) => type);
+  const own = records.filter((record) => READERS.has(record.type) && isOf(domain, record));
+  // RFC 8482, section 4.2: the answer to ANY, which need not have all types and records.
+  return own.some(({ type, data }) => type === 'HINFO' && data === RFC_8482)
+    ? []
+    : own.map(({ type }) => type);
 }
+
+const RFC_8482 = '"RFC8482" ""';
 
 /** @param module What was queried: some answers have another `type` of their own, such as SSHFP. */
 function recordOf(answer: Json, module: string | null): AnswerRecord {
-  const { name, class: dnsClass, type: given, answer: text } = answer;
+  const { class: dnsClass, type: given } = answer;
   const type = typeof given === 'string' ? given : (module ?? '');
   const common = {
-    host: String(name ?? ''),
+    host: fieldText(answer, 'name'),
     type,
-    ...(typeof dnsClass === 'string' && { class: dnsClass }),
+    ...(dnsClass !== undefined && { class: dnsClass }),
   };
-  const rdata = String(text ?? '');
-  return { ...common, ...(READERS.get(type)?.(answer, rdata) ?? { data: rdata }) };
+  const read = READERS.get(type);
+  // Those of other types are left out.
+  return read === undefined ? common : { ...common, ...read(answer) };
 }
 
-/** How the rdata of a type are read: null for a type whose `answer` is all of it. */
-type Reader = ((answer: Json, text: string) => Json) | null;
+/** How the rdata of a type are read. */
+type Reader = (answer: Json) => Json;
 
 function fields(...names: readonly (readonly [to: string, from: string])[]): Reader {
-  return (answer, text) =>
-    Object.fromEntries(names.map(([to, from]) => [to, from === '' ? text : answer[from]]));
+  return (answer) => Object.fromEntries(names.map(([to, from]) => [to, numberOrText(answer, from)]));
+}
+
+/** Numbers stay numbers. */
+function numberOrText(answer: Json, name: string): unknown {
+  const value = answer[name];
+  return typeof value === 'number' ? value : fieldText(answer, name);
 }
 
 /** The fields that rdata have in a master file, one after the other. */
 function presented(...names: readonly string[]): Reader {
-  return (answer) => ({ data: names.map((name) => presentedField(answer[name])).join(' ') });
+  return (answer) => ({ data: names.map((name) => presentedField(fieldText(answer, name))).join(' ') });
 }
 
-const NAMED = fields(['target', '']);
+const NAMED = fields(['target', 'answer']);
 const DELEGATION = presented('key_tag', 'algorithm', 'digest_type', 'digest');
 const PUBLIC_KEY = presented('flags', 'protocol', 'algorithm', 'public_key');
 const SERVICE: Reader = (answer) => ({ data: service(answer) });
 
-/** The types that are read; '' is the field `answer`. Names may lack the final dot, and the root is empty. */
+/** The types that are read. Names may lack the final dot, and the root may be empty. */
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['A', fields(['ip', ''])],
-  ['AAAA', fields(['ipv6', ''])],
+  ['A', fields(['ip', 'answer'])],
+  ['AAAA', fields(['ipv6', 'answer'])],
   ['NS', NAMED],
   ['CNAME', NAMED],
   ['PTR', NAMED],
-  ['MX', fields(['pri', 'preference'], ['target', ''])],
+  // Version 1 leaves the root out (RFC 7505, section 3: no mail is accepted).
+  ['MX', (answer) => fields(['pri', 'preference'], ['target', 'answer'])({ answer: '.', ...answer })],
   ['SRV', fields(['pri', 'priority'], ['weight', 'weight'], ['port', 'port'], ['target', 'target'])],
   ['CAA', fields(['flags', 'flag'], ['tag', 'tag'], ['value', 'value'])],
   [
@@ -164,10 +191,18 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
       ...['serial', 'refresh', 'retry', 'expire'].map((name) => [name, name] as const),
     ),
   ],
-  ['TXT', (_answer, text) => ({ data: text.split('\n').map(inQuotes).join(' ') })],
-  ['HINFO', ({ cpu, os }) => ({ data: [cpu, os].map(inQuotes).join(' ') })],
+  // An empty text is left out.
+  [
+    'TXT',
+    (answer) => ({
+      data: fieldText({ answer: '', ...answer }, 'answer')
+        .split('\n')
+        .map(inQuotes)
+        .join(' '),
+    }),
+  ],
+  ['HINFO', (answer) => ({ data: ['cpu', 'os'].map((name) => inQuotes(fieldText(answer, name))).join(' ') })],
   ['NAPTR', (answer) => ({ data: naptr(answer) })],
-  ['URI', ({ priority, weight, target }) => ({ data: `${priority} ${weight} ${inQuotes(target)}` })],
   ['SVCB', SERVICE],
   ['HTTPS', SERVICE],
   ['DS', DELEGATION],
@@ -178,42 +213,48 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['SMIMEA', presented('usage', 'selector', 'matching_type', 'certificate')],
   ['SSHFP', presented('algorithm', 'type', 'fingerprint')],
   ['AFSDB', presented('subtype', 'hostname')],
-  ['RP', presented('mbox', 'txt')],
   ...['DNAME', 'MB', 'MD', 'MF', 'MG', 'NSAP-PTR', 'OPENPGPKEY', 'DHCID'].map(
-    (type) => [type, null] as const,
+    (type) => [type, presented('answer')] as const,
   ),
 ]);
 
-function presentedField(value: unknown): string {
-  return value === '' ? '.' : String(value);
+function presentedField(text: string): string {
+  return text === '' ? '.' : text;
 }
 
 /** Its strings are written with the escapes of master files. */
-function inQuotes(text: unknown): string {
-  return `"${text}"`;
+function inQuotes(text: string): string {
+  if (/^(?:[^"\\]|\\.)*$/s.test(text)) return `"${text}"`;
+  throw new InvalidObservationError(`${quoted(text)} has a quote or a backslash that is not escaped.`);
 }
 
-function naptr({ order, preference, flags, service, regexp, replacement }: Json): string {
-  const strings = [flags, service, regexp].map(inQuotes).join(' ');
-  return `${order} ${preference} ${strings} ${presentedField(replacement)}`;
+function naptr(answer: Json): string {
+  const numbers = ['order', 'preference'].map((name) => fieldText(answer, name));
+  const strings = ['flags', 'service', 'regexp'].map((name) => inQuotes(fieldText(answer, name)));
+  return [...numbers, ...strings, presentedField(fieldText(answer, 'replacement'))].join(' ');
 }
 
 /** RFC 9460, section 2.1. */
-function service({ priority, target, svcparams }: Json): string {
+function service(answer: Json): string {
+  const { svcparams } = answer;
   const parameters = Object.entries(isJsonObject(svcparams) ? svcparams : {}).map(([key, value]) => {
     if (value === true) return key;
+    if (Array.isArray(value))
+      return `${key}="${value.map((item) => listItem(fieldText({ [key]: item }, key))).join(',')}"`;
+    const text = fieldText({ [key]: value }, key);
     // The octets of keys that zdns does not know are in Base64, as Go writes them; those of `ech`, too.
-    if (/^key\d/.test(key)) return `${key}="${escapedOctets(Buffer.from(String(value), 'base64'))}"`;
-    return `${key}=${Array.isArray(value) ? `"${value.map(protocolText).join(',')}"` : value}`;
+    return /^key\d/.test(key) ? `${key}="${escapedOctets(Buffer.from(text, 'base64'))}"` : `${key}=${text}`;
   });
-  return [priority, presentedField(target), ...parameters].join(' ');
+  return [fieldText(answer, 'priority'), presentedField(fieldText(answer, 'target')), ...parameters].join(
+    ' ',
+  );
 }
 
-/** RFC 9460, appendix A.1: in a list, commas and backslashes are escaped, and the whole once more. */
-function protocolText(item: unknown): string {
-  return String(item).replace(/[\\,]/g, '\\\\$&').replaceAll('"', '\\"');
+/** RFC 9460, appendix A.1: in a list, commas and backslashes are escaped, and then the whole once more. */
+function listItem(item: string): string {
+  return item.replace(/[\\,]/g, '\\$&').replace(/[\\"]/g, '\\$&');
 }
 
 function escapedOctets(octets: Buffer): string {
-  return Array.from(octets, (octet) => `\\${String(octet).padStart(3, '0')}`).join('');
+  return Array.from(octets, octetEscape).join('');
 }

@@ -152,6 +152,12 @@ describe('a line of dnsx', () => {
     [{ all: [record('A\tnonsense')] }, /^answers\[0\]: /],
     [{ all: ['nonsense'] }, /^all: "nonsense" is not a record/],
     [{ cname: ['a.example', 'b.example'], a: ['192.0.2.1'] }, /^nothing was observed/],
+    [{ status_code: 'NXDOMAIN', ns: ['ns1.example'] }, /^nothing was observed/],
+    [
+      { timestamp: '0001-01-01T00:00:00Z', a: ['192.0.2.1'] },
+      /^timestamp: 0001-.* is before 1990; .*--observed-at/,
+    ],
+    [{ soa: [{ name: 'example.com' }], ns: ['ns1.example'] }, /^nothing was observed/],
     [{ host: '192.0.2.1', ptr: ['a.example'] }, /^host: /],
     [{ timestamp: undefined, a: ['192.0.2.1'] }, /^timestamp: it is missing; .*--observed-at/],
     [{ timestamp: '2027-01-01T00:00:00Z', a: ['192.0.2.1'] }, /^timestamp: .* future/],
@@ -243,7 +249,7 @@ describe('a line of zdns', () => {
         priority: 1,
         target: '.',
         svcparams: {
-          alpn: ['h3', 'a,b'],
+          alpn: ['h3', 'a,b\\c'],
           ipv4hint: ['192.0.2.1'],
           port: 8443,
           'no-default-alpn': true,
@@ -252,11 +258,10 @@ describe('a line of zdns', () => {
         },
       },
       {
-        data: '1 . alpn="h3,a\\\\,b" no-default-alpn port=8443 ipv4hint=192.0.2.1 ech=AAA= key99="\\255\\001"',
+        data: '1 . alpn="h3,a\\\\,b\\\\\\\\c" no-default-alpn port=8443 ipv4hint=192.0.2.1 ech=AAA= key99="\\255\\001"',
       },
     ],
     ['DNAME', { answer: 'b.example.' }, { data: 'b.example.' }],
-    ['URI', { priority: 1, weight: 2, target: 'https://a.example/' }, { data: '1 2 "https://a.example/"' }],
   ])('%s %j', (type, fields, rdata) => {
     const [record, ...others] = recordsOf('zdns', line({ [type]: result([answer(type, fields)]) })) ?? [];
     expect(others).toEqual([]);
@@ -291,11 +296,19 @@ describe('a line of zdns', () => {
           observedAt: '2024-08-23T17:12:44.500000Z',
           types: ['AAAA'],
         },
-        owners: { AAAA: ['example.com'], CNAME: ['example.com'] },
+        owners: { AAAA: ['example.com'] },
         records: [],
       },
     ]);
     expect(remarks).toEqual(['The results of the module "MXLOOKUP" of zdns are not read.']);
+  });
+
+  test('without answers gives that the name has no such records, and nothing of an alias', () => {
+    for (const more of [{ status: 'NXDOMAIN', data: {} }, { data: { authorities: [answer('SOA', {})] } }]) {
+      expect(read('zdns', line({ A: result(null, more) })).observations).toMatchObject([
+        { types: ['A'], owners: { A: ['example.com'] }, records: [] },
+      ]);
+    }
   });
 
   test('gives the alias of the name, and not what it leads to', () => {
@@ -331,6 +344,46 @@ describe('a line of zdns', () => {
     [line({ A: result([], { status: 'SERVFAIL' }) }), 'nothing was observed: A: status "SERVFAIL".'],
     [line({ ANY: result([]) }), 'nothing was observed: ANY: it is not read.'],
     [line({}), 'nothing was observed: the line has no answers.'],
+    [
+      line({ A: result([answer('CNAME', { name: 'cdn.example.net', answer: 'b.example' })]) }),
+      'nothing was observed: A: the answers are of other names.',
+    ],
+    [
+      line({
+        A: result(null, { data: { authorities: [answer('NS', { answer: 'ns1.example' })], flags: {} } }),
+      }),
+      'nothing was observed: A: the response is a referral.',
+    ],
+    [line({ A: { data: {} } }), 'nothing was observed: A: it has no status.'],
+    [line({ A: [] }), 'results.A: it is not an object.'],
+    [
+      line({ A: result([], { data: { answers: { 0: {} } } }) }),
+      'results.A.data.answers: it is not a list of objects.',
+    ],
+    [line({ A: result([{ type: 'A', class: 'IN' }]) }), 'name: it is missing.'],
+    [line({ NS: result([answer('NS', {})]) }), 'answer: it is missing.'],
+    [line({ MX: result([answer('MX', { preference: 1, answer: {} })]) }), 'answer: it is not a string.'],
+    [line({ HINFO: result([answer('HINFO', { cpu: 'x' })]) }), 'os: it is missing.'],
+    [line({ TXT: result([answer('TXT', { answer: 'a"b' })]) }), 'a quote or a backslash that is not escaped'],
+    [
+      line({ CAA: result([answer('CAA', { flag: 0, tag: 'issue', value: 'a\ufffdb' })]) }),
+      'octets that were not UTF-8 are lost',
+    ],
+    [
+      line({ A: result([{ ...answer('A', { answer: '192.0.2.1' }), class: 'CH' }]) }),
+      'class: "CH" is not IN',
+    ],
+    [line({ A: result([], { class: 'CH' }) }), 'class: "CH" is not IN'],
+    [
+      {
+        ...line({}),
+        results: undefined,
+        status: 'NOERROR',
+        timestamp,
+        data: { answers: [answer('HINFO', { cpu: 'RFC8482', os: '' })] },
+      },
+      'nothing was observed: the line has no answers.',
+    ],
     [line({ A: result([], { timestamp: undefined }) }), 'results.A.timestamp: it is missing; say when'],
     [line({ A: result([answer('A', { answer: 'nonsense' })]) }), 'answers[0]: ip'],
     [{ ...line({ A: result([]) }), name: '192.0.2.1' }, 'name: '],
@@ -366,6 +419,13 @@ describe('a line of massdns', () => {
   test.each([
     ['A', '192.0.2.1', { ip: '192.0.2.1' }],
     ['NS', 'a\\x2eb.example.', { target: 'a\\.b.example' }],
+    [
+      'PTR',
+      'Office Printer (a;b)._ipp._tcp.x.example.',
+      { target: 'office\\032printer\\032\\(a\\;b\\)._ipp._tcp.x.example' },
+    ],
+    ['MX', '10 a;b.x.example.', { pri: 10, target: 'a\\;b.x.example' }],
+    ['MX', '0 .', { pri: 0, target: '.' }],
     ['SOA', 'ns.example. x.example. 1 2 3 4 5', { mname: 'ns.example', serial: 1, 'minimum-ttl': 5 }],
     ['CAA', '1 issue "ca.example; a="b" \\x5c"', { flags: 128, tag: 'issue', value: 'ca.example; a="b" \\' }],
     ['CAA', '0 iodef "mailto:a@x.example"', { flags: 0, tag: 'iodef' }],
@@ -422,6 +482,37 @@ describe('a line of massdns', () => {
     [answered('A', '\\x01\\x02'), 'answers[0]: '],
     [answered('A', '192.0.2.1').replace(/"rx_ts":\d+/, '"rx_ts":1.5'), 'rx_ts: it is not a number'],
     [answered('CAA', 'nonsense'), 'data: "nonsense" is not a CAA record.'],
+    [
+      answered('A', '192.0.2.1').replace(/"rx_ts":\d+/, '"rx_ts":9000000000000000000000'),
+      'rx_ts: it is not a number',
+    ],
+    [
+      answered('A', '192.0.2.1').replace(/"rx_ts":\d+/, '"rx_ts":1713974911'),
+      'rx_ts: 1970-01-01T00:00:01.713974Z is before 1990',
+    ],
+    [answered('A', '192.0.2.1').replace('"class":"IN"', '"class":"CH"'), 'class: "CH" is not IN'],
+    [
+      answered('A', '192.0.2.1').replace('"name":"x.example.","data"', '"name":"y.example.","data"'),
+      'the answers are of other names',
+    ],
+    [
+      answered('A', '192.0.2.1').replace(
+        /"answers":.*\]\}/,
+        '"authorities":[{"type":"NS","name":"x.example."}]}',
+      ),
+      'the response is a referral',
+    ],
+    [
+      answered('A', '192.0.2.1').replace(/"data":\{.*\]\}/, '"data":null'),
+      'data: it is missing, or not an object',
+    ],
+    [
+      answered('A', '192.0.2.1').replace('"data":"192.0.2.1"', '"data":["192.0.2.1"]'),
+      'data: it is not a string',
+    ],
+    [answered('A', '192.0.2.1').replace(',"data":"192.0.2.1"', ''), 'data: it is missing'],
+    [answered('TXT', 'x€y'), 'massdns writes nothing but ASCII'],
+    [answered('AFSDB', '\\x00\\x01\\xc0\\x0c'), 'or has a compressed name'],
   ])('%s is rejected with the reason', (line, reason) => {
     expect(() => read('massdns', line)).toThrow(reason);
     expect(() => read('massdns', line)).toThrow(InvalidObservationError);
@@ -445,6 +536,9 @@ describe('a line of massdns', () => {
           } = dnsRecordData(
             parseDnsRecord({ host: 'x.example', class: 'IN', type, data: `\\# ${rdata.length} ${hex}` }),
           );
+          // Names in octets may be compressed.
+          if (type !== 'TYPE65534' && String(record['data']).startsWith('\\#'))
+            throw new InvalidObservationError('');
           return record;
         };
         const found = () => recordsOf('massdns', answered(type, data))?.[0];
