@@ -21,9 +21,12 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
-/** Adds words, separated by commas, to those of the option before. */
+/** Adds words, separated by commas, to those of the option before. @throws UsageError where there is none. */
 export function collectWords(text: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, ...(text.match(/[^\s,]+/g) ?? [])];
+  const words = text.match(/[^\s,]+/g);
+  if (words === null)
+    throw new UsageError(`${JSON.stringify(text)} is empty: write one or more, separated by commas.`);
+  return [...previous, ...words];
 }
 
 /** A number of results, at least one. @throws UsageError for any other text. */

@@ -43,7 +43,8 @@ export function observationOfAnswers(answers: DnsAnswers): Observation {
   const byType = recordsByType(records);
   const observed = byType.has('CNAME') ? new Set([...types, 'CNAME']) : types;
   const owners = new Set([domain]);
-  const covered = records.length > 0 ? [...observed, 'CNAME'] : [...observed];
+  const excludesAlias = records.some(({ type }) => !BESIDE_ALIAS.has(type));
+  const covered = excludesAlias ? [...observed, 'CNAME'] : [...observed];
   const observedOwners = new Map(covered.map((type) => [type, owners]));
   return {
     domain,
@@ -61,27 +62,29 @@ export function isOf(domain: string, { host }: AnswerRecord): boolean {
 /** @param value Absent: it is IN. @throws InvalidObservationError for another class. */
 export function requireClassIn(value: unknown): void {
   if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
-  throw new InvalidObservationError(`class: ${quoted(String(value))} is not IN, and no other is read.`);
+  throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
 }
 
 /**
  * Why a response with these records does not answer the question; null: it does.
  *
  * @param authorities Those of its authority section.
- * @param isAuthoritative Whether it says so.
+ * @param flags The bits AA and RA, as far as they are told.
  */
 export function failureOfAnswers(
   domain: string,
   records: readonly AnswerRecord[],
   authorities: readonly Json[],
-  isAuthoritative: boolean,
+  flags: { readonly aa: unknown; readonly ra: unknown } | undefined,
 ): string | null {
   if (records.length > 0) {
     return records.some((record) => isOf(domain, record)) ? null : 'the answers are of other names';
   }
+  if (flags?.aa === false && !flags.ra)
+    return 'the server is neither responsible for the name nor a resolver';
   const types = new Set(authorities.map(({ type }) => type));
   // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
-  const isReferral = types.has('NS') && !types.has('SOA') && !isAuthoritative;
+  const isReferral = types.has('NS') && !types.has('SOA') && flags?.aa !== true;
   return isReferral ? 'the response is a referral' : null;
 }
 
@@ -98,8 +101,29 @@ export function objectsIn(value: unknown): readonly Json[] {
 
 /** A field of a record that must be a text, or a number. @throws InvalidObservationError */
 export function fieldText(record: Json, name: string): string {
-  const value = record[name];
-  const text = typeof value === 'number' ? String(value) : readAt(name, () => requireText(value));
-  if (!text.includes('\ufffd')) return text;
-  throw new InvalidObservationError(`${name}: octets that were not UTF-8 are lost in ${quoted(text)}.`);
+  return textOf(name, record[name]);
 }
+
+/** A text, or a number, at a place that messages name. @throws InvalidObservationError for anything else. */
+export function textOf(place: string, value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : readAt(place, () => requireText(value));
+  if (!text.includes('\ufffd')) return text;
+  throw new InvalidObservationError(`${place}: octets that were not UTF-8 are lost in ${quoted(text)}.`);
+}
+
+/** Any value of parsed JSON, for messages. */
+export function shownValue(value: unknown): string {
+  return quoted(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** A value of parsed JSON that must be an object. @throws InvalidObservationError */
+export function requireObject(value: unknown): Json {
+  if (isJsonObject(value)) return value;
+  throw new InvalidObservationError('it is missing, or not an object.');
+}
+
+/** Records that prove something about others: not all of them come with an answer. */
+export const PROOFS: ReadonlySet<string> = new Set(['RRSIG', 'NSEC', 'NSEC3']);
+
+/** What may be beside a CNAME (RFC 2181, section 10.1, and RFC 4034, section 3). */
+const BESIDE_ALIAS: ReadonlySet<string> = new Set([...PROOFS, 'CNAME', 'KEY', 'SIG', 'NXT']);

@@ -4,15 +4,21 @@ import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { readAt, requireText, requireTexts } from '../model/json-values.js';
 import { quoted } from '../model/text.js';
-import { type AnswerRecord, isOf, type Json, objectsIn, observationOfAnswers } from './dns-answers.js';
+import {
+  type AnswerRecord,
+  isOf,
+  type Json,
+  objectsIn,
+  observationOfAnswers,
+  PROOFS,
+  shownValue,
+  textOf,
+} from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(.*)$/s;
-
-/** Records that prove something about others: not all of them come with an answer. */
-const PROOFS: ReadonlySet<string> = new Set(['RRSIG', 'NSEC', 'NSEC3']);
 
 const OMITTED =
   'With -omit-raw, dnsx does not write all of the data of MX, SRV and CAA records, nor of whom the records behind an alias are: ' +
@@ -44,8 +50,7 @@ export function createDnsxParser(
     const own = found.filter((record) => !PROOFS.has(record.type) && isOf(domain, record));
     const types = new Set(own.flatMap(({ type }) => canonicalType(type) ?? []));
     if (types.size === 0) {
-      const status =
-        line['status_code'] === undefined ? '' : ` (status ${quoted(String(line['status_code']))})`;
+      const status = line['status_code'] === undefined ? '' : ` (status ${shownValue(line['status_code'])})`;
       throw new InvalidObservationError(
         `nothing was observed: the line has no records of ${quoted(domain)}${status}, and does not tell which types were queried.`,
       );
@@ -111,7 +116,13 @@ function isOmitting(line: Json): boolean {
 function startOfAuthority({ name, ns, mailbox, serial, refresh, retry, expire, minttl }: Json): AnswerRecord {
   const numbers = { serial, refresh, retry, expire, 'minimum-ttl': minttl };
   const complete = Object.fromEntries(Object.entries(numbers).map(([key, number]) => [key, number ?? 0]));
-  return { host: String(name ?? '.'), type: 'SOA', mname: ns ?? '.', rname: mailbox ?? '.', ...complete };
+  return {
+    host: textOf('name', name ?? '.'),
+    type: 'SOA',
+    mname: ns ?? '.',
+    rname: mailbox ?? '.',
+    ...complete,
+  };
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -59,7 +59,8 @@ export function parseTimeOfLine(
   now: Instant,
   given: Instant | undefined,
 ): Instant {
-  const time = value === undefined ? undefined : parseObservedAt(key, value, now);
+  const isGiven = value !== undefined && value !== null;
+  const time = isGiven ? parseObservedAt(key, value, now) : undefined;
   if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
   if (given !== undefined) return given;
   const problem = time === undefined ? 'it is missing' : `${formatInstant(time)} is before 1990`;

@@ -2,7 +2,7 @@ import { canonicalType, requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { readAt, requireText } from '../model/json-values.js';
 import { LAYOUTS } from '../model/rdata-layouts.js';
 import { parseRdataText } from '../model/rdata-text.js';
 import { octetEscape, quoted } from '../model/text.js';
@@ -13,7 +13,10 @@ import {
   type Json,
   objectsIn,
   observationOfAnswers,
+  PROOFS,
   requireClassIn,
+  requireObject,
+  shownValue,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -38,16 +41,18 @@ export function createMassdnsParser(
     requireAnswer(line);
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
     const type = readAt('type', () => requireType(typeText(line['type'])));
+    if (PROOFS.has(type))
+      throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
     const time = receivedAt(line['rx_ts'], text);
     const { answers, authorities } = readAt('data', () => requireObject(line['data']));
     const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
     const { flags } = line;
-    const isAuthoritative = Array.isArray(flags) && flags.includes('aa');
+    const bits = Array.isArray(flags) ? { aa: flags.includes('aa'), ra: flags.includes('ra') } : undefined;
     const failure = failureOfAnswers(
       domain,
       records,
       readAt('data.authorities', () => objectsIn(authorities)),
-      isAuthoritative,
+      bits,
     );
     if (failure !== null) throw new InvalidObservationError(`nothing was observed: ${failure}.`);
     const observation = observationOfAnswers({
@@ -62,18 +67,12 @@ export function createMassdnsParser(
   };
 }
 
-function requireObject(value: unknown): Json {
-  if (isJsonObject(value)) return value;
-  throw new InvalidObservationError('it is missing, or not an object.');
-}
-
 function requireAnswer({ error, status, flags, class: dnsClass }: Json): void {
   requireClassIn(dnsClass);
-  if (error !== undefined)
-    throw new InvalidObservationError(`nothing was observed: ${quoted(String(error))}.`);
+  if (error !== undefined) throw new InvalidObservationError(`nothing was observed: ${shownValue(error)}.`);
   if (status === undefined) throw new InvalidObservationError('status: it is missing.');
   if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    throw new InvalidObservationError(`nothing was observed: status ${quoted(String(status))}.`);
+    throw new InvalidObservationError(`nothing was observed: status ${shownValue(status)}.`);
   }
   if (Array.isArray(flags) && flags.includes('tc')) {
     throw new InvalidObservationError('nothing was observed: the response was truncated.');
@@ -169,7 +168,7 @@ function withNames(text: string, pattern: RegExp): string {
 
 /** Its flags are shifted to the right by 7, so that the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
 function authorization(text: string): string {
-  const [, flags, tag = '', value = ''] = /^(\d+) (\S+) "(.*)"$/s.exec(text) ?? [];
+  const [, flags, tag = '', value = ''] = /^([01]) (\S+) "(.*)"$/s.exec(text) ?? [];
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
   const critical = Number(flags) * 128;

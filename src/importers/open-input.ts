@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal, type Duplex, pipeline, Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
-import zlib from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { OperationError } from '../model/errors.js';
 import { unreadable } from '../model/file-failure.js';
 
@@ -20,22 +20,15 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /** How packed data begin, and what unpacks them. */
 const PACKED: readonly (readonly [magic: Buffer, unpack: Unpack])[] = [
-  [Buffer.from([0x1f, 0x8b]), (source) => piped(source, zlib.createGunzip({ chunkSize: CHUNK_BYTES }))],
+  [Buffer.from([0x1f, 0x8b]), (source) => piped(source, createGunzip({ chunkSize: CHUNK_BYTES }))],
   [Buffer.from('\xfd7zXZ\0', 'latin1'), unpackedXz],
-  ...unpackingZstd(),
 ];
-
-/** Node.js has zstd from 22.15 on. Without it, requireLines() says what to do. */
-function unpackingZstd(): (readonly [Buffer, Unpack])[] {
-  const create: (() => Duplex) | undefined = Reflect.get(zlib, 'createZstdDecompress');
-  return create === undefined ? [] : [[Buffer.from('28b52ffd', 'hex'), (source) => piped(source, create())]];
-}
 
 type Bytes = AsyncIterable<Buffer>;
 type Unpack = (source: Bytes) => Bytes;
 
 /**
- * Opens a file to be read from its beginning; one that is packed with gzip, xz, or where Node.js can, zstd, is unpacked.
+ * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked.
  *
  * @param path `-` for standard input.
  * @param onBytes called with the number of bytes read, before they are unpacked.

@@ -14,6 +14,9 @@ import {
   objectsIn,
   observationOfAnswers,
   requireClassIn,
+  requireObject,
+  shownValue,
+  textOf,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -88,37 +91,35 @@ interface Outcome {
   readonly remark?: string;
 }
 
+const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
+
 /** @param name null in version 1. */
 function outcomeOf(domain: string, name: string | null, value: unknown): Outcome {
   const module = name === null ? null : (canonicalType(name) ?? '');
   if (module !== null && !READERS.has(module)) {
-    const shown = quoted(name ?? '');
-    return {
-      failure: `${name}: it is not read`,
-      remark: `The results of the module ${shown} of zdns are not read.`,
-    };
+    return { failure: `${quoted(name ?? '')} is not read`, remark: MODULES };
   }
   const place = name === null ? 'the line' : `results.${name}`;
   const { status, timestamp, data, class: dnsClass } = readAt(place, () => requireObject(value));
   requireClassIn(dnsClass);
   const failure = (reason: string) => ({ failure: name === null ? reason : `${name}: ${reason}` });
   if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    return failure(status === undefined ? 'it has no status' : `status ${quoted(String(status))}`);
+    return failure(status === undefined ? 'it has no status' : `status ${shownValue(status)}`);
   }
-  const { answers, authorities, flags } = readAt(`${place}.data`, () => requireObject(data ?? {}));
-  const { truncated, authoritative } = isJsonObject(flags) ? flags : {};
-  if (truncated === true) return failure('the response was truncated');
+  const { answers, authorities, flags } = readAt(`${place}.data`, () => requireObject(data));
+  const bits = isJsonObject(flags) ? flags : undefined;
+  if (bits?.['truncated'] === true) return failure('the response was truncated');
   const records = readAt(`${place}.data.answers`, () =>
     objectsIn(answers).map((each) => recordOf(each, module)),
   );
   const others = readAt(`${place}.data.authorities`, () => objectsIn(authorities));
-  const unanswered = failureOfAnswers(domain, records, others, authoritative === true);
+  const unanswered = failureOfAnswers(
+    domain,
+    records,
+    others,
+    bits && { aa: bits['authoritative'], ra: bits['recursion_available'] },
+  );
   return unanswered === null ? { result: { module, timestamp, records } } : failure(unanswered);
-}
-
-function requireObject(value: unknown): Json {
-  if (isJsonObject(value)) return value;
-  throw new InvalidObservationError('it is not an object.');
 }
 
 /** The types of a name's own records. */
@@ -240,8 +241,8 @@ function service(answer: Json): string {
   const parameters = Object.entries(isJsonObject(svcparams) ? svcparams : {}).map(([key, value]) => {
     if (value === true) return key;
     if (Array.isArray(value))
-      return `${key}="${value.map((item) => listItem(fieldText({ [key]: item }, key))).join(',')}"`;
-    const text = fieldText({ [key]: value }, key);
+      return `${key}="${value.map((item) => listItem(textOf(quoted(key), item))).join(',')}"`;
+    const text = textOf(quoted(key), value);
     // The octets of keys that zdns does not know are in Base64, as Go writes them; those of `ech`, too.
     return /^key\d/.test(key) ? `${key}="${escapedOctets(Buffer.from(text, 'base64'))}"` : `${key}=${text}`;
   });

@@ -13,9 +13,8 @@ const READING: Readonly<Record<string, string>> = {
   Z_DATA_ERROR:
     'has damaged gzip data, or other data after it: check it with gzip -t, and copy or download it again',
   XZ_DATA_ERROR:
-    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again',
-  ZSTD_error_srcSize_wrong:
-    'ends in the middle of its zstd data: copy or download the whole file again, and repeat the command',
+    'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, and unpack it ' +
+    'first, xz -dc FILE | dms import -',
 };
 
 const WRITING: Readonly<Record<string, string>> = {

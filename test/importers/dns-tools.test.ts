@@ -300,7 +300,7 @@ describe('a line of zdns', () => {
         records: [],
       },
     ]);
-    expect(remarks).toEqual(['The results of the module "MXLOOKUP" of zdns are not read.']);
+    expect(remarks).toEqual(['Some modules of zdns are not read: docs/importing.md names those that are.']);
   });
 
   test('without answers gives that the name has no such records, and nothing of an alias', () => {
@@ -342,8 +342,18 @@ describe('a line of zdns', () => {
 
   test.each([
     [line({ A: result([], { status: 'SERVFAIL' }) }), 'nothing was observed: A: status "SERVFAIL".'],
-    [line({ ANY: result([]) }), 'nothing was observed: ANY: it is not read.'],
+    [line({ ANY: result([]) }), 'nothing was observed: "ANY" is not read.'],
     [line({}), 'nothing was observed: the line has no answers.'],
+    [line({ A: { status: 'NOERROR', timestamp } }), 'results.A.data: it is missing'],
+    [line({ A: result([], { status: { toString: null } }) }), 'nothing was observed: A: status '],
+    [
+      line({ A: result(null, { data: { flags: { authoritative: false, recursion_available: false } } }) }),
+      'nothing was observed: A: the server is neither responsible for the name nor a resolver.',
+    ],
+    [
+      { name: 'example.com', results: { '\u001b[2J': {} } },
+      'nothing was observed: "\\u001b[2J" is not read.',
+    ],
     [
       line({ A: result([answer('CNAME', { name: 'cdn.example.net', answer: 'b.example' })]) }),
       'nothing was observed: A: the answers are of other names.',
@@ -355,7 +365,7 @@ describe('a line of zdns', () => {
       'nothing was observed: A: the response is a referral.',
     ],
     [line({ A: { data: {} } }), 'nothing was observed: A: it has no status.'],
-    [line({ A: [] }), 'results.A: it is not an object.'],
+    [line({ A: [] }), 'results.A: it is missing, or not an object.'],
     [
       line({ A: result([], { data: { answers: { 0: {} } } }) }),
       'results.A.data.answers: it is not a list of objects.',
@@ -481,6 +491,15 @@ describe('a line of massdns', () => {
     [answered('ANY', '192.0.2.1'), 'type: no record can have the type "ANY".'],
     [answered('A', '\\x01\\x02'), 'answers[0]: '],
     [answered('A', '192.0.2.1').replace(/"rx_ts":\d+/, '"rx_ts":1.5'), 'rx_ts: it is not a number'],
+    ['{"name":"x.example.","error":{"toString":null}}', 'nothing was observed: '],
+    [
+      answered('A', '192.0.2.1')
+        .replace(/"answers":.*\]\}/, '"answers":[]}')
+        .replace(',"ra"', ''),
+      'nor a resolver',
+    ],
+    [answered('RRSIG', 'x'), 'type: answers for RRSIG need not be complete.'],
+    [answered('CAA', '128 issue "x"'), 'is not a CAA record.'],
     [answered('CAA', 'nonsense'), 'data: "nonsense" is not a CAA record.'],
     [
       answered('A', '192.0.2.1').replace(/"rx_ts":\d+/, '"rx_ts":9000000000000000000000'),

@@ -82,12 +82,12 @@ test.each([
   [
     'cut (xz)',
     XZ.subarray(0, -9),
-    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again.',
+    'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, and unpack it first, xz -dc FILE | dms import -.',
   ],
   [
     'damaged (xz)',
     Buffer.from(XZ).fill(0xff, 30, 40),
-    'has xz data that are damaged or end too early: check it with xz -t, and copy or download it again.',
+    'has xz data that are damaged, end too early, or are packed in a way that is not supported: check it with xz -t, and unpack it first, xz -dc FILE | dms import -.',
   ],
 ])(
   'of packed data that is %s, the error claims nothing of what was recorded',

@@ -347,7 +347,7 @@ function namesIn(data: RecordMatch['record']): string[] {
       return isIssuer && issuer.trim() !== '' ? [hostName(issuer.trim())] : [];
     }
     case 'NAPTR':
-      return text('replacement');
+      return text('replacement').filter((name) => name !== '.');
     case 'DNAME':
       return text('data').map(hostName);
     case 'HTTPS':

@@ -61,7 +61,7 @@ export function partsOf(record: RecordEntry, name: string, value: string): reado
   if (HOST_NAMES.has(name)) return [{ text: value, search: { target: value } }];
   if ('tag' in record && name === 'value' && /^issue/i.test(record.tag)) return partsOfIssuer(value);
   if (name === 'data')
-    return Array.from(value.matchAll(TOKENS), ([text]) => ({ text, search: searchOf(text) }));
+    return Array.from(value.matchAll(TOKENS), ([text]) => ({ text, search: searchOf(record.type, text) }));
   return [{ text: value, search: null }];
 }
 
@@ -81,11 +81,16 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",=]+|[\s,=]+|"/gs;
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)';
 const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
 
-function searchOf(token: string): Search | null {
+function searchOf(type: string, token: string): Search | null {
   if (IPV4.test(token) || isIpv6(token)) return { ip: token };
   // Names have a final dot there, and the root alone is no host.
-  return !token.startsWith('"') && /^.+\.$/s.test(token) ? { target: token.slice(0, -1) } : null;
+  return NAMING.has(type) && !token.startsWith('"') && /^.+\.$/s.test(token)
+    ? { target: token.slice(0, -1) }
+    : null;
 }
+
+/** The types without fields of their own whose names the API searches. */
+const NAMING: ReadonlySet<string> = new Set('AFSDB DNAME HTTPS KX LP RT SVCB'.split(' '));
 
 function isIpv6(token: string): boolean {
   return /:.*:/.test(token) && URL.canParse(`http://[${token}]`);

@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- The issuer's domain name is before the parameters (RFC 8659, section 4.2).
     WHEN 'CAA' THEN CASE WHEN lower(rdata ->> 'tag') LIKE 'issue%' AND octet_length(rdata ->> 'value') <= 1024
       THEN nullif(rtrim(btrim(split_part(lower(rdata ->> 'value'), ';', 1), E' \t'), '.'), '') END
-    WHEN 'NAPTR' THEN rdata ->> 'replacement'
+    WHEN 'NAPTR' THEN nullif(rdata ->> 'replacement', '.')
     -- As master files have it: after a preference or priority, if any, and with a final dot. The root is no host (RFC 9460, section 2.5).
     ELSE substring(rdata ->> 'data' FROM '^(?:[0-9]+ )?([^ ]+)[.](?: |$)')
   END

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { explainFailure } from '../../database/database-failure.js';
 import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
@@ -32,7 +33,7 @@ export async function runFollow(
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };
-  await withQuestions(context, async ({ follow }) => {
+  const following = withQuestions(context, async ({ follow }) => {
     while (!signal.aborted) {
       try {
         for await (const { changes, cursor } of follow({ domains, after }, signal)) {
@@ -44,11 +45,18 @@ export async function runFollow(
         }
       } catch (error) {
         // A stream ends after an hour, too.
-        if (!(error instanceof PublicError) || error.code !== 'UNAVAILABLE') throw error;
+        if (!isPassing(error)) throw error;
         await setTimeout(RETRY_AFTER, undefined, { signal }).catch(() => {});
       }
     }
   });
-  if (after !== undefined) context.stderr.write(`To continue: --after ${after}\n`);
+  await following.finally(() => {
+    if (after !== begin) context.stderr.write(`To continue: --after ${after}\n`);
+  });
   context.setExitCode(INTERRUPTED);
+}
+
+/** Whether the database may answer again. */
+function isPassing(error: unknown): boolean {
+  return error instanceof PublicError ? error.code === 'UNAVAILABLE' : explainFailure(error) !== null;
 }

@@ -2,7 +2,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import { type GraphqlExecutor, largeHistoryIn, type Recipient } from '../../graphql/execute.js';
 import { BodyInParts } from './body-in-parts.js';
 import { errorIn, foundIn as streamed } from './event-stream.js';
-import { foundIn, prepareRoute } from './handler.js';
+import { foundIn, type PreparedRoute, prepareRoute } from './handler.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -22,10 +22,12 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
+  const prepared = new Map<string, PreparedRoute>();
   return async <Body>({ operation, parameters }: Question): Promise<Body> => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
-    const route = prepareRoute(executor, row);
+    const route = prepared.get(operation) ?? prepareRoute(executor, row);
+    prepared.set(operation, route);
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
