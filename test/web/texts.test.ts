@@ -83,6 +83,7 @@ describe('of a record, the addresses and host names lead to a search', () => {
     ],
     [other('HTTPS', '1 . ipv4hint=192.0.2.1'), [{ ip: '192.0.2.1' }]],
     [other('DNAME', 'a\\.b.example.'), [{ target: 'a\\.b.example' }]],
+    [other('RP', 'admin.a.example. .'), [{ q: 'admin.a.example' }]],
     [other('L64', '10 2001:db8:1:2'), []],
     [other('SPF', '"v=spf1 ip4:192.0.2.1 a.example. -all"'), []],
     [other('TYPE65534', '\\# 4 0A000001'), []],

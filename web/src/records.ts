@@ -84,9 +84,10 @@ const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
 function searchOf(type: string, token: string): Search | null {
   if (IPV4.test(token) || isIpv6(token)) return { ip: token };
   // Names have a final dot there, and the root alone is no host.
-  return NAMING.has(type) && !token.startsWith('"') && /^.+\.$/s.test(token)
-    ? { target: token.slice(0, -1) }
-    : null;
+  if (token.startsWith('"') || !/^.+\.$/s.test(token)) return null;
+  const name = token.slice(0, -1);
+  // Of other types, such as RP, it leads to all that the page finds for a name.
+  return NAMING.has(type) ? { target: name } : { q: name };
 }
 
 /** The types without fields of their own whose names the API searches. */
