@@ -35,10 +35,10 @@ export function recordText(data: RecordData, domain: string): string {
   return `${data.type.padEnd(6)} ${rdataText(data)}${owner}`;
 }
 
-type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 /** Codes of ECMA-48, section 8.3.117 (SGR). */
-const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
 
 /** Gives a text a colour, or leaves it as it is. */
 export type Paint = (colour: Colour, text: string) => string;

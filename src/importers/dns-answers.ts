@@ -80,7 +80,7 @@ export function failureOfAnswers(
   if (records.length > 0) {
     return records.some((record) => isOf(domain, record)) ? null : 'the answers are of other names';
   }
-  if (flags?.aa === false && !flags.ra)
+  if (flags?.aa === false && flags.ra === false)
     return 'the server is neither responsible for the name nor a resolver';
   const types = new Set(authorities.map(({ type }) => type));
   // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
@@ -120,6 +120,23 @@ export function shownValue(value: unknown): string {
 export function requireObject(value: unknown): Json {
   if (isJsonObject(value)) return value;
   throw new InvalidObservationError('it is missing, or not an object.');
+}
+
+const LONGEST_STRING = 255;
+
+/** The rdata of a TXT record whose text is not divided into strings: each but the last is as long as it can be. */
+export function textRdata(octets: Buffer): string {
+  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
+  const strings = Array.from({ length: count }, (_, at) => {
+    const part = octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING);
+    return Buffer.concat([Buffer.of(part.length), part]);
+  });
+  return genericRdata(Buffer.concat(strings));
+}
+
+/** RFC 3597, section 5. */
+export function genericRdata(octets: Buffer): string {
+  return `\\# ${octets.length} ${octets.toString('hex')}`;
 }
 
 /** Records that prove something about others: not all of them come with an answer. */

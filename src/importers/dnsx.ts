@@ -3,6 +3,7 @@ import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { readAt, requireText, requireTexts } from '../model/json-values.js';
+import { fieldOctets } from '../model/master-text.js';
 import { quoted } from '../model/text.js';
 import {
   type AnswerRecord,
@@ -13,6 +14,7 @@ import {
   PROOFS,
   shownValue,
   textOf,
+  textRdata,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -96,7 +98,7 @@ function unambiguous(line: Json, domain: string): AnswerRecord[] {
       target,
     })),
     ...textsOf(line['ptr']).map((target) => ({ host, type: 'PTR', target })),
-    ...textsOf(line['txt']).map((text) => ({ host, type: 'TXT', data: inStrings(text) })),
+    ...textsOf(line['txt']).map((text) => ({ host, type: 'TXT', data: textRdata(fieldOctets(text)) })),
     ...authorities,
   ];
 }
@@ -127,18 +129,4 @@ function startOfAuthority({ name, ns, mailbox, serial, refresh, retry, expire, m
 
 function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-}
-
-/** An octet, or an escape of one (RFC 1035, section 5.1). */
-const OCTET = /\\\d{3}|\\[^\d]|[^\\]/gs;
-const LONGEST_STRING = 255;
-
-/** How the data were divided into strings is not told. */
-function inStrings(text: string): string {
-  const octets = text.match(OCTET) ?? [];
-  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
-  const strings = Array.from({ length: count }, (_, at) =>
-    octets.slice(at * LONGEST_STRING, (at + 1) * LONGEST_STRING).join(''),
-  );
-  return strings.map((string) => `"${string}"`).join(' ');
 }

@@ -10,6 +10,7 @@ import {
   type AnswerRecord,
   failureOfAnswers,
   fieldText,
+  genericRdata,
   type Json,
   objectsIn,
   observationOfAnswers,
@@ -17,6 +18,7 @@ import {
   requireClassIn,
   requireObject,
   shownValue,
+  textRdata,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
@@ -124,7 +126,7 @@ function rdataOf(type: string, text: string): string {
   if (type === 'CAA') return authorization(text);
   const known = canonicalType(type) ?? type;
   const octets = octetsOf(text);
-  const data = generic(known === 'TXT' ? inStrings(octets) : octets);
+  const data = known === 'TXT' ? textRdata(octets) : genericRdata(octets);
   return LAYOUTS.has(known) ? requireValid(known, data) : data;
 }
 
@@ -172,22 +174,5 @@ function authorization(text: string): string {
   if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
   const critical = Number(flags) * 128;
-  return generic(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
-}
-
-const LONGEST_STRING = 255;
-
-function inStrings(octets: Buffer): Buffer {
-  const count = Math.max(1, Math.ceil(octets.length / LONGEST_STRING));
-  return Buffer.concat(
-    Array.from({ length: count }, (_, at) => {
-      const part = octets.subarray(at * LONGEST_STRING, (at + 1) * LONGEST_STRING);
-      return Buffer.concat([Buffer.of(part.length), part]);
-    }),
-  );
-}
-
-/** RFC 3597, section 5. */
-function generic(octets: Buffer): string {
-  return `\\# ${octets.length} ${octets.toString('hex')}`;
+  return genericRdata(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
 }

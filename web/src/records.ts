@@ -58,6 +58,8 @@ const HOST_NAMES: ReadonlySet<string> = new Set(['target', 'mname', 'rname', 're
 /** A field's value, with the addresses and host names in it. */
 export function partsOf(record: RecordEntry, name: string, value: string): readonly FieldPart[] {
   if (name === 'ip' || name === 'ipv6') return [{ text: value, search: { ip: value } }];
+  // The API does not search the root as a replacement: it says that there is none.
+  if (name === 'replacement' && value === '.') return [{ text: value, search: null }];
   if (HOST_NAMES.has(name)) return [{ text: value, search: { target: value } }];
   if ('tag' in record && name === 'value' && /^issue/i.test(record.tag)) return partsOfIssuer(value);
   if (name === 'data')

@@ -2,13 +2,12 @@ import type { MergedChanges } from '../../history/merge-changes.js';
 import type { HeaderChange } from '../../history/state.js';
 import { type DnsRecord, dnsRecordData } from '../../model/dns-record.js';
 import { formatInstant } from '../../model/instant.js';
-import { parseRdata } from '../../model/rdata-values.js';
 import type { DnsAnswer } from '../../observer/dns/answer.js';
 import type { Failure } from '../../observer/failure.js';
 import type { HttpAnswer } from '../../observer/http/client.js';
 import { type CheckOutcome, responseText, saysNoSuchName } from '../../observer/outcome.js';
 import type { RecordedCheck } from '../../observer/record-checks.js';
-import { printable } from '../history-text.js';
+import { printable, rdataText } from '../history-text.js';
 
 const NOTHING: MergedChanges = { added: [], removed: [], headers: [], responses: [] };
 const TYPE_WIDTH = 7;
@@ -52,15 +51,7 @@ function keyOf({ host, class: dnsClass, type, rdata }: DnsRecord): string {
 
 function recordLine(mark: string, record: DnsRecord, domain: string): string {
   const owner = record.host === domain ? '' : ` (of ${record.host})`;
-  return `${mark} ${record.type.padEnd(TYPE_WIDTH)} ${rdataText(record)}${owner}`;
-}
-
-/** The fields in their order; of TXT only its segments, since its text is these joined. */
-function rdataText({ type, rdata }: DnsRecord): string {
-  const { entries, ...fields } = parseRdata(rdata);
-  if (type === 'TXT' && Array.isArray(entries))
-    return entries.map((entry) => JSON.stringify(entry)).join(' ');
-  return Object.values(fields).join(' ');
+  return `${mark} ${record.type.padEnd(TYPE_WIDTH)} ${rdataText(dnsRecordData(record))}${owner}`;
 }
 
 const MARKS = { created: '+', updated: '~', gone: '-', returned: '+' } as const;
