@@ -10,6 +10,7 @@ export interface ChangeData {
   readonly name?: string;
   readonly old?: string | null;
   readonly new?: string | null;
+  readonly earliest?: string;
 }
 
 /** What a server sends must not move the cursor, or look like lines of this program. */
@@ -53,7 +54,9 @@ export function painter(option: ColourOption, stream: { hasColors?(): boolean })
 
 /** A change in one line, without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
-  const { kind, data, name, old, new: value } = change;
+  const { kind, data, name, old, new: value, earliest } = change;
+  if (earliest !== undefined)
+    return paint('yellow', `history extended, different from ${shortTime(earliest)} on`);
   if (data !== undefined) {
     const isAdded = kind === 'DNS_RECORD_ADDED';
     return paint(isAdded ? 'green' : 'red', printable(`${isAdded ? '+' : '-'} ${recordText(data, domain)}`));

@@ -129,7 +129,7 @@ function addWatch(program: Command, context: CommandContext): void {
 
 /** Complete by its type: a new format is not forgotten here. */
 const FORMATS: Readonly<Record<ImportOptions['format'], true>> = {
-  ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true },
+  ...{ auto: true, dms: true, httpx: true, dnsx: true, zdns: true, massdns: true, cof: true },
 };
 
 /** What the words of the summary mean. */
@@ -139,8 +139,8 @@ The summary at the end counts, of the lines that were read:
   unchanged      of the recorded, those that changed nothing
   already known  of a time that is already recorded: they change nothing
   stale          older than what is recorded of the same part of a domain (one type
-                 of DNS record, or the HTTP headers): they change nothing, since
-                 nothing can be inserted before what is recorded
+                 of DNS record, or the HTTP headers): they change nothing. With
+                 --backfill, only those between two that are recorded
   rejected       invalid; the first ten are shown with the reason
 
 Exit code: 0; 1 if a line was rejected, or the import failed or was stopped (by
@@ -152,7 +152,7 @@ function addImport(program: Command, context: CommandContext): void {
     .summary('record observations from files')
     .description(
       'Records the observations of files, one JSON object per line (see docs/importing.md): in the format dms, or as httpx ' +
-        '-json -irh, dnsx -json, zdns or massdns -o J writes them. An invalid line is reported and changes nothing; ' +
+        '-json -irh, dnsx -json, zdns or massdns -o J writes them, or passive DNS in the Common Output Format. An invalid line is reported and changes nothing; ' +
         'the others are recorded. Importing a file again changes nothing.',
     )
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
@@ -165,6 +165,11 @@ function addImport(program: Command, context: CommandContext): void {
         .default('auto'),
     )
     .option('--sort', 'sort each file by time first, on disk, for files not in the order of time', false)
+    .option(
+      '--backfill',
+      'put lines that are older than what is recorded before it; sorts all files together, on disk',
+      false,
+    )
     .option('--strict', 'stop at the first rejected line', false)
     .option(
       '--observed-at <time>',

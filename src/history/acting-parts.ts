@@ -1,7 +1,8 @@
 import type { DnsRecord } from '../model/dns-record.js';
+import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
-import { type DomainState, latestOfType } from './state.js';
+import { type DomainState, firstOfType, latestOfType, type PartTimes } from './state.js';
 
 /** What an observation does to the parts of a domain that it covers. */
 export interface ActingParts {
@@ -13,6 +14,8 @@ export interface ActingParts {
   http: ActingHeaders | null;
   /** A newer observation of a part is recorded already. */
   stale: boolean;
+  /** All that is recorded of such a part is newer. */
+  precedes: boolean;
   /** An observation of a part at this very time is recorded already, and it held something else. */
   contradicts: boolean;
 }
@@ -41,7 +44,14 @@ interface ActingHeaders {
  * @param state null when nothing is recorded of the domain.
  */
 export function findActingParts(state: DomainState | null, observation: Observation): Readonly<ActingParts> {
-  const parts: ActingParts = { everyType: false, types: [], http: null, stale: false, contradicts: false };
+  const parts: ActingParts = {
+    everyType: false,
+    types: [],
+    http: null,
+    stale: false,
+    precedes: false,
+    contradicts: false,
+  };
   if (observation.dns !== undefined) compareTypes(state, observation, observation.dns, parts);
   if (observation.httpHeaders !== undefined) {
     compareHeaders(state, observation, observation.httpHeaders, parts);
@@ -58,7 +68,7 @@ function compareTypes(
   for (const type of typesCovered(state, dns)) {
     const latest = latestOfType(state, type);
     if (latest !== null && latest > observedAt) {
-      parts.stale = true;
+      setStale(parts, observedAt, firstOfType(state, type));
       continue;
     }
     const records = dns.records.get(type) ?? [];
@@ -67,11 +77,17 @@ function compareTypes(
     if (latest === observedAt) parts.contradicts ||= differs;
     else parts.types.push({ type, records, digest, differs });
   }
-  if (dns.types === undefined) {
-    const latest = state?.everyType?.latest ?? null;
-    parts.everyType = latest === null || latest < observedAt;
-    parts.stale ||= latest !== null && latest > observedAt;
-  }
+  if (dns.types === undefined) compareEveryType(state?.everyType ?? null, observedAt, parts);
+}
+
+function compareEveryType(known: PartTimes | null, observedAt: Instant, parts: ActingParts): void {
+  parts.everyType = known === null || known.latest < observedAt;
+  if (known !== null && known.latest > observedAt) setStale(parts, observedAt, known.first);
+}
+
+function setStale(parts: ActingParts, observedAt: Instant, first: Instant | null): void {
+  parts.stale = true;
+  parts.precedes ||= first !== null && first > observedAt;
 }
 
 function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
@@ -90,7 +106,7 @@ function compareHeaders(
 ): void {
   const latest = state?.http?.latest ?? null;
   if (latest !== null && latest > observedAt) {
-    parts.stale = true;
+    setStale(parts, observedAt, state?.http?.first ?? null);
     return;
   }
   const known = state?.http?.digest ?? '';

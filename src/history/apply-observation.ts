@@ -1,7 +1,9 @@
+import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingParts, ActingType } from './acting-parts.js';
-import { type DnsChanges, diffHeaders, diffRecords } from './diff.js';
+import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
+import { digestOfRecords } from './digest.js';
 import type { Judged } from './judge-https.js';
 import {
   type DomainState,
@@ -10,6 +12,7 @@ import {
   latestOfType,
   type PartTimes,
   type RecordedResponse,
+  type RecordStay,
 } from './state.js';
 
 /** What an observation changes: what there is to write besides the domain's new state. */
@@ -61,6 +64,82 @@ export function applyObservation(
   return { state: next, changes: { added, removed, headers, responses } };
 }
 
+/** That a record was seen at a time. */
+export interface Sighting {
+  readonly seenAt: Instant;
+  readonly record: DnsRecord;
+  readonly source: string | null;
+}
+
+/**
+ * What a sighting was: the first of a stay, one of a record that is present, or one that tells nothing, since it is known, or the
+ * complete observation of the same time is.
+ */
+type SightingKind = 'added' | 'seen' | 'known';
+
+/**
+ * Applies sightings, in the order of time and none before the latest observation: they tell nothing of other records,
+ * and are no observation of their types.
+ */
+export function applySightings(
+  state: DomainState | null,
+  holdings: Holdings,
+  sightings: readonly Sighting[],
+): {
+  readonly state: DomainState | null;
+  readonly holdings: Holdings;
+  readonly kinds: readonly SightingKind[];
+} {
+  const present = new Map<string, Map<string, RecordStay>>();
+  const added = new Set<string>();
+  let [created, lastUpdate, lastChange] = [state?.created, state?.lastUpdate, state?.lastChange ?? null];
+  const kinds = sightings.map(({ seenAt, record, source }): SightingKind => {
+    const { type } = record;
+    const ofType = present.get(type) ?? staysByIdentity(holdings.records.get(type) ?? []);
+    present.set(type, ofType);
+    const identity = identityOf(record);
+    const stay = ofType.get(identity);
+    if (latestOfType(state, type) === seenAt || stay?.lastSighted === seenAt) return 'known';
+    created = created === undefined || seenAt < created ? seenAt : created;
+    lastUpdate = later(lastUpdate, seenAt);
+    const begun = stay ?? {
+      firstSeen: seenAt,
+      firstSighted: true,
+      position: 0,
+      record,
+      source,
+      removal: null,
+    };
+    ofType.set(identity, { ...begun, lastSighted: seenAt });
+    if (stay !== undefined) return 'seen';
+    added.add(type);
+    lastChange = later(lastChange, seenAt);
+    return 'added';
+  });
+  if (created === undefined || lastUpdate === undefined) return { state, holdings, kinds };
+  const types = new Map(state?.types);
+  for (const type of added) {
+    const records = Array.from(present.get(type)?.values() ?? [], (stay) => stay.record);
+    types.set(type, {
+      named: null,
+      ...types.get(type),
+      digest: digestOfRecords(records.sort(compareDnsRecords)),
+    });
+  }
+  const records = new Map<string, readonly RecordStay[]>(holdings.records);
+  for (const [type, stays] of present) records.set(type, [...stays.values()]);
+  const parts = { everyType: null, http: null, https: null };
+  return {
+    state: { ...parts, ...state, types, created, lastUpdate, lastChange },
+    holdings: { ...holdings, records },
+    kinds,
+  };
+}
+
+function staysByIdentity(stays: readonly RecordStay[]): Map<string, RecordStay> {
+  return new Map(stays.map((stay) => [identityOf(stay.record), stay]));
+}
+
 /** Whether nothing changed. */
 export function isEmpty(changes: Changes): boolean {
   return changes.added.length === 0 && changes.removed.length === 0 && changes.headers.length === 0;
@@ -77,7 +156,7 @@ function nextTypes(
   const types = new Map(known);
   for (const { type, digest } of acting) {
     const named = types.get(type)?.named ?? null;
-    types.set(type, { digest, named: byName ? extended(named, observedAt) : named });
+    types.set(type, { ...types.get(type), digest, named: byName ? extended(named, observedAt) : named });
   }
   return types;
 }

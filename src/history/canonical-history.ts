@@ -142,7 +142,7 @@ function withLastSeen(stays: readonly RecordStay[], times: readonly Instant[]): 
 }
 
 /** The stays in the order of responses, with their places among those that began together. */
-function inOrder(stays: readonly RecordStay[]): RecordStay[] {
+export function inOrder(stays: readonly RecordStay[]): RecordStay[] {
   const ordered = [...stays].sort(
     (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),
   );

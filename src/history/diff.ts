@@ -2,7 +2,7 @@ import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
 import type { ActingType } from './acting-parts.js';
-import type { HeaderChange, HeaderState, Holdings, RecordStay } from './state.js';
+import { type HeaderChange, type HeaderState, type Holdings, lastSeenOf, type RecordStay } from './state.js';
 
 /** The records that came, and those that went. */
 export interface DnsChanges {
@@ -33,11 +33,19 @@ export function diffRecords(
       .map((record, position) => ({ firstSeen: observedAt, position, record, source, removal: null })),
     removed: present
       .filter(({ record }) => !held.has(identityOf(record)))
-      .map((stay) => ({
-        ...stay,
-        removal: { removed: observedAt, lastSeen: latest ?? stay.firstSeen, source },
-      })),
+      .map((stay) => endedAt(stay, observedAt, latest, source)),
   };
+}
+
+function endedAt(
+  stay: RecordStay,
+  removed: Instant,
+  latest: Instant | null,
+  source: string | null,
+): RecordStay {
+  const { lastSeen, isSighted } = lastSeenOf(stay, latest);
+  const { lastSighted: _, ...begun } = stay;
+  return { ...begun, removal: { removed, lastSeen, ...(isSighted && { lastSighted: true }), source } };
 }
 
 /** Text that two records of one type share if and only if they are the same record. */

@@ -1,6 +1,6 @@
 import { compareInstants, type Instant } from '../model/instant.js';
-import type { HeaderState, PartTimes, RecordStay } from './state.js';
-import type { StoredHistory } from './stored-history.js';
+import type { DomainState, HeaderState, PartTimes, RecordStay } from './state.js';
+import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
 
 /** What was observed of a domain at one time, by one observer: enough to be recorded again. */
 export interface Moment {
@@ -14,10 +14,8 @@ export interface Moment {
   readonly headers: ReadonlyMap<string, string> | null;
 }
 
-/** The parts that one observer observed at one time: DNS types by name, and these two. */
+/** The parts that one observer observed at one time: DNS types by name, EVERY_TYPE, and HTTP. */
 type Parts = Set<string>;
-const EVERY_TYPE = 'every type';
-const HTTP = 'HTTP headers';
 
 /** By time, then by observer. */
 type PartsByTime = Map<Instant, Map<string | null, Parts>>;
@@ -25,20 +23,32 @@ type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 /**
  * The observations that lead to a history, in the order of time: one for each time at which something changed, was
  * last seen, or a part was observed first or last. Those in between left no trace.
+ *
+ * @param use To write them elsewhere, with sightings as observations of their types by name, and types by name only where
+ *   there is none of all types; or to apply the rules to them again, without sightings.
  */
-export function* momentsOf(history: StoredHistory): Generator<Moment> {
-  const moments = collectParts(history);
+export function* momentsOf(history: StoredHistory, use: 'write' | 'replay' = 'write'): Generator<Moment> {
+  const moments = collectParts(history, use);
   const timeline = new Timeline(history);
   for (const observedAt of [...moments.keys()].sort(compareInstants)) {
     timeline.advanceTo(observedAt);
-    const groups = [...(moments.get(observedAt) ?? [])];
+    const groups = [...(moments.get(observedAt) ?? [])].flatMap(([source, parts]) =>
+      divided(parts).map((each) => ({ source, parts: each })),
+    );
     // Types by name first: an observation of all types then leaves them alone.
-    groups.sort(([, a], [, b]) => Number(a.has(EVERY_TYPE)) - Number(b.has(EVERY_TYPE)));
-    for (const [source, parts] of groups) {
+    groups.sort((a, b) => Number(a.parts.has(EVERY_TYPE)) - Number(b.parts.has(EVERY_TYPE)));
+    for (const { source, parts } of groups) {
       const headers = parts.has(HTTP) ? timeline.headers() : null;
       yield { observedAt, source, headers, ...dnsOf(parts, timeline) };
     }
   }
+}
+
+/** An observation of all types, and one of types by name, where there were both. */
+function divided(parts: Parts): Parts[] {
+  const named = [...parts].filter((part) => part !== EVERY_TYPE && part !== HTTP);
+  if (!parts.has(EVERY_TYPE) || named.length === 0) return [parts];
+  return [new Set(named), new Set([...parts].filter((part) => !named.includes(part)))];
 }
 
 function dnsOf(parts: Parts, timeline: Timeline): Pick<Moment, 'stays' | 'types'> {
@@ -47,41 +57,83 @@ function dnsOf(parts: Parts, timeline: Timeline): Pick<Moment, 'stays' | 'types'
   return types.length === 0 ? { stays: null, types: null } : { stays: timeline.present(types), types };
 }
 
-function collectParts({ state, stays, headers }: StoredHistory): PartsByTime {
+/** What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not among it. */
+export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
+  const times = new Map<string, KeptTime[]>();
+  for (const [observedAt, groups] of collectParts(history, 'replay')) {
+    for (const [source, parts] of groups) {
+      for (const part of parts) times.set(part, [...(times.get(part) ?? []), { observedAt, source }]);
+    }
+  }
+  return times;
+}
+
+function collectParts(history: StoredHistory, use: 'write' | 'replay'): PartsByTime {
+  const { state, stays, headers, keptTimes } = history;
   const moments: PartsByTime = new Map();
-  /** A type that was not queried by name around that time was observed among all. */
-  const partOf = (type: string, time: Instant) => {
-    const named = state.types.get(type)?.named ?? null;
-    return named !== null && named.first <= time && time <= named.latest ? type : EVERY_TYPE;
-  };
-  for (const { firstSeen, removal, source, record } of stays) {
-    partsAt(moments, firstSeen, source).add(partOf(record.type, firstSeen));
-    if (removal === null) continue;
-    partsAt(moments, removal.removed, removal.source).add(partOf(record.type, removal.removed));
+  addChanges(moments, history);
+  const add = (time: Instant, part: string, source: string | null = null) =>
+    addUnchanged(moments, { time, part, source }, use);
+  for (const [part, kept] of keptTimes ?? []) {
+    for (const { observedAt, source } of kept) add(observedAt, part, source);
   }
-  for (const { observedAt, source } of headers) partsAt(moments, observedAt, source).add(HTTP);
-  for (const time of endsOf(state.everyType)) addUnchanged(moments, time, EVERY_TYPE);
-  for (const [type, { named }] of state.types) {
-    for (const time of endsOf(named)) addUnchanged(moments, time, type);
-  }
-  for (const { removal, record } of stays) {
-    if (removal !== null) addUnchanged(moments, removal.lastSeen, partOf(record.type, removal.lastSeen));
-  }
+  for (const time of endsOf(state.everyType)) add(time, EVERY_TYPE);
+  for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
+  for (const [time, type] of lastSights(stays, false)) add(time, partOf(state, type, time));
   const absences = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
-  for (const time of [...endsOf(state.http), ...absences]) addUnchanged(moments, time, HTTP);
+  for (const time of [...endsOf(state.http), ...absences]) add(time, HTTP);
+  if (use === 'replay') return moments;
+  for (const { firstSeen, firstSighted, source, record } of stays) {
+    if (firstSighted === true) partsAt(moments, firstSeen, source).add(record.type);
+  }
+  for (const [time, type] of lastSights(stays, true)) add(time, type);
   return moments;
 }
 
+/** When records of which types were last seen before their removals: by sightings, or by observations. */
+function lastSights(stays: readonly RecordStay[], sighted: boolean): [time: Instant, type: string][] {
+  return stays.flatMap(({ removal, record }) =>
+    removal !== null && (removal.lastSighted ?? false) === sighted ? [[removal.lastSeen, record.type]] : [],
+  );
+}
+
+function addChanges(moments: PartsByTime, { state, stays, headers }: StoredHistory): void {
+  for (const { firstSeen, firstSighted, removal, source, record } of stays) {
+    if (firstSighted !== true) partsAt(moments, firstSeen, source).add(partOf(state, record.type, firstSeen));
+    if (removal === null) continue;
+    partsAt(moments, removal.removed, removal.source).add(partOf(state, record.type, removal.removed));
+  }
+  for (const { observedAt, source } of headers) partsAt(moments, observedAt, source).add(HTTP);
+}
+
+/** A type that was not queried by name around that time was observed among all. */
+function partOf({ types }: DomainState, type: string, time: Instant): string {
+  const named = types.get(type)?.named ?? null;
+  return named !== null && named.first <= time && time <= named.latest ? type : EVERY_TYPE;
+}
+
+interface Unchanged {
+  readonly time: Instant;
+  readonly part: string;
+  /** Null: unknown. */
+  readonly source: string | null;
+}
+
 /**
- * Adds an observation of a part that is known though it may have changed nothing. Its observer is unknown; where the
- * part changed at that time, its observation is there already.
+ * Adds an observation of a part that is known though it may have changed nothing. Where the part changed at that time,
+ * its observation is there already.
  */
-function addUnchanged(moments: PartsByTime, time: Instant, part: string): void {
+function addUnchanged(
+  moments: PartsByTime,
+  { time, part, source }: Unchanged,
+  use: 'write' | 'replay',
+): void {
   const groups = moments.get(time) ?? new Map<string | null, Parts>();
-  const covers = (parts: Parts) => parts.has(part) || (part !== HTTP && parts.has(EVERY_TYPE));
+  const covers = (parts: Parts) =>
+    parts.has(part) || (use === 'write' && part !== HTTP && parts.has(EVERY_TYPE));
   if ([...groups.values()].some(covers)) return;
-  const [source = null] = groups.keys();
-  partsAt(moments, time, source).add(part);
+  const [other = null] = groups.keys();
+  partsAt(moments, time, source ?? other).add(part);
 }
 
 function endsOf(times: PartTimes | null): Instant[] {

@@ -5,6 +5,7 @@ import { completeObservation, isPartial } from './complete-observation.js';
 import { holdingsAfter } from './diff.js';
 import { DEFAULT_HTTPS_GRACE, type HeldBack, judgeHttps } from './judge-https.js';
 import { type DomainState, type Holdings, NOTHING_HELD } from './state.js';
+import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
  * The outcome of an observation: it changed something; it was recorded without a change; every part
@@ -16,6 +17,8 @@ export interface Outcome {
   readonly kind: OutcomeKind;
   /** A part was observed at this very time already, and held something else then. */
   readonly contradicts: boolean;
+  /** A part that it covers was first observed later: it would have to be put before that. */
+  readonly precedes: boolean;
   /** Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted. */
   readonly heldBack: HeldBack | null;
 }
@@ -27,6 +30,8 @@ export interface Progress {
   readonly holdings: Holdings | null;
   /** What the observations changed, one by one. */
   readonly changes: readonly Changes[];
+  /** Of the observations that changed nothing, the first of parts, if they tell who observed. */
+  readonly firsts: KeptTimes;
   /** Of the observations applied so far, in their order. */
   readonly outcomes: readonly Outcome[];
   /** The observations that wait for the holdings. */
@@ -42,30 +47,49 @@ export function beginRecording(
   httpsGrace = DEFAULT_HTTPS_GRACE,
 ): Progress {
   const holdings = state === null ? NOTHING_HELD : null;
-  return { state, holdings, changes: [], outcomes: [], waiting: observations, httpsGrace };
+  return { state, holdings, changes: [], firsts: new Map(), outcomes: [], waiting: observations, httpsGrace };
 }
 
 /** Applies observations until all are, or until one differs and the holdings are not known. */
 export function recordObservations(progress: Progress): Progress {
   let known: Known = progress;
   const changes = [...progress.changes];
+  const firsts = new Map(progress.firsts);
   const outcomes = [...progress.outcomes];
   let next = 0;
   for (const observation of progress.waiting) {
     const step = recordOne(known, observation, progress.httpsGrace);
     if (step === null) break;
+    if (step.changes === null && step.state !== null) addFirsts(firsts, known.state, step.state, observation);
     known = step;
     outcomes.push(step.outcome);
     if (step.changes !== null) changes.push(step.changes);
     next += 1;
   }
   const { state, holdings } = known;
-  return { ...progress, state, holdings, changes, outcomes, waiting: progress.waiting.slice(next) };
+  return { ...progress, state, holdings, changes, firsts, outcomes, waiting: progress.waiting.slice(next) };
 }
 
 /** Continues with what the domain holds: applies all that waits. */
 export function continueRecording(progress: Progress, holdings: Holdings): Progress {
   return recordObservations({ ...progress, holdings });
+}
+
+/** Adds the parts that an observation was the first of. Where it changed something, its changes tell of it. */
+function addFirsts(
+  firsts: Map<string, readonly KeptTime[]>,
+  before: DomainState | null,
+  { everyType, types, http }: DomainState,
+  { observedAt, source }: Observation,
+): void {
+  if (source === undefined) return;
+  const add = (part: string) => firsts.set(part, [{ observedAt, source }]);
+  if (everyType !== null && before?.everyType == null) add(EVERY_TYPE);
+  if (http !== null && before?.http == null) add(HTTP);
+  if (types === before?.types) return;
+  for (const [type, { named }] of types) {
+    if (named !== null && before?.types.get(type)?.named == null) add(type);
+  }
 }
 
 type Known = Pick<Progress, 'state' | 'holdings'>;
@@ -82,24 +106,24 @@ function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace
   const observation =
     holdings === null ? judged.observation : completeObservation(judged.observation, holdings);
   const acting = findActingParts(state, observation);
-  const { contradicts } = acting;
+  const { contradicts, precedes } = acting;
   // What it left out may be all that differs from the same observation as it is recorded.
   if (holdings === null && contradicts && isPartial(observed)) return null;
   const { heldBack } = judged;
   if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
     const after = withHttps(state, judged.https);
     const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    return { state: after, holdings, changes: null, outcome: { kind, contradicts, heldBack } };
+    return { state: after, holdings, changes: null, outcome: { kind, contradicts, precedes, heldBack } };
   }
   const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
   if (holdings === null && differs) return null;
   const held = holdings ?? NOTHING_HELD;
   const applied = applyObservation(state, held, { ...judged, observation }, acting);
   if (isEmpty(applied.changes)) {
-    const outcome: Outcome = { kind: 'unchanged', contradicts, heldBack };
+    const outcome: Outcome = { kind: 'unchanged', contradicts, precedes, heldBack };
     return { state: applied.state, holdings, changes: null, outcome };
   }
-  const outcome: Outcome = { kind: 'changed', contradicts, heldBack };
+  const outcome: Outcome = { kind: 'changed', contradicts, precedes, heldBack };
   return { ...applied, holdings: holdingsAfter(held, applied.changes), outcome };
 }
 

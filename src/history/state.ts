@@ -41,6 +41,8 @@ export interface TypeState {
   readonly digest: string;
   /** The observations that queried this type by name; null when there were none. */
   readonly named: PartTimes | null;
+  /** The sightings of its records (DnsObservation.sighted); null or absent when there were none. */
+  readonly sighted?: PartTimes | null;
 }
 
 /** The time that a record was present: from its first sight to its removal. */
@@ -50,11 +52,17 @@ export interface RecordStay {
   readonly position: number;
   readonly record: DnsRecord;
   readonly source: string | null;
+  /** `firstSeen` is that of a sighting, which tells nothing of other records; absent: of an observation of the type. */
+  readonly firstSighted?: boolean;
+  /** Of a present record: its latest sighting; null or absent when there was none. */
+  readonly lastSighted?: Instant | null;
   readonly removal: {
     /** Time of the observation that no longer held the record. */
     readonly removed: Instant;
-    /** Time of the type's observation before that: the last that held the record. */
+    /** Time of the type's observation before that, the last that held the record, or of a later sighting. */
     readonly lastSeen: Instant;
+    /** `lastSeen` is that of a sighting; absent: of an observation of the type. */
+    readonly lastSighted?: boolean;
     readonly source: string | null;
   } | null;
 }
@@ -97,9 +105,25 @@ export interface Holdings {
 
 export const NOTHING_HELD: Holdings = { records: new Map(), headers: new Map() };
 
-/** The times at which a stay shows that its type was observed. */
-export function timesOfStay({ firstSeen, removal }: RecordStay): Instant[] {
-  return removal === null ? [firstSeen] : [firstSeen, removal.lastSeen, removal.removed];
+/** The times at which a stay shows that its type was observed: sightings tell nothing of other records. */
+export function timesOfStay({ firstSeen, firstSighted, removal }: RecordStay): Instant[] {
+  const first = firstSighted === true ? [] : [firstSeen];
+  if (removal === null) return first;
+  return [...first, ...(removal.lastSighted === true ? [] : [removal.lastSeen]), removal.removed];
+}
+
+/** When a present record was last seen: by the latest observation of its type, or by a sighting. */
+export function lastSeenOf(
+  { firstSeen, lastSighted }: RecordStay,
+  latest: Instant | null,
+): { readonly lastSeen: Instant; readonly isSighted: boolean } {
+  const sighted = lastSighted ?? null;
+  // An observation before its first sight did not hold it.
+  const observed = latest !== null && latest >= firstSeen ? latest : null;
+  if (sighted !== null && (observed === null || sighted > observed)) {
+    return { lastSeen: sighted, isSighted: true };
+  }
+  return { lastSeen: observed ?? firstSeen, isSighted: false };
 }
 
 /** The time of the latest observation of a DNS type, by name or among all types; null when there was none. */
@@ -108,4 +132,12 @@ export function latestOfType(state: DomainState | null, type: string): Instant |
   const every = state?.everyType?.latest ?? null;
   if (named === null || every === null) return named ?? every;
   return named > every ? named : every;
+}
+
+/** The time of the first observation of a DNS type, by name or among all types; null when there was none. */
+export function firstOfType(state: DomainState | null, type: string): Instant | null {
+  const named = state?.types.get(type)?.named?.first ?? null;
+  const every = state?.everyType?.first ?? null;
+  if (named === null || every === null) return named ?? every;
+  return named < every ? named : every;
 }

@@ -45,18 +45,25 @@ function observedTimes(state: DomainState, stays: readonly RecordStay[]): Map<st
 /** Each change of a type is at a time between the first and the latest observation by name, or of all. */
 function* timesOf(
   { everyType, types }: DomainState,
-  { firstSeen, removal, record: { type } }: RecordStay,
+  { firstSeen, firstSighted, lastSighted, removal, record: { type } }: RecordStay,
   times: readonly Instant[],
 ): Generator<string> {
-  const named = types.get(type)?.named ?? null;
-  const isOutside = (time: Instant) => !isWithin(everyType, time) && !isWithin(named, time);
-  if (isOutside(firstSeen)) yield `first seen outside the observations of ${type}`;
-  if (removal === null) return;
-  const { lastSeen, removed } = removal;
+  const { named = null, sighted = null } = types.get(type) ?? {};
+  const isOutside = (time: Instant, isSighting = false) =>
+    isSighting ? !isWithin(sighted, time) : !isWithin(everyType, time) && !isWithin(named, time);
+  if (isOutside(firstSeen, firstSighted)) yield `first seen outside the observations of ${type}`;
+  if (removal === null) {
+    if (lastSighted != null && (lastSighted < firstSeen || isOutside(lastSighted, true))) {
+      yield `last sighted ${timeText(lastSighted)}, outside the sightings of ${type}`;
+    }
+    return;
+  }
+  const { lastSeen, removed, lastSighted: isSighting = false } = removal;
   if (isOutside(removed)) yield `removed outside the observations of ${type}`;
-  if (lastSeen < firstSeen || lastSeen >= removed || isOutside(lastSeen)) {
+  const before = latestBefore(times, removed);
+  if (lastSeen < firstSeen || lastSeen >= removed || isOutside(lastSeen, isSighting)) {
     yield `last seen ${timeText(lastSeen)}, not between its first sight and its removal`;
-  } else if (latestBefore(times, removed) !== lastSeen) {
+  } else if (isSighting ? before !== null && before >= lastSeen : before !== lastSeen) {
     yield `last seen ${timeText(lastSeen)}, not by the observation before its removal`;
   }
 }

@@ -13,7 +13,25 @@ export interface StoredHistory {
   readonly headers: readonly StoredHeaderChange[];
   /** By time. */
   readonly responses: readonly RecordedResponse[];
+  /** Observations of which nothing else tells. */
+  readonly keptTimes?: KeptTimes;
 }
+
+/** Parts of a domain, beside DNS types by name: all types at once, and the response headers. */
+export const EVERY_TYPE = 'every type';
+export const HTTP = 'HTTP headers';
+
+/** An observation of a part that changed nothing in it. */
+export interface KeptTime {
+  readonly observedAt: Instant;
+  readonly source: string | null;
+}
+
+/**
+ * By part: first observations that changed nothing, by observers with a name, and those whose changes
+ * were moved to an earlier time by sightings.
+ */
+export type KeptTimes = ReadonlyMap<string, readonly KeptTime[]>;
 
 /** A header's change as it is stored: what kind it is follows from those before it. */
 export interface StoredHeaderChange {

@@ -30,8 +30,8 @@ function* nameAndVersion({ name, version, recordedAt }: StoredHistory): Generato
 }
 
 function* timesOfDomain({ state, stays, headers }: StoredHistory): Generator<string> {
-  const named = Array.from(state.types.values(), (type) => type.named);
-  const parts = [state.everyType, state.http, ...named].filter((times) => times !== null);
+  const ofTypes = [...state.types.values()].flatMap(({ named, sighted = null }) => [named, sighted]);
+  const parts = [state.everyType, state.http, ...ofTypes].filter((times) => times !== null);
   if (parts.length === 0) {
     yield 'no part has the time of an observation';
     return;
@@ -63,7 +63,7 @@ function changeTimes({ firstSeen, removal }: RecordStay): Instant[] {
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
     if (canonicalType(type) !== type) yield `the type ${JSON.stringify(type)} is not in canonical form`;
-    if (latestOfType(state, type) === null) {
+    if (latestOfType(state, type) === null && state.types.get(type)?.sighted == null) {
       yield `the type ${JSON.stringify(type)} is there, but was never observed`;
     }
   }

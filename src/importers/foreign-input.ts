@@ -46,7 +46,7 @@ function rejectForeign(name: string, beginning: Buffer): void {
 /** The supported formats, for messages. */
 export const FORMATS_READ =
   'dms import reads one JSON object per line, in format dms ({"domain":"example.org",' +
-  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}) or as httpx -json -irh, dnsx -json, zdns and massdns -o J write it';
+  '"observedAt":"2024-03-01T10:20:30Z","dnsRecords":[…]}), as httpx -json -irh, dnsx -json, zdns and massdns -o J write it, or in the Common Output Format of passive DNS';
 
 /** How an input begins that has no lines to import, what it is, and what to do about it. */
 type Foreign = readonly [pattern: RegExp, kind: string, advice: string];
@@ -108,8 +108,6 @@ type Has = (key: string) => boolean;
 /** Tools whose lines are known by their keys. */
 const TOOLS: readonly (readonly [tool: string, matches: (has: Has) => boolean])[] = [
   ['amass', (has) => has('name') && has('domain') && (has('addresses') || has('sources'))],
-  ['DNSDB', (has) => has('cond') || has('obj')],
-  ['passive DNS (COF)', (has) => has('rrname') && has('rrtype')],
   ['subfinder', (has) => has('host') && has('input') && has('source') && !has('timestamp')],
 ];
 

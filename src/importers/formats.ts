@@ -1,6 +1,7 @@
 import { InvalidObservationError, OperationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
+import { createCofParser } from './cof.js';
 import { parseDmsLine } from './dms.js';
 import { createDnsxParser } from './dnsx.js';
 import { FORMATS_READ, toolOf } from './foreign-input.js';
@@ -11,7 +12,7 @@ import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
 
 /** The formats that are read. */
-export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns';
+export type ImportFormat = 'dms' | 'httpx' | 'dnsx' | 'zdns' | 'massdns' | 'cof';
 
 interface FormatOptions {
   /** The input as a message names it. */
@@ -38,7 +39,7 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
   if (format === 'auto') return createDetectingParser(options);
   const { now, limits } = options;
   const parse = FORMATS[format].createParser(options);
-  return (text) => {
+  const parseLine = (text: string) => {
     try {
       const line = parse(text, now());
       for (const observation of line.observations) requireWithinLimits(observation, limits);
@@ -52,6 +53,7 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
       );
     }
   };
+  return Object.assign(parseLine, parse.atEnd && { atEnd: parse.atEnd });
 }
 
 /** Null for a line that is invalid, or whose keys tell no format. */
@@ -65,7 +67,7 @@ function detectedFormat(text: string): ImportFormat | null {
 
 function createDetectingParser(options: FormatOptions): ParseLine {
   let parse: ParseLine | undefined;
-  return (text) => {
+  const parseLine = (text: string) => {
     if (parse === undefined) {
       const format = formatOfFirst(text, options.name);
       options.onDetected(format);
@@ -73,6 +75,7 @@ function createDetectingParser(options: FormatOptions): ParseLine {
     }
     return parse(text);
   };
+  return Object.assign(parseLine, { atEnd: () => parse?.atEnd?.() ?? [] });
 }
 
 /** Whether a line has a key. */
@@ -83,7 +86,10 @@ interface Format {
   readonly keys: string;
   /** Whether a line with such keys is of it. */
   isOf(has: Has): boolean;
-  createParser(options: FormatOptions): (text: string, now: Instant) => ParsedLine;
+  createParser(options: FormatOptions): {
+    (text: string, now: Instant): ParsedLine;
+    readonly atEnd?: () => readonly string[];
+  };
 }
 
 /** Keys that a line of format dms has, one of them at least, and no line of another. */
@@ -118,6 +124,11 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
     keys: 'name, type and status',
     isOf: (has) => has('name') && (has('status') ? has('type') && has('class') : has('error')),
     createParser: ({ observedAt }) => createMassdnsParser(observedAt),
+  },
+  cof: {
+    keys: 'rrname and rrtype',
+    isOf: (has) => (has('rrname') && has('rrtype')) || has('obj') || has('cond'),
+    createParser: createCofParser,
   },
 };
 

@@ -1,12 +1,11 @@
 import { InvalidObservationError } from '../model/errors.js';
-import type { Instant } from '../model/instant.js';
 import type { Recorder } from '../recorder/recorder.js';
 import { requireLines } from './foreign-input.js';
 import { importLines, type ParseLine } from './import-lines.js';
 import type { ImportSummary } from './import-summary.js';
 import { type Line, readLines, textOf } from './lines.js';
 import type { Input } from './open-input.js';
-import { sortLines } from './sort-lines.js';
+import { type SortKey, sortLines } from './sort-lines.js';
 
 export interface InputOptions {
   /** Makes what parses the lines of one input; it is given them from the input's first one on. */
@@ -20,6 +19,8 @@ export interface InputOptions {
   readonly longestLine: number;
   /** Sort each input by time before it is recorded. */
   readonly sort: boolean;
+  /** Sort all inputs together, by domain and time, and put observations before what is known, too. */
+  readonly backfill: boolean;
   /** Called for lines that are read to be sorted, and with each chunk of sorted lines. */
   readonly sorting: { readonly onRead: (lines: number) => void; readonly onSorted: () => void };
   /** Stops the import: what was read is recorded, and nothing more is read. */
@@ -38,6 +39,7 @@ export type ImportEnd = 'complete' | 'rejected' | 'stopped';
 export async function importInputs(inputs: AsyncIterable<Input>, options: InputOptions): Promise<ImportEnd> {
   const { signal } = options;
   try {
+    if (options.backfill) return (await importTogether(inputs, options)) ? 'complete' : 'rejected';
     for await (const input of inputs) {
       if (!(await importInput(input, options))) return 'rejected';
     }
@@ -57,23 +59,56 @@ export async function requireImportable(
   input: Input,
   { createParser, longestLine }: Pick<InputOptions, 'createParser' | 'longestLine'>,
 ): Promise<void> {
-  const timeOfLine = timeOf(createParser(input));
+  const parse = createParser(input);
   for await (const lines of readLines(requireLines(input), longestLine)) {
-    lines.find((line) => timeOfLine(line) !== null);
+    lines.find((line) => firstOf(parse, line) !== null);
     return;
   }
 }
 
-function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, sorting, longestLine, signal } = options;
+async function importInput(input: Input, options: InputOptions): Promise<boolean> {
+  const { sort, sorting, longestLine, signal, summary } = options;
   const parse = options.createParser(input);
   let lines = watched(readLines(requireLines(input), longestLine), signal, sort ? sorting.onRead : () => {});
-  if (sort) lines = watched(sortLines(lines, { timeOf: timeOf(parse), signal }), signal, sorting.onSorted);
-  return importLines(lines, {
+  const keyOf = (line: Line) => byTime(firstOf(parse, line));
+  if (sort) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
+  const isDone = await importLines(lines, {
     ...options,
-    parse,
+    older: false,
+    parse: (line) => parse(textOf(line)),
     onRejected: (line, reason) => options.onRejected(input, line, reason),
   });
+  summary.addRemarks(parse.atEnd?.() ?? []);
+  return isDone;
+}
+
+/** Imports the lines of all inputs domain by domain, each in the order of time. */
+async function importTogether(inputs: AsyncIterable<Input>, options: InputOptions): Promise<boolean> {
+  const { createParser, sorting, longestLine, signal, summary } = options;
+  const opened: { readonly input: Input; readonly parse: ParseLine }[] = [];
+  const read = async function* (): AsyncGenerator<readonly Line[]> {
+    for await (const input of inputs) {
+      const place = opened.push({ input, parse: createParser(input) }) - 1;
+      for await (const lines of readLines(requireLines(input), longestLine)) {
+        yield lines.map((line) => ({ ...line, input: place }));
+      }
+    }
+  };
+  const of = ({ input = 0 }: Line) => {
+    const found = opened[input];
+    if (found === undefined) throw new Error('A line is of an input that was not opened.');
+    return found;
+  };
+  const keyOf = (line: Line) => firstOf(of(line).parse, line);
+  const lines = sortLines(watched(read(), signal, sorting.onRead), { keyOf, signal });
+  const isDone = await importLines(watched(lines, signal, sorting.onSorted), {
+    ...options,
+    older: true,
+    parse: (line) => of(line).parse(textOf(line)),
+    onRejected: (line, reason) => options.onRejected(of(line).input, line, reason),
+  });
+  for (const { parse } of opened) summary.addRemarks(parse.atEnd?.() ?? []);
+  return isDone;
 }
 
 /** Throws the signal's reason also where the input never waits, and so does not see the signal before its end. */
@@ -89,14 +124,17 @@ async function* watched(
   }
 }
 
-/** A line that is rejected has no time; the import that follows says why. */
-function timeOf(parse: ParseLine): (line: Line) => Instant | null {
-  return (line) => {
-    try {
-      return parse(textOf(line)).observations[0]?.observedAt ?? null;
-    } catch (error) {
-      if (error instanceof InvalidObservationError) return null;
-      throw error;
-    }
-  };
+/** Of the first observation of a line. One that is rejected has none; the import that follows says why. */
+function firstOf(parse: ParseLine, line: Line): SortKey | null {
+  try {
+    const [first] = parse(textOf(line)).observations;
+    return first === undefined ? null : { domain: first.domain, time: first.observedAt };
+  } catch (error) {
+    if (error instanceof InvalidObservationError) return null;
+    throw error;
+  }
+}
+
+function byTime(key: SortKey | null): SortKey | null {
+  return key && { ...key, domain: '' };
 }

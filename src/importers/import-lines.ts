@@ -2,27 +2,37 @@ import { InvalidObservationError } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { ImportSummary } from './import-summary.js';
-import { type Line, textOf } from './lines.js';
+import type { Line } from './lines.js';
 
 /** What a line says. */
 export interface ParsedLine {
-  /** At least one, the oldest first. */
+  /** The oldest first; none in a line that tells only of others. */
   readonly observations: readonly Observation[];
   /** What the line cannot tell, in sentences: the summary says how many lines each is about. */
   readonly remarks?: readonly string[];
 }
 
 /** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
-export type ParseLine = (text: string) => ParsedLine;
+export interface ParseLine {
+  (text: string): ParsedLine;
+  /** What the input as a whole could not tell, after its last line. */
+  readonly atEnd?: () => readonly string[];
+}
 
 interface ImportOptions {
-  readonly parse: ParseLine;
+  /** What the line says. @throws InvalidObservationError for an invalid one. */
+  readonly parse: (line: Line) => ParsedLine;
   readonly recorder: Recorder;
   readonly summary: ImportSummary;
   /** Called for each rejected line, with the reason; awaited. */
   readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;
+  /**
+   * Put observations before what is known, too. The lines come domain by domain, in the order of time: those of a domain are
+   * recorded together, since what comes first then precedes what comes next.
+   */
+  readonly older: boolean;
 }
 
 /**
@@ -49,8 +59,10 @@ export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: ImportOptions,
 ): Promise<boolean> {
-  const { recorder, summary } = options;
-  const batches = new BatchQueue(async (batch) => summary.add(batch, await recorder.record(batch)));
+  const { recorder, summary, older } = options;
+  const record = async (batch: readonly Observation[]) =>
+    summary.add(batch, await recorder.record(batch, older));
+  const batches = new BatchQueue(record, older);
   try {
     for await (const lines of chunks) {
       if (!(await takeLines(lines, options, batches))) return false;
@@ -73,19 +85,20 @@ async function takeLines(
       summary.linesRejected += 1;
       await onRejected(line, said);
       if (strict) return false;
-    } else {
-      for (const observation of said.observations) batches.add(observation, line.bytes.length);
-      if (said.remarks !== undefined) summary.addRemarks(said.remarks);
+      continue;
     }
-    if (batches.isFull) await batches.submitInTurn();
+    if (batches.mayEndBefore(said.observations)) await batches.submitInTurn();
+    batches.add(said.observations, line.bytes.length);
+    summary.addRemarks(said.remarks ?? []);
+    if (batches.mayEndBefore([])) await batches.submitInTurn();
   }
   return true;
 }
 
 /** What a line says, or why it is rejected. */
-function parsed(line: Line, parse: ParseLine): ParsedLine | string {
+function parsed(line: Line, parse: ImportOptions['parse']): ParsedLine | string {
   try {
-    return parse(textOf(line));
+    return parse(line);
   } catch (error) {
     if (error instanceof InvalidObservationError) return error.message;
     throw error;
@@ -95,6 +108,7 @@ function parsed(line: Line, parse: ParseLine): ParsedLine | string {
 /** The batch that is being filled, and the one that is being recorded. */
 class BatchQueue {
   readonly #record: (batch: readonly Observation[]) => Promise<void>;
+  readonly #isWhole: boolean;
   #batch: Observation[] = [];
   #bytes = 0;
   /** What the lines said so far, for as long as it is in memory. */
@@ -104,30 +118,43 @@ class BatchQueue {
   #recording: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(record: (batch: readonly Observation[]) => Promise<void>) {
+  /** @param whole A domain's observations are in one batch, however many they are and however long that takes. */
+  constructor(record: (batch: readonly Observation[]) => Promise<void>, whole: boolean) {
     this.#record = record;
+    this.#isWhole = whole;
   }
 
-  get isFull(): boolean {
+  get #isFull(): boolean {
     return this.#batch.length >= BATCH_OBSERVATIONS || this.#bytes >= BATCH_BYTES;
   }
 
-  /** @throws why a batch before could not be recorded. */
-  add(observation: Observation, bytes: number): void {
+  /** Whether the batch is full, and may end before these observations. */
+  mayEndBefore([next]: readonly Observation[]): boolean {
+    return (
+      this.#isFull && (!this.#isWhole || (next !== undefined && next.domain !== this.#batch.at(-1)?.domain))
+    );
+  }
+
+  /** @param bytes Of the line. @throws why a batch before could not be recorded. */
+  add(observations: readonly Observation[], bytes: number): void {
     this.#throwFailure();
-    if (this.#batch.length === 0) this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
-    this.#batch.push(observation);
-    // Lines that say the same have their contents in common (see parseDmsLine).
-    const content = observation.dns ?? observation.httpHeaders ?? observation;
-    if (!this.#contents.has(content)) this.#bytes += bytes;
-    this.#contents.add(content);
+    if (this.#batch.length === 0 && observations.length > 0 && !this.#isWhole) {
+      this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
+    }
+    for (const observation of observations) {
+      this.#batch.push(observation);
+      // Lines that say the same have their contents in common (see parseDmsLine).
+      const content = observation.dns ?? observation.httpHeaders ?? observation;
+      if (!this.#contents.has(content)) this.#bytes += bytes;
+      this.#contents.add(content);
+    }
   }
 
   /** Hands over a full batch when the one before it is recorded. It may have become overdue while it waited. */
   async submitInTurn(): Promise<void> {
-    while (this.#recording !== undefined && this.isFull) await this.#recording;
+    while (this.#recording !== undefined && this.#isFull) await this.#recording;
     this.#throwFailure();
-    if (this.isFull) this.#submit();
+    if (this.#isFull) this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
@@ -155,7 +182,7 @@ class BatchQueue {
       .finally(() => {
         this.#recording = undefined;
         // What came meanwhile was gathered: a slow database does not get a batch of each moment.
-        if (this.#timer === undefined && this.#batch.length > 0) this.#submit();
+        if (this.#timer === undefined && this.#batch.length > 0 && !this.#isWhole) this.#submit();
       });
   }
 

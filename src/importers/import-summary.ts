@@ -13,6 +13,10 @@ export class ImportSummary {
   repeated = 0;
   contradicting = 0;
   stale = 0;
+  /** Those that are older than all that is recorded of a part, of domains that were recorded before. */
+  older = 0;
+  /** Of the stale ones, those of domains that this import has recorded first: they came in the wrong order, and are lost. */
+  lost = 0;
   newDomains = 0;
   recordsAdded = 0;
   recordsRemoved = 0;
@@ -21,11 +25,18 @@ export class ImportSummary {
   /** What lines could not tell, and of how many lines that is true. */
   readonly remarks = new Map<string, number>();
   readonly #names = new Set<string>();
+  readonly #newNames = new Set<string>();
 
   add(batch: readonly Observation[], recording: Recording): void {
-    for (const { kind, contradicts } of recording.outcomes) {
+    for (const name of recording.newNames) {
+      if (this.#newNames.size < MOST_DOMAINS_COUNTED) this.#newNames.add(name);
+    }
+    for (const [at, { kind, contradicts, precedes }] of recording.outcomes.entries()) {
       this[kind] += 1;
       this.contradicting += contradicts ? 1 : 0;
+      const isNew = this.#newNames.has(batch[at]?.domain ?? '');
+      if (kind === 'stale' && isNew) this.lost += 1;
+      else if (precedes) this.older += 1;
     }
     this.newDomains += recording.newDomains;
     this.recordsAdded += recording.recordsAdded;

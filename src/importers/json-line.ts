@@ -46,7 +46,7 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
 }
 
 /** The tools did not exist before: Go writes a time that is not set as that of year 1, others as 1970. */
-const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
+export const EARLIEST_OF_TOOLS = parseInstant('1990-01-01T00:00:00Z');
 
 /**
  * The time of a line of a tool whose lines may have none.

@@ -3,6 +3,8 @@ import { InvalidObservationError } from '../model/errors.js';
 
 /** A line of a file, as bytes, so that a rejected one can be written unchanged. */
 export interface Line {
+  /** Counted from 0, where lines of several inputs come together. */
+  readonly input?: number;
   /** Counted from 1. */
   readonly number: number;
   /** Without the line's end. Of a line that is too long, only its beginning. */

@@ -6,7 +6,7 @@ import type { Recorder } from '../recorder/recorder.js';
 import { parseDmsLine } from './dms.js';
 import { importLines } from './import-lines.js';
 import { ImportSummary } from './import-summary.js';
-import { readLines } from './lines.js';
+import { readLines, textOf } from './lines.js';
 
 const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
 
@@ -14,10 +14,10 @@ const SAMPLES = fileURLToPath(new URL('../../samples/observations.ndjson', impor
 export async function recordSamples(recorder: Recorder, now: Instant): Promise<number> {
   const summary = new ImportSummary();
   await importLines(readLines(createReadStream(SAMPLES)), {
-    parse: (text) => ({ observations: [parseDmsLine(text, now)] }),
+    parse: (line) => ({ observations: [parseDmsLine(textOf(line), now)] }),
     recorder,
     summary,
-    strict: true,
+    ...{ strict: true, older: false },
     onRejected: (line, reason) => {
       throw new OperationError(`${SAMPLES}, line ${line.number}: ${reason}`);
     },

@@ -5,15 +5,21 @@ import { OperationError } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { type Line, readLines } from './lines.js';
 
-/** A line with what it is sorted by. */
-interface TimedLine {
-  readonly line: Line;
+/** What lines are sorted by. */
+export interface SortKey {
+  /** In canonical form; empty: they are sorted by time alone. */
+  readonly domain: string;
   readonly time: Instant;
 }
 
+/** A line with its key. */
+interface TimedLine extends SortKey {
+  readonly line: Line;
+}
+
 export interface SortOptions {
-  /** The time of a line; null for one that has none: it stays with the line before it. */
-  readonly timeOf: (line: Line) => Instant | null;
+  /** The key of a line; null for one that has none: it stays with the line before it. */
+  readonly keyOf: (line: Line) => SortKey | null;
   /** Sorted at once in memory; more than this goes through a file. */
   readonly runBytes?: number;
   /** Ends the sorting: it throws the signal's reason. */
@@ -29,7 +35,7 @@ const LONG_AGO: Instant = -(10n ** 18n);
 const LINE_FEED = Buffer.from('\n');
 
 /**
- * Gives lines in the order of their times; lines of the same time stay in the order they came in.
+ * Gives lines in the order of their keys; lines of one key stay in the order they came in.
  *
  * The memory it takes does not grow with the input: sorted runs go to a temporary file, and are merged from there. Not
  * to a temporary table: the embedded database's one session would hold it for all clients, and take the input twice.
@@ -38,17 +44,17 @@ const LINE_FEED = Buffer.from('\n');
  */
 export async function* sortLines(
   chunks: AsyncIterable<readonly Line[]>,
-  { timeOf, runBytes = DEFAULT_RUN_BYTES, signal }: SortOptions,
+  { keyOf, runBytes = DEFAULT_RUN_BYTES, signal }: SortOptions,
 ): AsyncGenerator<readonly Line[]> {
   const runs = new RunFile();
   try {
     let run: TimedLine[] = [];
     let bytes = 0;
-    let time = LONG_AGO;
+    let key: SortKey = { domain: '', time: LONG_AGO };
     for await (const lines of chunks) {
       for (const line of lines) {
-        time = timeOf(line) ?? time;
-        run.push({ line, time });
+        key = keyOf(line) ?? key;
+        run.push({ line, ...key });
         bytes += line.bytes.length;
       }
       if (bytes < runBytes) continue;
@@ -66,7 +72,12 @@ export async function* sortLines(
 }
 
 function sorted(run: TimedLine[]): TimedLine[] {
-  return run.sort((left, right) => compareInstants(left.time, right.time));
+  return run.sort(compareKeys);
+}
+
+function compareKeys(left: SortKey, right: SortKey): number {
+  if (left.domain !== right.domain) return left.domain < right.domain ? -1 : 1;
+  return compareInstants(left.time, right.time);
 }
 
 /** A sorted run, in chunks. */
@@ -134,13 +145,14 @@ async function openUnnamed(): Promise<FileHandle> {
   }
 }
 
-/** A line of the file: time, number, the limit that it exceeds, and the line itself. */
+/** A line of the file: its key, its input and number there, the limit that it exceeds, and the line itself. */
 function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
   for (let first = 0; first < run.length; first += CHUNK_LINES) {
     const pieces = run
       .slice(first, first + CHUNK_LINES)
-      .flatMap(({ time, line: { number, exceeded, bytes } }) => [
-        Buffer.from(`${time} ${number} ${exceeded ?? 0} `),
+
+      .flatMap(({ domain, time, line: { input = 0, number, exceeded, bytes } }) => [
+        Buffer.from(`${domain} ${time} ${input} ${number} ${exceeded ?? 0} `),
         bytes,
         LINE_FEED,
       ]);
@@ -148,12 +160,15 @@ function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
   }
 }
 
-const NUMBERS = /^(-?\d+) (\d+) (\d+) /;
+/** Of a canonical name, which has no spaces and at most 253 characters, and of numbers. */
+const HEAD = /^(\S*) (-?\d+) (\d+) (\d+) (\d+) /;
+const LONGEST_HEAD = 350;
 
 function decoded({ bytes }: Line): TimedLine {
-  const [{ length } = '', time = '', number, exceeded] = NUMBERS.exec(bytes.toString('latin1', 0, 64)) ?? [];
-  const line = { number: Number(number), exceeded: Number(exceeded) || null, bytes: bytes.subarray(length) };
-  return { time: BigInt(time), line };
+  const head = HEAD.exec(bytes.toString('latin1', 0, LONGEST_HEAD)) ?? [];
+  const [{ length } = '', domain = '', time = '', input, number, exceeded] = head;
+  const place = { input: Number(input), number: Number(number), exceeded: Number(exceeded) || null };
+  return { domain, time: BigInt(time), line: { ...place, bytes: bytes.subarray(length) } };
 }
 
 interface Cursor {
@@ -164,7 +179,7 @@ interface Cursor {
   head: TimedLine | undefined;
 }
 
-/** Merges sorted runs; of equal times the earlier run's come first. */
+/** Merges sorted runs; of equal keys the earlier run's come first. */
 async function* merged(runs: readonly Run[]): AsyncGenerator<readonly Line[]> {
   const cursors: Cursor[] = runs.map((run) => ({ run, lines: [], next: 0, head: undefined }));
   for (const cursor of cursors) await refill(cursor);
@@ -192,12 +207,12 @@ async function refill(cursor: Cursor): Promise<void> {
   }
 }
 
-/** The cursor whose next line has the least time, the first of several; undefined when all are at their end. */
+/** The cursor whose next line has the least key, the first of several; undefined when all are at their end. */
 function earliest(cursors: readonly Cursor[]): Cursor | undefined {
   let least: Cursor | undefined;
   for (const cursor of cursors) {
     if (cursor.head === undefined) continue;
-    if (least?.head === undefined || cursor.head.time < least.head.time) least = cursor;
+    if (least?.head === undefined || compareKeys(cursor.head, least.head) < 0) least = cursor;
   }
   return least;
 }

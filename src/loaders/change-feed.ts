@@ -9,10 +9,11 @@ import {
   type Change,
   type HeaderRow,
   headerChange,
+  idOf,
   KIND_OF_HEADER,
   removed,
 } from './domain-changes.js';
-import { latestOfTypeSql } from './observed-parts.js';
+import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import { literal, readFewThenMany, type Searching } from './search.js';
 
 /** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
@@ -155,7 +156,9 @@ async function readRows(prisma: PrismaClient, key: FeedQuestion, rows: number) {
     key.domains === undefined
       ? Prisma.sql`domain IS NOT NULL`
       : Prisma.sql`domain = ANY (${[...key.domains]})`;
-  const kinds = [...key.kinds].map((kind) => Prisma.sql`counts[${literal(CHANGE_KINDS.indexOf(kind) + 1)}]`);
+  const places = [...key.kinds].map((kind) => literal(CHANGE_KINDS.indexOf(kind) + 1));
+  // A kind may be newer than the row.
+  const kinds = places.map((place) => Prisma.sql`coalesce(counts[${place}], 0)`);
   const ofKinds = kinds.length === 0 ? Prisma.sql`0` : Prisma.join(kinds, ' + ');
   const found = await prisma.$queryRaw<readonly (StoredRow & { readonly examined: bigint })[]>`
     ${PLANNED} WITH examined AS MATERIALIZED (
@@ -297,6 +300,15 @@ function changesOfRow(
     .filter(({ kind }) => kinds.has(kind));
 }
 
+/** Its place in CHANGE_KINDS. */
+const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
+
+function extension({ domain, recordedAt, observedAt }: FeedRow): Change {
+  const at = { date: recordedAt, kind: EXTENDED, firstSeen: observedAt, type: '', position: 0 };
+  const [name, kind] = [domain ?? '', 'HISTORY_EXTENDED' as const];
+  return { id: idOf(name, at), domain: name, kind, date: recordedAt, source: null, earliest: observedAt, at };
+}
+
 /** The changes of each row, in their order. */
 function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): readonly Change[][] {
   const found: Change[][] = rows.map(() => []);
@@ -304,7 +316,7 @@ function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): r
     for (const [at, entry] of parseDnsEntries(table?.columns ?? '').entries()) {
       const place = Number(table?.places?.[at]) - 1;
       const latest = table?.latest?.[at];
-      if (entry.removed === null) entry.lastSeen = latest == null ? null : BigInt(latest);
+      if (entry.removed === null) entry.lastSeen = seenUpTo(entry, latest == null ? null : BigInt(latest));
       const [position, source] = [table?.positions?.[at] ?? 0, table?.sources?.[at] ?? null];
       found[place]?.push(changeOf(rows[place]?.row.domain ?? '', entry, position, source));
     }
@@ -314,7 +326,7 @@ function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): r
   const headers = (tables?.headers ?? []).flatMap(([number, header]) => {
     const { row } = rows[number - 1] ?? {};
     // Another observation of the same time may have changed the headers: theirs is another row.
-    const hasAny = row?.counts.slice(2).some((count) => count > 0) === true;
+    const hasAny = row?.counts.slice(2, EXTENDED).some((count) => count > 0) === true;
     return hasAny ? [{ place: number - 1, change: headerChange(row.domain ?? '', header) }] : [];
   });
   headers.sort(
@@ -322,5 +334,8 @@ function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): r
       one.kind - other.kind || (one.type < other.type ? -1 : 1),
   );
   for (const { place, change } of headers) found[place]?.push(change);
+  for (const [place, { row }] of rows.entries()) {
+    if ((row.counts[EXTENDED] ?? 0) > 0) found[place]?.push(extension(row));
+  }
   return found;
 }

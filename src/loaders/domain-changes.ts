@@ -36,6 +36,8 @@ export interface Change {
   readonly name?: string;
   readonly old?: string | null;
   readonly new?: string | null;
+  /** Of an extended history: the time from which on it differs. */
+  readonly earliest?: Instant;
 }
 
 /** Which changes of a domain, and how many. */
@@ -192,7 +194,7 @@ export function removed(domain: string, record: DnsEntry, position: number, sour
   return { id: idOf(domain, at), domain, kind: 'DNS_RECORD_REMOVED', date, source, record, lastSeen, at };
 }
 
-function idOf(domain: string, { date, kind, firstSeen, type, position }: ChangePosition): string {
+export function idOf(domain: string, { date, kind, firstSeen, type, position }: ChangePosition): string {
   return Buffer.from([domain, date, kind, firstSeen, type, position].join(' ')).toString('base64url');
 }
 

@@ -32,7 +32,7 @@ export function partTimesSql(at: Instant | undefined): Prisma.Sql {
 
 /**
  * The latest observation of the type of a row `entry` of table `dns_record` that is present, as digits: as of an instant, of those
- * whose times are known. Of what is removed it is null.
+ * whose times are known. Of what is removed it is null, and where there is none: seenUpTo() has the entry's own times.
  */
 export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prisma.Sql {
   const entry = Prisma.raw(table);
@@ -43,12 +43,13 @@ export function latestOfTypeSql(at: Instant | undefined, table = 'entry'): Prism
     at === undefined
       ? Prisma.sql`NULL::bigint`
       : Prisma.sql`
-        (SELECT greatest(max(other.first_seen), max(${upTo(Prisma.sql`other.removed`)}), max(${upTo(Prisma.sql`other.last_seen`)}))
+        (SELECT greatest(max(other.first_seen) FILTER (WHERE NOT other.first_sighted), max(${upTo(Prisma.sql`other.removed`)}),
+                         max(${upTo(Prisma.sql`other.last_seen`)}) FILTER (WHERE NOT other.last_sighted))
            FROM dns_record AS other
           WHERE other.domain = ${entry}.domain AND other.type = ${entry}.type AND other.first_seen <= ${at})`;
   return Prisma.sql`
     CASE WHEN ${entry}.removed IS NULL THEN
-      (SELECT greatest(${entry}.first_seen, ${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
+      (SELECT greatest(${upTo(Prisma.sql`dns_first`)}, ${upTo(Prisma.sql`dns_latest`)},
                        ${upTo(named('first'))}, ${upTo(named('latest'))}, ${ofRows})::text
          FROM domain WHERE domain.name = ${entry}.domain) END`;
 }
@@ -59,8 +60,15 @@ type Stored = readonly [
   httpFirst: string | null,
   httpLatest: string | null,
   absence: string | null,
-  types: Readonly<Record<string, { readonly first?: string; readonly latest?: string }>>,
+  types: Readonly<Record<string, StoredType>>,
 ];
+
+interface StoredType {
+  readonly first?: string;
+  readonly latest?: string;
+  /** Its records may have been sighted. */
+  readonly sightedFirst?: string;
+}
 
 /** What parts are known from besides their stored times: the lists of a history, as of the same instant. */
 interface Entries {
@@ -80,8 +88,10 @@ export function parsePartTimes(text: string, entries: Entries, at: Instant | und
     times.flatMap((time) => (time == null ? [] : BigInt(time)));
   const every = timesOf(dnsFirst, dnsLatest);
   const ofEntries = at === undefined ? new Map<string, Instant[]>() : timesOfTypes(entries.dnsRecords ?? []);
-  const types = Object.entries(stored).flatMap(([type, { first, latest }]) => {
-    const times = between([...every, ...timesOf(first, latest), ...(ofEntries.get(type) ?? [])], at);
+  const types = Object.entries(stored).flatMap(([type, { first, latest, sightedFirst }]) => {
+    // A record's times tell when its type was observed, unless they may be those of sightings.
+    const shown = sightedFirst === undefined ? (ofEntries.get(type) ?? []) : [];
+    const times = between([...every, ...timesOf(first, latest), ...shown], at);
     return times === null ? [] : [[type, times] as const];
   });
   const ofHeaders = at === undefined ? [] : (entries.httpHeaders ?? []).flatMap(timesOfHeader);
@@ -118,10 +128,19 @@ function timesOfHeader({ history, absences }: HeaderEntry): Instant[] {
   ];
 }
 
-/** Sets when the entries that are present were last seen: by the latest observation of their parts. */
+/**
+ * When a record that is present was last seen: by the latest observation of its type, if that is not before its first sight,
+ * or by a sighting of its own.
+ */
+export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | null | undefined): Instant {
+  const own = lastSeen ?? firstSeen;
+  return latest != null && latest > own ? latest : own;
+}
+
+/** Sets when the entries that are present were last seen: by the latest observation of their parts, or later. */
 export function setLastSeen({ dnsRecords, httpHeaders }: Entries, { types, http }: TimesOfParts): void {
   for (const entry of dnsRecords ?? []) {
-    if (entry.removed === null) entry.lastSeen = types.get(entry.type)?.latest ?? entry.firstSeen;
+    if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
   }
   for (const header of httpHeaders ?? []) {
     if (header.present) header.lastSeen = http?.latest ?? header.lastSeen;

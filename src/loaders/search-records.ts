@@ -3,7 +3,7 @@ import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import { latestOfTypeSql } from './observed-parts.js';
+import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
   hashesOfTexts,
   hasTrigram,
@@ -367,8 +367,7 @@ async function readPage(
     -- Once for each type of a domain: as of an instant, it takes all of its records.
     part AS MATERIALIZED (
       SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
-        FROM (SELECT domain, type, max(first_seen) AS first_seen, NULL::bigint AS removed
-                FROM entry WHERE removed IS NULL GROUP BY domain, type) AS part)
+        FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)
     SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
            json_agg((SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)) AS "lastSeen",
            max(candidates)::int AS candidates,
@@ -378,7 +377,8 @@ async function readPage(
   const matches = parseDnsEntries(page.columns ?? '').map((record, row): RecordMatch => {
     const domain = page.domains?.[row] ?? '';
     const latest = page.lastSeen?.[row];
-    if (record.removed === null) record.lastSeen = latest == null ? null : BigInt(latest);
+    if (record.removed === null && lastSeen)
+      record.lastSeen = seenUpTo(record, latest == null ? null : BigInt(latest));
     const { firstSeen, type } = record;
     return { domain, record, place: { domain, firstSeen, type, position: page.positions?.[row] ?? 0 } };
   });

@@ -42,6 +42,11 @@ export interface DnsObservation {
    * type in `types`.
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
+  /**
+   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them. They fill in
+   * history, wherever it is, and are no observation of their types. Absent: the set is complete.
+   */
+  readonly sighted?: boolean;
   /** By type, as recordsByType() gives them. A type without records may be missing. */
   readonly records: ReadonlyMap<string, readonly DnsRecord[]>;
 }

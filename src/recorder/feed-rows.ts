@@ -4,21 +4,29 @@ import type { Instant } from '../model/instant.js';
 import { type Columns, DATABASE_NOW, rowsOf } from './bulk-write.js';
 import { historyOctets } from './history-octets.js';
 
-/** An observation that changed something. */
+/** An observation that changed something, or that what was told of a domain has moved from a time on. */
 interface FeedRow {
   readonly domain: string;
   readonly observedAt: Instant;
-  readonly changes: Changes;
+  /** Null: the history was extended. */
+  readonly changes: Changes | null;
 }
 
 /** The rows of table `change_feed` for what was written, in the order in which each domain's observations were applied. */
 export function feedRows(
-  domains: readonly { readonly name: string; readonly observed?: readonly Changes[] }[],
+  domains: readonly {
+    readonly name: string;
+    readonly observed?: readonly Changes[];
+    readonly extendedFrom?: Instant | null;
+  }[],
 ): FeedRow[] {
-  return domains.flatMap(({ name, observed = [] }) =>
-    observed.map((changes) => ({ domain: name, observedAt: timeOf(changes), changes })),
-  );
+  return domains.flatMap(({ name: domain, observed = [], extendedFrom = null }): FeedRow[] => [
+    ...(extendedFrom === null ? [] : [{ domain, observedAt: extendedFrom, changes: null }]),
+    ...observed.map((changes) => ({ domain, observedAt: timeOf(changes), changes })),
+  ]);
 }
+
+const NONE: Changes = { added: [], removed: [], headers: [], responses: [] };
 
 /** All changes of an observation have its time. */
 function timeOf({ added, removed, headers }: Changes): Instant {
@@ -31,8 +39,10 @@ function typesOf({ added, removed }: Changes): string[] {
   return [...new Set([...added, ...removed].map(({ record }) => record.type))].sort();
 }
 
-function countsOf({ added, removed, headers }: Changes): number[] {
+function countsOf(changes: Changes | null): number[] {
+  const { added, removed, headers } = changes ?? NONE;
   const kinds = [
+    ...(changes === null ? ['HISTORY_EXTENDED'] : []),
     ...added.map(() => 'DNS_RECORD_ADDED'),
     ...removed.map(() => 'DNS_RECORD_REMOVED'),
     ...headers.map(({ kind }) => `HEADER_${kind.toUpperCase()}`),
@@ -52,9 +62,9 @@ function octetsOf({ added, removed, headers }: Changes): number {
 export const FEED_COLUMNS: Columns<FeedRow> = [
   ['domain', 'text', ({ domain }) => domain],
   ['observed_at', 'bigint', ({ observedAt }) => observedAt],
-  ['types', 'text', ({ changes }) => `{${typesOf(changes)}}`],
+  ['types', 'text', ({ changes }) => `{${typesOf(changes ?? NONE)}}`],
   ['counts', 'text', ({ changes }) => `{${countsOf(changes)}}`],
-  ['octets', 'bigint', ({ changes }) => octetsOf(changes)],
+  ['octets', 'bigint', ({ changes }) => octetsOf(changes ?? NONE)],
 ];
 
 /** The key of the advisory lock under which rows get their numbers. */

@@ -3,7 +3,15 @@ import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
-import { type DomainRow, STAY_COLUMNS, type StayRow, stateOfRow, stayOfRow } from './rows.js';
+import {
+  type DomainRow,
+  keptTimesOf,
+  STAY_COLUMNS,
+  type StayRow,
+  type StoredKeptTimes,
+  stateOfRow,
+  stayOfRow,
+} from './rows.js';
 
 /** Domains read at once: their histories are in memory together. */
 const PAGE_DOMAINS = 100;
@@ -14,6 +22,7 @@ export interface StoredRows {
     readonly recorded_at: Instant;
     readonly record_octets: bigint;
     readonly header_octets: bigint;
+    readonly kept_times: StoredKeptTimes | null;
   };
   /** By first sight, type and position. */
   readonly stays: readonly StayRow[];
@@ -58,6 +67,7 @@ export function historyOfRows({ domain, stays, headers, responses }: StoredRows)
     stays: stays.map(stayOfRow),
     headers,
     responses,
+    ...(domain.kept_times && { keptTimes: keptTimesOf(domain.kept_times) }),
   };
 }
 

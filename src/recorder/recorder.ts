@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { isInside } from '../history/extend-history.js';
 import { type MergedChanges, mergeChanges } from '../history/merge-changes.js';
 import {
   beginRecording,
@@ -8,8 +9,10 @@ import {
   recordObservations,
 } from '../history/record-observations.js';
 import type { DomainState, Holdings } from '../history/state.js';
+import type { StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
 import { untilNoneLeft } from './contention.js';
+import { type ExtendedDomain, extendDomains } from './extend-domains.js';
 import { historyOctets } from './history-octets.js';
 import { loadDomainRows, loadHoldings } from './load-known.js';
 import { type DomainRow, leastNextVersion, stateOfRow } from './rows.js';
@@ -17,8 +20,12 @@ import { type DomainChanges, writeDomains } from './write-changes.js';
 
 /** Records observations, of observers and importers alike. */
 export interface Recorder {
-  /** Records a batch: all of a domain's observations in it or none, in the order given. It returns when committed. */
-  record(observations: readonly Observation[]): Promise<Recording>;
+  /**
+   * Records a batch: all of a domain's observations in it or none, in the order given. It returns when committed.
+   *
+   * @param older Observations that are older than the first of a part are put before what is known; otherwise they are stale.
+   */
+  record(observations: readonly Observation[], older?: boolean): Promise<Recording>;
   /** What recording a batch would do now. It writes nothing. */
   preview(observations: readonly Observation[]): Promise<Recording>;
 }
@@ -28,6 +35,8 @@ export interface Recording {
   /** One for each observation, in the order of the batch. */
   readonly outcomes: readonly Outcome[];
   readonly newDomains: number;
+  /** Of the domains that were not recorded before. */
+  readonly newNames: readonly string[];
   readonly recordsAdded: number;
   readonly recordsRemoved: number;
   readonly headersCreated: number;
@@ -44,29 +53,42 @@ interface RecorderOptions {
   readonly httpsGrace?: bigint;
 }
 
+interface BatchOptions extends RecorderOptions {
+  readonly older: boolean;
+}
+
 /** Creates a recorder. */
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
   // What the batch before changed: new domains come together, as do those of which nothing is new.
   let changed = 0;
   return {
-    async record(observations) {
+    async record(observations, older = false) {
       const batches = byDomain(observations);
       const recording = await recordBatch(
         pool,
-        options,
+        { ...options, older },
         changed > FEW_CHANGED ? slicesOf(batches) : [batches],
       );
       changed = recording.changes.size;
       return recording;
     },
-    preview: async (observations) => summarize(await applyRules(pool, options, byDomain(observations))),
+    async preview(observations) {
+      const batches = byDomain(observations);
+      const rows = await loadDomainRows(
+        pool,
+        batches.map(({ name }) => name),
+      );
+      return summarize((await applyRules(pool, options, batches, rows)).map(recordedOf));
+    },
   };
 }
 
 /** What recording a batch would do where nothing is recorded yet. */
 export function previewFirst(observations: readonly Observation[]): Recording {
   const begun = byDomain(observations).map((batch) => beginBatch(batch, null, undefined));
-  return summarize(begun.map((batch) => ({ ...batch, merged: mergeChanges(batch.progress.changes) })));
+  return summarize(
+    begun.map((batch) => recordedOf({ ...batch, merged: mergeChanges(batch.progress.changes) })),
+  );
 }
 
 /** The observations of one domain in a batch, and their places in it. */
@@ -90,25 +112,47 @@ const FEW_CHANGED = 100;
 /** @param slices Each is written in transactions of its own. */
 async function recordBatch(
   pool: Pool,
-  options: RecorderOptions,
+  options: BatchOptions,
   slices: readonly (readonly DomainBatch[])[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
+  const extending: DomainBatch[] = [];
   const waiting = [...slices];
   const recordSlices = async () => {
     for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
       await untilNoneLeft(slice, async (left) => {
-        const applied = await applyRules(pool, options, left);
+        const rows = await loadDomainRows(
+          pool,
+          left.map(({ name }) => name),
+        );
+        const inside = new Set(left.filter((batch) => belongsInside(batch, rows, options.older)));
+        const others = left.filter((batch) => !inside.has(batch));
+        const applied = await applyRules(pool, options, others, rows);
         const written = await write(pool, applied);
         for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-        return left.filter(({ name }) => !written.has(name));
+        for (const batch of inside) extending.push(batch);
+        return others.filter(({ name }) => !written.has(name));
       });
     }
   };
   // The rules are applied to one slice while the database writes another.
   const results = await Promise.allSettled(Array.from({ length: SLICES_AT_ONCE }, recordSlices));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
-  return summarize(recorded);
+  const extended = await extendDomains(pool, extending, options);
+  return summarize([...recorded.map(recordedOf), ...extended.map(extensionOf)]);
+}
+
+/** Whether observations have to be put into the history that is known. */
+function belongsInside(
+  { name, observations }: DomainBatch,
+  rows: ReadonlyMap<string, DomainRow>,
+  older: boolean,
+): boolean {
+  if (observations.some(({ dns }) => dns?.sighted === true)) return true;
+  const row = rows.get(name);
+  if (row === undefined) return false;
+  const state = stateOfRow(row);
+  return observations.some((observation) => isInside(state, observation, older));
 }
 
 /** Domains that are written in one transaction. */
@@ -143,11 +187,8 @@ async function applyRules(
   pool: Pool,
   { httpsGrace }: RecorderOptions,
   batches: readonly DomainBatch[],
+  rows: ReadonlyMap<string, DomainRow>,
 ): Promise<AppliedBatch[]> {
-  const rows = await loadDomainRows(
-    pool,
-    batches.map(({ name }) => name),
-  );
   const begun = batches.map((batch) => beginBatch(batch, rows.get(batch.name) ?? null, httpsGrace));
   const differing = begun.filter(({ progress }) => progress.waiting.length > 0).map(({ name }) => name);
   const holdings = differing.length > 0 ? await loadHoldings(pool, differing) : new Map<string, Holdings>();
@@ -183,26 +224,77 @@ async function write(pool: Pool, applied: readonly AppliedBatch[]): Promise<Set<
         merged.added.map(({ record }) => record),
         merged.headers,
       );
-      const { state, changes: observed } = progress;
-      domains.push({ name, before, stateBefore, state, version, changes: merged, observed, octets });
+      const { state, changes: observed, firsts: keptTimes } = progress;
+      domains.push({
+        name,
+        before,
+        stateBefore,
+        state,
+        version,
+        changes: merged,
+        observed,
+        keptTimes,
+        octets,
+      });
     }
   }
   return new Set([...idle, ...(await writeDomains(pool, domains))]);
 }
 
-function summarize(recorded: readonly AppliedBatch[]): Recording {
+/** What recording has done with one domain of a batch. */
+interface Recorded extends Omit<Recording, 'outcomes' | 'changes' | 'newNames'> {
+  readonly batch: DomainBatch;
+  readonly outcomes: readonly Outcome[];
+  /** Null: nothing changed. */
+  readonly merged: MergedChanges | null;
+}
+
+function recordedOf({ merged, progress, before, ...batch }: AppliedBatch): Recorded {
+  const { added, removed, headers } = merged;
+  return {
+    batch,
+    outcomes: progress.outcomes,
+    merged: progress.changes.length > 0 ? merged : null,
+    newDomains: before === null ? 1 : 0,
+    recordsAdded: added.length,
+    recordsRemoved: removed.length + added.filter(({ removal }) => removal !== null).length,
+    headersCreated: headers.filter(({ kind }) => kind === 'created').length,
+    headersUpdated: headers.filter(({ kind }) => kind === 'updated').length,
+  };
+}
+
+/** Of a history that was extended, how much longer it is: what was known may only have moved. */
+function extensionOf({ of, outcomes, isNew, before, after }: ExtendedDomain & { of: DomainBatch }): Recorded {
+  const grownBy = (count: (history: Counted) => number) =>
+    Math.max(count(after) - (before === null ? 0 : count(before)), 0);
+  const namesOf = ({ headers }: Counted) => new Set(headers.map(({ name }) => name)).size;
+  const valuesOf = ({ headers }: Counted) => headers.filter(({ value }) => value !== null).length;
+  return {
+    batch: of,
+    outcomes,
+    merged: null,
+    newDomains: isNew ? 1 : 0,
+    recordsAdded: grownBy(({ stays }) => stays.length),
+    recordsRemoved: grownBy(({ stays }) => stays.filter(({ removal }) => removal !== null).length),
+    headersCreated: grownBy(namesOf),
+    headersUpdated: Math.max(grownBy(valuesOf) - grownBy(namesOf), 0),
+  };
+}
+
+type Counted = Pick<StoredHistory, 'stays' | 'headers'>;
+
+function summarize(recorded: readonly Recorded[]): Recording {
   const outcomes: Outcome[] = [];
   const changes = new Map<string, MergedChanges>();
+  const newNames: string[] = [];
   const tally = { newDomains: 0, recordsAdded: 0, recordsRemoved: 0, headersCreated: 0, headersUpdated: 0 };
-  for (const { name, before, places, progress, merged } of recorded) {
-    for (const [index, outcome] of progress.outcomes.entries()) outcomes[places[index] ?? 0] = outcome;
-    if (progress.changes.length > 0) changes.set(name, merged);
-    const { added, removed, headers } = merged;
-    if (before === null) tally.newDomains += 1;
-    tally.recordsAdded += added.length;
-    tally.recordsRemoved += removed.length + added.filter(({ removal }) => removal !== null).length;
-    tally.headersCreated += headers.filter(({ kind }) => kind === 'created').length;
-    tally.headersUpdated += headers.filter(({ kind }) => kind === 'updated').length;
+  for (const { batch, merged, ...each } of recorded) {
+    for (const [index, outcome] of each.outcomes.entries()) outcomes[batch.places[index] ?? 0] = outcome;
+    if (merged !== null) changes.set(batch.name, merged);
+    if (each.newDomains > 0) newNames.push(batch.name);
+    for (const count of COUNTS) tally[count] += each[count];
   }
-  return { ...tally, outcomes, changes };
+  return { ...tally, newNames, outcomes, changes };
 }
+
+const COUNTS = ['newDomains', 'recordsAdded', 'recordsRemoved', 'headersCreated', 'headersUpdated'] as const;

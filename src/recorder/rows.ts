@@ -1,4 +1,5 @@
 import type { DomainState, HttpsState, PartTimes, RecordStay, TypeState } from '../history/state.js';
+import type { KeptTimes } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 
@@ -31,6 +32,8 @@ interface StoredType {
   readonly digest: string;
   readonly first?: string;
   readonly latest?: string;
+  readonly sightedFirst?: string;
+  readonly sightedLatest?: string;
 }
 
 /**
@@ -74,28 +77,60 @@ function httpsState(row: DomainRow): HttpsState | null {
 /** The text of column `dns_types`. */
 export function storedTypes(types: DomainState['types']): string {
   const stored: Record<string, StoredType> = {};
-  for (const [type, { digest, named }] of types) {
-    stored[type] =
-      named === null ? { digest } : { digest, first: String(named.first), latest: String(named.latest) };
+  for (const [type, { digest, named, sighted }] of types) {
+    stored[type] = {
+      digest,
+      ...(named && { first: String(named.first), latest: String(named.latest) }),
+      ...(sighted && { sightedFirst: String(sighted.first), sightedLatest: String(sighted.latest) }),
+    };
   }
   return JSON.stringify(stored);
 }
 
-function typeState({ digest, first, latest }: StoredType): TypeState {
-  const named =
-    first === undefined || latest === undefined ? null : { first: BigInt(first), latest: BigInt(latest) };
-  return { digest, named };
+function typeState({ digest, first, latest, sightedFirst, sightedLatest }: StoredType): TypeState {
+  const sighted = timesOf(sightedFirst, sightedLatest);
+  return { digest, named: timesOf(first, latest), ...(sighted && { sighted }) };
 }
+
+function timesOf(first: string | undefined, latest: string | undefined): PartTimes | null {
+  return first === undefined || latest === undefined
+    ? null
+    : { first: BigInt(first), latest: BigInt(latest) };
+}
+
+/** The text of column `kept_times`. */
+export function storedKeptTimes(times: KeptTimes): string {
+  const stored = Array.from(times, ([part, kept]) => [
+    part,
+    kept.map(({ observedAt, source }) => [String(observedAt), source]),
+  ]);
+  return JSON.stringify(Object.fromEntries(stored));
+}
+
+/** @param stored Column `kept_times`. */
+export function keptTimesOf(stored: StoredKeptTimes): KeptTimes {
+  return new Map(
+    Object.entries(stored).map(([part, kept]) => [
+      part,
+      kept.map(([observedAt, source]) => ({ observedAt: BigInt(observedAt), source })),
+    ]),
+  );
+}
+
+/** Column `kept_times`: times are decimal text. */
+export type StoredKeptTimes = Readonly<Record<string, readonly (readonly [string, string | null])[]>>;
 
 /** Whether column `dns_types` has the form in which the recorder writes it, and can be read. */
 export function isReadableTypes(types: unknown): boolean {
   const isTime = (time: unknown) => typeof time === 'string' && /^-?\d{1,18}$/.test(time);
   const isReadable = (stored: unknown) => {
     if (!isJsonObject(stored) || typeof stored['digest'] !== 'string') return false;
-    const { digest: _, first, latest, ...others } = stored;
-    const hasTimes = isTime(first) && isTime(latest);
-    const hasNone = first === undefined && latest === undefined;
-    return (hasTimes || hasNone) && Object.keys(others).length === 0;
+    const { digest: _, first, latest, sightedFirst, sightedLatest, ...others } = stored;
+    const areTimes = (one: unknown, other: unknown) =>
+      (isTime(one) && isTime(other)) || (one === undefined && other === undefined);
+    return (
+      areTimes(first, latest) && areTimes(sightedFirst, sightedLatest) && Object.keys(others).length === 0
+    );
   };
   return isJsonObject(types) && Object.values(types).every(isReadable);
 }
@@ -117,21 +152,26 @@ export interface StayRow {
   readonly removed: Instant | null;
   readonly last_seen: Instant | null;
   readonly removed_source: string | null;
+  readonly first_sighted: boolean;
+  readonly last_sighted: boolean;
 }
 
 /** The columns of a StayRow: the rdata as the text that was stored. */
 export const STAY_COLUMNS = `domain, first_seen, type, position, host, class, rdata::text AS rdata, source,
-            removed, last_seen, removed_source`;
+            removed, last_seen, removed_source, first_sighted, last_sighted`;
 
 /** Translates a row to what the rules of history know. */
 export function stayOfRow(row: StayRow): RecordStay {
-  const { removed, last_seen: lastSeen } = row;
-  return {
+  const { removed, last_seen: lastSeen, removed_source: source } = row;
+  const stay = {
     firstSeen: row.first_seen,
     position: row.position,
     record: { host: row.host, class: row.class, type: row.type, rdata: row.rdata },
     source: row.source,
-    removal:
-      removed === null ? null : { removed, lastSeen: lastSeen ?? row.first_seen, source: row.removed_source },
+    ...(row.first_sighted && { firstSighted: true }),
   };
+  if (removed === null)
+    return { ...stay, removal: null, ...(lastSeen !== null && { lastSighted: lastSeen }) };
+  const lastSighted = row.last_sighted && { lastSighted: true };
+  return { ...stay, removal: { removed, lastSeen: lastSeen ?? row.first_seen, ...lastSighted, source } };
 }

@@ -58,10 +58,13 @@ function contradictionsOfDomain({ domain: row, stays, headers }: StoredRows): st
 }
 
 function contradictionsOfStay(row: StayRow): string[] {
-  const { removed, last_seen: lastSeen, removed_source: source } = row;
+  const { removed, last_seen: lastSeen, removed_source: source, last_sighted: isSighted } = row;
   return messagesOf([
     [removed !== null && lastSeen === null, 'was removed, and has no time at which it was last seen'],
-    [removed === null && lastSeen !== null, 'is present, and has a time at which it was last seen'],
+    [
+      removed === null && (lastSeen !== null) !== isSighted,
+      'is present, and has a time at which it was last seen that is not of a sighting',
+    ],
     [removed === null && source !== null, 'is present, and has a source of its removal'],
   ]).map((message) => `${stayText(stayOfRow(row))} ${message}`);
 }

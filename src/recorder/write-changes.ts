@@ -3,12 +3,14 @@ import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
 import type { MergedChanges } from '../history/merge-changes.js';
 import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '../history/state.js';
+import type { KeptTimes } from '../history/stored-history.js';
+import type { Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 import { type Columns, DATABASE_NOW, insertInto, namesOf, rowsOf, write } from './bulk-write.js';
 import { noneOnContention } from './contention.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
-import { type DomainRow, storedTypes } from './rows.js';
+import { type DomainRow, storedKeptTimes, storedTypes } from './rows.js';
 
 /** What is to be written of one domain. */
 export interface DomainChanges {
@@ -23,6 +25,10 @@ export interface DomainChanges {
   readonly changes: MergedChanges;
   /** The changes of each observation, for the feed; absent where what is written is no change. */
   readonly observed?: readonly Changes[];
+  /** The time from which on what the feed told before has moved; absent: it has not. */
+  readonly extendedFrom?: Instant | null;
+  /** Added to those that are kept; absent: none. */
+  readonly keptTimes?: KeptTimes;
   /** By how much the parts of its history grow. */
   readonly octets: HistoryOctets;
 }
@@ -55,6 +61,11 @@ const DOMAIN_COLUMNS: Columns<DomainChanges> = [
     'jsonb',
     ({ state, stateBefore }) => (state.types === stateBefore?.types ? null : storedTypes(state.types)),
   ],
+  [
+    'kept_times',
+    'jsonb',
+    ({ keptTimes }) => (keptTimes === undefined || keptTimes.size === 0 ? null : storedKeptTimes(keptTimes)),
+  ],
   ...STATE_COLUMNS,
 ];
 
@@ -73,7 +84,13 @@ const STAY_KEY: Columns<RowOf<RecordStay>> = [
 
 const STAY_END: Columns<RowOf<RecordStay>> = [
   ['removed', 'bigint', ({ item }) => item.removal?.removed],
-  ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen],
+  ['last_seen', 'bigint', ({ item }) => item.removal?.lastSeen ?? item.lastSighted],
+  [
+    'last_sighted',
+    'boolean',
+    ({ item: { removal, lastSighted } }) =>
+      removal === null ? lastSighted != null : removal.lastSighted === true,
+  ],
   ['removed_source', 'text', ({ item }) => item.removal?.source],
 ];
 
@@ -83,6 +100,7 @@ const STAY_COLUMNS: Columns<RowOf<RecordStay>> = [
   ['class', 'text', ({ item }) => item.record.class],
   ['rdata', 'json', ({ item }) => item.record.rdata],
   ['source', 'text', ({ item }) => item.source],
+  ['first_sighted', 'boolean', ({ item }) => item.firstSighted === true],
   ...STAY_END,
 ];
 
@@ -119,8 +137,9 @@ const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
 const INSERT_DOMAINS = `
-  INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets)
-  SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, record_octets, header_octets
+  INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets, kept_times)
+  SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, record_octets, header_octets,
+         kept_times
     FROM ${rowsOf(DOMAIN_COLUMNS)}
   ON CONFLICT (name) DO NOTHING
   RETURNING name`;
@@ -132,14 +151,17 @@ const UPDATE_DOMAINS = `
          recorded_at = GREATEST(d.recorded_at, ${DATABASE_NOW}),
          dns_types = COALESCE(new.dns_types, d.dns_types),
          record_octets = d.record_octets + new.record_octets,
-         header_octets = d.header_octets + new.header_octets
+         header_octets = d.header_octets + new.header_octets,
+         kept_times = CASE WHEN new.kept_times IS NULL THEN d.kept_times
+                           ELSE COALESCE(d.kept_times, '{}') || new.kept_times END
     FROM ${rowsOf(DOMAIN_COLUMNS)}
    WHERE d.name = new.name AND d.version = new.version_before
   RETURNING d.name`;
 
 const END_STAYS = `
   UPDATE dns_record AS r
-     SET removed = new.removed, last_seen = new.last_seen, removed_source = new.removed_source
+     SET removed = new.removed, last_seen = new.last_seen, last_sighted = new.last_sighted,
+         removed_source = new.removed_source
     FROM ${rowsOf([...STAY_KEY, ...STAY_END])}
    WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
 

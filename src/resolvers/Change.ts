@@ -1,5 +1,6 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
+import { seenUpTo } from '../loaders/observed-parts.js';
 import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
@@ -44,7 +45,7 @@ export async function changesOf(
   const onMany = (rows: number) => budget.readRows(rows);
   const { changes, next } = await loaders.changes.load({ ...key, ...interval, onMany, after: position });
   for (const { record } of changes) {
-    if (record?.removed === null) record.lastSeen = times?.types.get(record.type)?.latest ?? record.firstSeen;
+    if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
   return pageOf(question, { nodes: changes, next }, placeOf);
 }
@@ -78,6 +79,7 @@ const TYPES = {
   HEADER_UPDATED: 'HeaderUpdated',
   HEADER_GONE: 'HeaderGone',
   HEADER_RETURNED: 'HeaderReturned',
+  HISTORY_EXTENDED: 'HistoryExtended',
 } as const satisfies Record<ChangeKind, string>;
 
 function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {

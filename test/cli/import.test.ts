@@ -127,7 +127,7 @@ describe('dms import', () => {
     expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
   });
 
-  test('lines out of order are stale, the closing line says what --sort does, and --sort records them all', async () => {
+  test('lines out of order are stale, the summary says that they are lost and what to do, and --sort records them all', async () => {
     const unordered = await file('unordered.ndjson', `${SECOND}\n${FIRST}\n`);
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
@@ -135,11 +135,32 @@ describe('dms import', () => {
     expect(result.stdout).toMatch(
       /^1 stale line was older than what is recorded of the same part of a domain/m,
     );
-    expect(result.stdout).toMatch(/sorted before their first import \(--sort\)\. .*dms forget/);
-    await emptyTestDatabase(database);
+    expect(result.stdout).toMatch(/^1 line was lost: .*dms forget DOMAIN….* with --sort\./m);
+    expect(result.stdout).not.toContain('--backfill');
+    await dms(['forget', 'example.com', '--yes']);
     const sorted = await dms(['import', unordered, '--sort']);
     expect(sorted.stdout).toMatch(/^stale +0$/m);
     expect((await stored())[0]?.stays).toHaveLength(2);
+  });
+
+  test('of older lines the summary says how many there are, and that --backfill takes them, which it does', async () => {
+    await dms(['import', '-'], SECOND);
+    const before = await dms(['import', '-'], FIRST);
+    expect(before.stdout).toMatch(
+      /^1 line is older than all that is recorded of a part .* dms import --backfill /m,
+    );
+    expect(before.stdout).not.toContain('lost');
+    const backfilled = await dms(['import', '--backfill', '-'], FIRST);
+    expect(backfilled).toMatchObject({ code: 0 });
+    expect(backfilled.stdout).toMatch(/^recorded +1 \(1 with a change\)$/m);
+    const [history] = await stored();
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], `${FIRST}\n${SECOND}\n`);
+    expect((await stored()).map(({ stays, state }) => ({ stays, state }))).toEqual([
+      { stays: history?.stays, state: history?.state },
+    ]);
+    const again = await dms(['import', '--backfill', '-'], FIRST);
+    expect(again.stdout).toMatch(/^recorded +0 /m);
   });
 
   test('a line that contradicts one of the same time is counted in a warning', async () => {
@@ -149,15 +170,6 @@ describe('dms import', () => {
     expect(result.stdout).toMatch(/^Warning: 1 line differs from what is recorded /m);
     const twice = await dms(['import', '-'], `${other}\n${other}\n`);
     expect(twice.stdout).toMatch(/^Warning: 2 lines differ from what is recorded /m);
-  });
-
-  test('what the stale lines are told to do puts older lines in: forget, and import all together, sorted', async () => {
-    await dms(['import', '-'], SECOND);
-    expect((await dms(['import', '-', '--sort'], FIRST)).stdout).toMatch(/^stale +1$/m);
-    await dms(['forget', 'example.com', '--yes']);
-    const together = await dms(['import', '--sort', '-'], `${SECOND}\n${FIRST}\n`);
-    expect(together.stdout).toMatch(/^recorded +2 /m);
-    expect(together.stdout).not.toContain('stale line');
   });
 
   test('an input of which nothing can be read ends with one line that says so, without a summary, and exit 1', async () => {
@@ -191,8 +203,8 @@ describe('dms import', () => {
     ],
     [
       ['--sort'],
-      '{"rrname":"a.example","rrtype":"A"}\n'.repeat(3),
-      /^dms: .+ has lines of passive DNS \(COF\), and nothing of it is imported: /,
+      '{"host":"a.example","input":"a.example","source":"crtsh"}\n'.repeat(3),
+      /^dms: .+ has lines of subfinder, and nothing of it is imported: /,
     ],
   ])(
     'a file of another tool ends with one line that says so, without a summary, %j',
@@ -224,11 +236,14 @@ describe('dms import', () => {
 
   test('where one of several files cannot be imported, nothing is: the later ones would make it stale', async () => {
     const plain = await file('sound.ndjson', `${FIRST}\n`);
-    const foreign = await file('foreign.ndjson', '{"rrname":"a.example","rrtype":"A"}\n');
+    const foreign = await file(
+      'foreign.ndjson',
+      '{"host":"a.example","input":"a.example","source":"crtsh"}\n',
+    );
     const page = await file('page.ndjson', '<!DOCTYPE html>\n');
     for (const [path, message] of [
       [join(folder, 'missing'), /missing does not exist/],
-      [foreign, /has lines of passive DNS/],
+      [foreign, /has lines of subfinder/],
       [page, /is HTML or XML/],
     ] as const) {
       const { code, stdout, stderr } = await dms(['import', plain, path, plain]);

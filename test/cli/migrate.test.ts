@@ -28,6 +28,8 @@ beforeEach(async () => {
     'DROP INDEX dns_record_present, dns_record_removed_by_type, header_change_value',
     'DROP INDEX domain_created, domain_last_change, dns_record_host_name',
     'DROP FUNCTION host_name_of',
+    'ALTER TABLE dns_record DROP COLUMN first_sighted, DROP COLUMN last_sighted',
+    'ALTER TABLE domain DROP COLUMN kept_times',
     'ALTER TABLE header_change DROP COLUMN last_seen, ADD COLUMN present boolean NOT NULL DEFAULT true',
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
     "DELETE FROM schema_migration WHERE name >= '0006'",
@@ -74,7 +76,9 @@ describe('a database whose rows have to be rewritten', () => {
         'applied 0013_drop_present',
         'applied 0014_names_texts_and_feed',
         'applied 0015_search',
-        'applied 0016_more_host_names\n',
+        'applied 0016_more_host_names',
+        'applied 0017_sightings',
+        'applied 0018_canonical_rows\n',
       ].join('\n'),
     );
     expect(code).toBe(0);

@@ -78,7 +78,7 @@ describe('an input of another kind is rejected in one line that says what it is 
       'a table of tabs',
       '"domain"\t"ip"\r\n"a"\t"b"\r\n',
       'a table (CSV)',
-      'or as httpx -json -irh, dnsx -json, zdns and massdns -o J write it',
+      'as httpx -json -irh, dnsx -json, zdns and massdns -o J write it',
     ],
     ['gzip in gzip', gzipSync(gzipSync(LINE)), 'packed with gzip twice', 'gzip -dc FILE'],
     [

@@ -58,12 +58,6 @@ describe('the format of an input', () => {
   });
 
   test.each([
-    [
-      'passive DNS (COF)',
-      { rrname: 'a.example', rrtype: 'A', rdata: '192.0.2.1', time_first: 1, time_last: 2 },
-    ],
-    ['DNSDB', { cond: 'begin' }],
-    ['DNSDB', { obj: { rrname: 'a.example.', rrtype: 'A', rdata: ['192.0.2.1'] } }],
     ['subfinder', { host: 'www.a.example', input: 'a.example', source: 'crtsh' }],
     [
       'amass',

@@ -51,7 +51,7 @@ function importStandardInput() {
       createParser: () => (text: string) => ({ observations: [parseDmsLine(text, NOW)] }),
     },
     ...{ strict: false, longestLine: 4_000_000, onRejected: () => {} },
-    ...{ sort: false, sorting: { onRead: () => {}, onSorted: () => {} } },
+    ...{ sort: false, backfill: false, sorting: { onRead: () => {}, onSorted: () => {} } },
     signal: new AbortController().signal,
   });
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Line, readLines } from '../../src/importers/lines.js';
-import { type SortOptions, sortLines } from '../../src/importers/sort-lines.js';
+import { type SortKey, type SortOptions, sortLines } from '../../src/importers/sort-lines.js';
 
 /** The folder for temporary files, of this file alone. */
 let folder: string;
@@ -19,37 +19,48 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function sorted(lines: readonly string[], options: Omit<SortOptions, 'timeOf'>): Promise<Line[]> {
+async function sorted(lines: readonly string[], options: Omit<SortOptions, 'keyOf'>): Promise<Line[]> {
   async function* input(): AsyncGenerator<Buffer> {
     for (const line of lines) {
       yield Buffer.from(`${line}\n`);
     }
   }
   const result: Line[] = [];
-  for await (const some of sortLines(readLines(input()), { ...options, timeOf })) {
+  for await (const some of sortLines(readLines(input()), { ...options, keyOf })) {
     result.push(...some);
   }
   return result;
 }
 
-/** The number before the first blank; none: the line has no time. */
-function timeOf({ bytes }: Line): bigint | null {
-  const [time = ''] = bytes.toString().split(' ');
-  return /^-?\d+$/.test(time) ? BigInt(time) : null;
+/** The domain, if any, and the number before the first blank; none: the line has no key. */
+function keyOf({ bytes }: Line): SortKey | null {
+  const [, domain = '', time = ''] = /^([a-z]*)(-?\d+)(?: |$)/.exec(bytes.toString()) ?? [];
+  return time === '' ? null : { domain, time: BigInt(time) };
 }
 
 describe('sorting lines', () => {
-  test('lines come in the order of time, equal times in the order of the file, in memory or through a file', async () => {
-    const line = fc.tuple(fc.integer({ min: -3, max: 3 }), fc.string({ unit: 'grapheme-ascii' }));
+  test('lines come in the order of domain and time, equal ones in the order of the file, in memory or through a file', async () => {
+    const line = fc.tuple(
+      fc.constantFrom('', 'a', 'b'),
+      fc.integer({ min: -3, max: 3 }),
+      fc.string({ unit: 'grapheme-ascii' }),
+    );
     await fc.assert(
       fc.asyncProperty(
         fc.array(line, { maxLength: 60 }),
         fc.constantFrom(1, 40, 1e9),
         async (input, runBytes) => {
-          const lines = input.map(([time, text]) => `${time} ${text.replace(/[\r\n]/g, '')}`);
+          const lines = input.map(
+            ([domain, time, text]) => `${domain}${time} ${text.replace(/[\r\n]/g, '')}`,
+          );
           const expected = lines
-            .map((text, index) => ({ text, number: index + 1, time: Number(text.split(' ')[0]) }))
-            .sort((left, right) => left.time - right.time || left.number - right.number);
+            .map((text, index) => ({ text, number: index + 1, key: input[index] ?? ['', 0] }))
+            .sort(
+              (left, right) =>
+                (left.key[0] < right.key[0] ? -1 : left.key[0] > right.key[0] ? 1 : 0) ||
+                left.key[1] - right.key[1] ||
+                left.number - right.number,
+            );
           const result = await sorted(lines, { runBytes });
           expect(result.map(({ number, bytes }) => [number, bytes.toString()])).toEqual(
             expected.map(({ number, text }) => [number, text]),
@@ -74,7 +85,7 @@ describe('sorting lines', () => {
       yield Buffer.from('2 b\n');
       yield Buffer.from('1 a\n');
     }
-    for await (const _ of sortLines(readLines(input()), { timeOf, runBytes: 1 })) {
+    for await (const _ of sortLines(readLines(input()), { keyOf, runBytes: 1 })) {
       expect(await readdir(folder)).toEqual([]);
       break;
     }
@@ -86,7 +97,7 @@ describe('sorting lines', () => {
     async function* input(): AsyncGenerator<Buffer> {
       for (let line = 0; line < 2_000; line += 1) yield Buffer.from(`${line} x\n`);
     }
-    const options = { timeOf, runBytes: 1_000, signal: stop.signal };
+    const options = { keyOf, runBytes: 1_000, signal: stop.signal };
     const chunks = sortLines(readLines(input()), options);
     expect((await chunks.next()).value?.[0]?.bytes.toString()).toBe('0 x');
     stop.abort();

@@ -48,7 +48,7 @@ async function only(): Promise<StoredHistory> {
 
 /** The whole history, without what grows with each writing. */
 async function told(): Promise<unknown> {
-  const { version: _version, recordedAt: _recordedAt, state, ...rest } = await only();
+  const { version: _version, recordedAt: _recordedAt, keptTimes: _kept, state, ...rest } = await only();
   return {
     ...rest,
     state: { ...state, types: new Map([...state.types].sort(([a], [b]) => (a < b ? -1 : 1))) },

@@ -9,7 +9,7 @@ import { NOW } from './observations.js';
 
 /** What would be stored after observations of a domain of which nothing was recorded. */
 export function historyOf(observations: readonly Observation[]): StoredHistory {
-  const { state, changes } = recordObservations(beginRecording(null, observations));
+  const { state, changes, firsts } = recordObservations(beginRecording(null, observations));
   const [first] = observations;
   if (state === null || first === undefined) {
     throw new Error('no observation was recorded');
@@ -21,6 +21,7 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
     recordedAt: NOW,
     state,
     responses,
+    ...(firsts.size > 0 && { keptTimes: firsts }),
     stays: [...added].sort(
       (left, right) =>
         compareInstants(left.firstSeen, right.firstSeen) || compareDnsRecords(left.record, right.record),

@@ -1,8 +1,8 @@
-import type { Change } from './domain/history.js';
+import { type Change, type FeedChange, isChange } from './domain/history.js';
 import { Time } from './parts.js';
 import { comparedHeaders, HeaderValue, Owner, Rdata } from './values.js';
 
-const VERBS: Readonly<Record<Change['kind'], readonly [sign: string, verb: string]>> = {
+const VERBS: Readonly<Partial<Record<Change['kind'], readonly [sign: string, verb: string]>>> = {
   DNS_RECORD_ADDED: ['+', 'added'],
   DNS_RECORD_REMOVED: ['−', 'removed'],
   HEADER_CREATED: ['+', 'appeared'],
@@ -11,9 +11,18 @@ const VERBS: Readonly<Record<Change['kind'], readonly [sign: string, verb: strin
   HEADER_RETURNED: ['+', 'returned'],
 };
 
-/** What changed, in a line: of a record or of a header. */
-export function ChangeLine({ change }: { readonly change: Change }) {
-  const [sign, verb] = VERBS[change.kind];
+/** What changed, in a line: of a record or of a header, or of what was told before. */
+export function ChangeLine({ change }: { readonly change: FeedChange }) {
+  if (isChange(change)) return <OwnChangeLine change={change} />;
+  return (
+    <span class="change">
+      history extended, different from <Time value={change.earliest} /> on
+    </span>
+  );
+}
+
+function OwnChangeLine({ change }: { readonly change: Change }) {
+  const [sign, verb] = VERBS[change.kind] ?? ['~', 'changed'];
   return (
     <span class={`change ${change.kind.toLowerCase()}`}>
       <span class="sign" aria-hidden="true">

@@ -57,16 +57,24 @@ function counted(count: number, one: string, several: string): string {
   return `${number(count)} ${count === 1 ? one : several}`;
 }
 
-function remarks({ stale, contradicting, remarks: untold }: ImportSummary): string[] {
+function remarks({ stale, older, lost, contradicting, remarks: untold }: ImportSummary): string[] {
   const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
   if (stale > 0) {
     remarks.push(
       `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
         'of a domain, and changed nothing. This is expected when a file is imported again.',
-      'Nothing can be inserted before what is recorded. Lines that are not in the order of time must be sorted ' +
-        'before their first import (--sort). To put older lines in afterwards, erase their domains ' +
-        '(dms forget DOMAIN…) and import all files of these together again, sorted: ' +
-        'cat FILE… | dms import --sort -',
+    );
+  }
+  if (older > 0) {
+    remarks.push(
+      `${counted(older, 'line is', 'lines are')} older than all that is recorded of a part of the domain: ` +
+        'dms import --backfill FILE… puts such lines before what is recorded.',
+    );
+  }
+  if (lost > 0) {
+    remarks.push(
+      `${counted(lost, 'line was', 'lines were')} lost: of domains that were not recorded before, in the wrong order. ` +
+        'Erase these domains (dms forget DOMAIN…) and import the file with --sort.',
     );
   }
   if (contradicting > 0) {

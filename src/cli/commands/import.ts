@@ -23,6 +23,7 @@ export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
   readonly sort: boolean;
   readonly strict: boolean;
+  readonly backfill: boolean;
   /** As it was written. */
   readonly observedAt?: string;
   readonly rejects?: string;
@@ -36,7 +37,7 @@ export async function runImport(
 ): Promise<void> {
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
-  const { format, sort, strict } = options;
+  const { format, sort, strict, backfill } = options;
   const observedAt = timeGiven(options.observedAt, context.now());
   if (options.rejects !== undefined) await checkRejects(options.rejects, files);
   const rejects =
@@ -59,7 +60,7 @@ export async function runImport(
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      const run = { ...parsing, detected, files, sort, strict, recorder, summary, rejects, signal };
+      const run = { ...parsing, detected, files, sort, strict, backfill, recorder, summary, rejects, signal };
       await importFiles(context, run);
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
@@ -123,10 +124,11 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
 const FAILED =
   'The import failed for the reason in the last line; what the summary counts as recorded stays.\n';
 
-function endingOf(end: ImportEnd, { sort }: Pick<ImportOptions, 'sort'>): string {
+function endingOf(end: ImportEnd, { sort, backfill }: Pick<ImportOptions, 'sort' | 'backfill'>): string {
+  const order = backfill ? ' in the order of domains and time' : sort ? ' in the order of time' : '';
   return {
     complete: '',
-    rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${sort ? ' in the order of time' : ''} are recorded.\n`,
+    rejected: `Stopped at the first rejected line, as --strict requires; the lines before it${order} are recorded.\n`,
     stopped:
       'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
   }[end];

@@ -1,5 +1,5 @@
 import type { Scope } from '../../auth/viewer.js';
-import { CHANGE_KINDS } from '../../model/change-kinds.js';
+import { CHANGE_KINDS, DOMAIN_CHANGE_KINDS } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { type ErrorCode, PublicError } from '../../model/errors.js';
 import { formatInstant, parseInstant } from '../../model/instant.js';
@@ -107,10 +107,9 @@ const ACROSS_DOMAINS = {
   maturity: 'Developing',
 } satisfies Partial<Route>;
 
-const KINDS = oneOf('kinds', CHANGE_KINDS, 'Only changes of this kind; may be given several times.', {
-  isList: true,
-  example: 'DNS_RECORD_REMOVED',
-});
+const KINDS_TEXT = 'Only changes of this kind; may be given several times.';
+const KINDS_OPTIONS = { isList: true, example: 'DNS_RECORD_REMOVED' } as const;
+const KINDS = oneOf('kinds', CHANGE_KINDS, KINDS_TEXT, KINDS_OPTIONS);
 
 const ORDER = { isList: false, default: 'OLDEST_FIRST', example: 'NEWEST_FIRST' } as const;
 const ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'];
@@ -201,7 +200,7 @@ export const ROUTES: readonly Route[] = [
         ...TO,
         description: 'Only changes up to this time, an RFC 3339 time, not before `from`. Without it, all.',
       },
-      kinds: KINDS,
+      kinds: oneOf('kinds', DOMAIN_CHANGE_KINDS, KINDS_TEXT, KINDS_OPTIONS),
       types: plainText(
         'Only changes of records of this type, and of the headers of `names`; may be given several times.',
         { isList: true, example: 'NS' },

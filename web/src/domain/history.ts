@@ -3,7 +3,13 @@ import { compareTypes, keyOf, type RecordEntry, rrsetOf, textOf } from '../recor
 import { type Microseconds, microsecondsOf } from '../time.js';
 
 /** A change of the domain. */
-export type Change = ChangeItemFragment;
+export type FeedChange = ChangeItemFragment;
+/** A change of a domain's history: that older observations were put into it is told by the feed alone. */
+export type Change = Exclude<FeedChange, { readonly earliest: unknown }>;
+
+export function isChange(change: FeedChange): change is Change {
+  return !('earliest' in change);
+}
 
 /** A stay of a record, or a time in which a header had a value. */
 export interface Bar {

@@ -11,7 +11,7 @@ import { timestampOf } from '../time.js';
 import type { Page } from '../use-answer.js';
 import { useStream } from '../use-stream.js';
 import type { Filter } from './filter.js';
-import { type Change, type LoadedHistory, sinceOf, withOlder, withRecorded } from './history.js';
+import { type Change, isChange, type LoadedHistory, sinceOf, withOlder, withRecorded } from './history.js';
 
 /** So many changes are loaded by themselves: more take seconds, and much of the rate limit. */
 const MOST_LOADED = 10_000;
@@ -115,11 +115,17 @@ function useChanges(name: string): HistoryInUse {
   const [loaded, setLoaded] = useState<Loaded>(nothing);
   const [recorded, setRecorded] = useState<readonly Change[]>([]);
   const stopped = useRef<AbortSignal>(undefined);
+  const listening = useRef<AbortSignal>(undefined);
+  const reading = useRef<AbortController>(undefined);
   const read = (signal: AbortSignal) => {
-    stopped.current = signal;
+    reading.current?.abort();
+    reading.current = new AbortController();
+    listening.current = signal;
+    const both = AbortSignal.any([signal, reading.current.signal]);
+    stopped.current = both;
     setRecorded([]);
     setLoaded(nothing());
-    attempt(signal, setLoaded, (own) => load(name, own, setLoaded));
+    attempt(both, setLoaded, (own) => load(name, own, setLoaded));
   };
   const isLive = useStream(
     LiveChangesDocument,
@@ -127,7 +133,9 @@ function useChanges(name: string): HistoryInUse {
     {
       read,
       onResult({ changes: { nodes, pageInfo } }) {
-        if (nodes.length > 0) setRecorded((known) => [...known, ...nodes]);
+        const changes = nodes.filter(isChange);
+        if (changes.length < nodes.length && listening.current !== undefined) read(listening.current);
+        else if (changes.length > 0) setRecorded((known) => [...known, ...changes]);
         return pageInfo.endCursor ?? null;
       },
     },
@@ -254,7 +262,10 @@ async function pageOfChanges(
 ): Promise<PageOfChanges> {
   const { domain } = await ask(DomainChangesDocument, { ...of, first, after }, signal);
   const { nodes = [], pageInfo } = domain?.changes ?? {};
-  return { nodes, next: pageInfo?.hasNextPage === true ? (pageInfo.endCursor ?? null) : null };
+  return {
+    nodes: nodes.filter(isChange),
+    next: pageInfo?.hasNextPage === true ? (pageInfo.endCursor ?? null) : null,
+  };
 }
 
 function add(nodes: readonly Change[], after: string | null, update: Update): void {

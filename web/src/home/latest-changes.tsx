@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { domainAddress } from '../address.js';
 import { ask, reconnected } from '../api.js';
 import { ChangeLine } from '../change-line.js';
-import { type Change, groupBy } from '../domain/history.js';
+import { type FeedChange, groupBy } from '../domain/history.js';
 import { LatestChangesDocument, LiveChangesDocument } from '../operations.generated.js';
 import { Failure, Loading, Section, Time } from '../parts.js';
 import { useStream } from '../use-stream.js';
@@ -16,8 +16,8 @@ const MOST_SHOWN = 40;
  * @param props.onChange Called when something was recorded.
  */
 export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
-  const [latest, setLatest] = useState<readonly Change[] | null>(null);
-  const [recorded, setRecorded] = useState<readonly Change[]>([]);
+  const [latest, setLatest] = useState<readonly FeedChange[] | null>(null);
+  const [recorded, setRecorded] = useState<readonly FeedChange[]>([]);
   const [error, setError] = useState<Error | null>(null);
   const [isPaused, setPaused] = useState(false);
   const reading = useRef<AbortSignal>(undefined);

@@ -19,6 +19,7 @@ interface ChangeResult {
   readonly name?: string;
   readonly old?: string;
   readonly new?: string;
+  readonly earliest?: string;
 }
 
 /** What the stored operation of Domain changes finds. */
@@ -33,6 +34,17 @@ export const NEXT: Schema = {
   description: 'The cursor of the next page, for the parameter `after`; null on the last one.',
   examples: [null],
 };
+
+const HISTORY_EXTENDED = closedObject(
+  'Older observations, or sightings of passive DNS, were put into the history of the domain: what was told of it before may have moved.',
+  {
+    ...START,
+    kind: { type: 'string', enum: ['HISTORY_EXTENDED'], description: 'What changed.' },
+    date: timestamp('When the history was extended.'),
+    source: { type: 'null', description: 'The observations may be of several sources.' },
+    earliest: timestamp('The earliest time at which the history differs: read its changes from there again.'),
+  },
+);
 
 /** Domain changes. */
 export const DOMAIN_CHANGES: Body = {
@@ -57,7 +69,7 @@ export const CHANGES: Body = {
   name: 'Changes',
   schema: closedObject('What changed at any domain, a page of it.', {
     changes: listOf(
-      { oneOf: [recordChange(START), headerChange(START)] },
+      { oneOf: [recordChange(START), headerChange(START), HISTORY_EXTENDED] },
       'The changes, in the order in which they were recorded.',
     ),
     next: {
@@ -98,7 +110,8 @@ export function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
   return pageInfo.hasNextPage ? pageInfo.endCursor : null;
 }
 
-function presentChange({ kind, date, source, record, lastSeen, ...header }: ChangeResult): object {
+function presentChange({ kind, date, source, record, lastSeen, earliest, ...header }: ChangeResult): object {
+  if (earliest !== undefined) return { kind, date, source, earliest };
   const what =
     record === undefined
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }

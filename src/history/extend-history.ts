@@ -1,0 +1,432 @@
+import { recordsByType } from '../model/dns-record.js';
+import { compareInstants, type Instant } from '../model/instant.js';
+import type { DnsObservation, Observation } from '../model/observation.js';
+import { compareUtf8 } from '../model/utf8-order.js';
+import { applySightings, type Changes, type Sighting } from './apply-observation.js';
+import { inOrder } from './canonical-history.js';
+import { identityOf } from './diff.js';
+import { type Moment, momentsOf, observedTimes } from './moments.js';
+import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
+import {
+  type DomainState,
+  firstOfType,
+  type Holdings,
+  latestOfType,
+  NOTHING_HELD,
+  type PartTimes,
+  type RecordStay,
+} from './state.js';
+import {
+  EVERY_TYPE,
+  type KeptTime,
+  type KeptTimes,
+  type StoredHeaderChange,
+  type StoredHistory,
+} from './stored-history.js';
+
+/** A history with observations put where their times belong. */
+export interface ExtendedHistory
+  extends Pick<StoredHistory, 'state' | 'stays' | 'headers' | 'responses' | 'keptTimes'> {
+  /** Of the observations, in their order. */
+  readonly outcomes: readonly Outcome[];
+  /** The changes after the latest observation that was known, by their times. */
+  readonly later: readonly Changes[];
+  /** The earliest time up to that at which something changed that did not before, or not any more; null: there is none. */
+  readonly extendedFrom: Instant | null;
+}
+
+interface ExtendOptions {
+  /** Observations older than the first of a part count; otherwise they are stale. */
+  readonly older: boolean;
+  /** As for beginRecording(). */
+  readonly httpsGrace?: bigint | undefined;
+}
+
+/**
+ * Puts observations into a history: sightings wherever they belong, complete observations before the first of their
+ * parts, where that is allowed, and after the latest; those between are stale. The rules are applied again to what is
+ * known to have been observed, and to these, in the order of time: the history is then what it would be had all of it
+ * been recorded so. A pure rule: no clock, no database.
+ *
+ * @param history null when nothing is recorded of the domain.
+ * @param observations of one domain, at least one.
+ */
+export function extendHistory(
+  history: StoredHistory | null,
+  observations: readonly Observation[],
+  { older, httpsGrace }: ExtendOptions,
+): ExtendedHistory {
+  const restrict = restrictionTo(history?.state ?? null, observations, older);
+  const lines = observations.map((observation, line) => ({ line, ...restrict(observation) }));
+  const domain = observations[0]?.domain ?? '';
+  const events = [
+    ...(history === null ? [] : Array.from(momentsOf(history, 'replay'), (moment) => known(domain, moment))),
+    ...lines.flatMap(eventsOfLine),
+    ...(history?.stays ?? []).flatMap(sightingsOf),
+  ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
+  const replayed = replay(events, httpsGrace);
+  const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
+    const found = replayed.outcomes.get(line) ?? { ...STALE, precedes };
+    return found.kind === 'repeated' && isStale ? { ...found, kind: 'stale' } : found;
+  });
+  const extended = assembled(history, replayed);
+  return { ...extended, ...newsOf(history, extended, replayed.changes), outcomes };
+}
+
+/**
+ * Whether an observation that is complete belongs into what is known: before the first of a part, where that is allowed,
+ * or before a sighting of a record that it is of.
+ */
+export function isInside(state: DomainState, observation: Observation, older: boolean): boolean {
+  const { dns, httpHeaders, observedAt } = observation;
+  const precedes = (first: Instant | null | undefined) => older && first != null && observedAt < first;
+  if (httpHeaders !== undefined && precedes(state.http?.first)) return true;
+  if (dns === undefined) return false;
+  if (dns.types === undefined && precedes(state.everyType?.first)) return true;
+  const isAmongSightings = (type: string) => {
+    const sighted = state.types.get(type)?.sighted ?? null;
+    const latest = latestOfType(state, type);
+    return sighted !== null && observedAt <= sighted.latest && (latest === null || observedAt > latest);
+  };
+  const types = [...(dns.types ?? state.types.keys())];
+  return types.some((type) => precedes(firstOfType(state, type)) || isAmongSightings(type));
+}
+
+const STALE: Outcome = { kind: 'stale', contradicts: false, heldBack: null, precedes: false };
+
+/** What is applied at a time. */
+type Event = { readonly time: Instant; readonly line: number | null } & (
+  | { readonly observation: Observation }
+  | { readonly sighting: Sighting }
+);
+
+/** What is known comes first, then observations in the order given; sightings of that time are judged by these. */
+function rankOf(event: Event): number {
+  return 'sighting' in event ? 2 : event.line === null ? 0 : 1;
+}
+
+/** Whatever the order of sightings of one time, the same source remains. */
+function bySource(a: Event, b: Event): number {
+  if (!('sighting' in a && 'sighting' in b)) return 0;
+  return compareUtf8(a.sighting.source ?? '', b.sighting.source ?? '');
+}
+
+function known(domain: string, { observedAt, source, stays, types, headers }: Moment): Event {
+  const dns = stays && {
+    ...(types && { types: new Set(types) }),
+    records: recordsByType(stays.map(({ record }) => record)),
+  };
+  const observation = {
+    ...{ domain, observedAt },
+    ...(dns && { dns }),
+    ...(headers && { httpHeaders: headers }),
+    ...(source !== null && { source }),
+  };
+  return { time: observedAt, line: null, observation };
+}
+
+function sightingsOf(stay: RecordStay): Event[] {
+  const { firstSeen, firstSighted, lastSighted, removal, record, source } = stay;
+  const times = [
+    firstSighted === true ? firstSeen : null,
+    removal === null ? lastSighted : removal.lastSighted === true ? removal.lastSeen : null,
+  ];
+  return times.flatMap((time) =>
+    time == null ? [] : [{ time, line: null, sighting: { seenAt: time, record, source } }],
+  );
+}
+
+interface Restricted {
+  /** Null: all parts that it covers were observed before and after. */
+  readonly observation: Observation | null;
+  /** A part was left out. */
+  readonly isStale: boolean;
+  /** It is older than the first observation of a part that was left out. */
+  readonly precedes: boolean;
+}
+
+function eventsOfLine({ line, observation }: Restricted & { readonly line: number }): Event[] {
+  if (observation === null) return [];
+  const { observedAt: time, dns, source = null } = observation;
+  if (dns?.sighted !== true) return [{ time, line, observation }];
+  const records = [...dns.records.values()].flat();
+  return records.map((record) => ({ time, line, sighting: { seenAt: time, record, source } }));
+}
+
+/** Leaves out of observations the parts that were observed before and after: there they are stale. */
+function restrictionTo(
+  state: DomainState | null,
+  observations: readonly Observation[],
+  older: boolean,
+): (observation: Observation) => Restricted {
+  const types = new Set([
+    ...(state?.types.keys() ?? []),
+    ...observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]),
+  ]);
+  const { everyType = null, http = null } = state ?? {};
+  return (observation) => {
+    const { dns, httpHeaders, response: _, ...rest } = observation;
+    const { observedAt: time } = observation;
+    const isLate = (part: PartTimes | null) =>
+      part !== null && time < part.latest && !(older && time < part.first);
+    const late = typesOf(dns, types).filter((type) => isLate(timesOfType(state, type)));
+    const isLateHttp = httpHeaders !== undefined && isLate(http);
+    const isStale = late.length > 0 || isLateHttp || (isOfEveryType(dns) && isLate(everyType));
+    if (!isStale) return { observation, isStale, precedes: false };
+    const left = dns && withoutTypes(dns, new Set(late), types);
+    const ofHttp = isLateHttp ? null : httpOf(observation);
+    const parts = [...late.map((type) => timesOfType(state, type)), isLateHttp ? http : null];
+    const precedes = parts.some((part) => time < (part?.first ?? time));
+    if (left === undefined && ofHttp === null) return { observation: null, isStale, precedes };
+    return { observation: { ...rest, ...(left && { dns: left }), ...ofHttp }, isStale, precedes };
+  };
+}
+
+/** The types that an observation is of, among those that are known. Sightings are late nowhere. */
+function typesOf(dns: DnsObservation | undefined, known: ReadonlySet<string>): string[] {
+  return dns === undefined || dns.sighted === true ? [] : [...(dns.types ?? known)];
+}
+
+function httpOf({
+  httpHeaders,
+  response,
+}: Observation): Pick<Observation, 'httpHeaders' | 'response'> | null {
+  return httpHeaders === undefined ? null : { httpHeaders, ...(response && { response }) };
+}
+
+function isOfEveryType(dns: DnsObservation | undefined): boolean {
+  return dns !== undefined && dns.types === undefined;
+}
+
+function timesOfType(state: DomainState | null, type: string): PartTimes | null {
+  const [first, latest] = [firstOfType(state, type), latestOfType(state, type)];
+  return first === null || latest === null ? null : { first, latest };
+}
+
+/** @param all Every type that is known: those that an observation of all types is of. */
+function withoutTypes(
+  { types, records, observedOwners }: DnsObservation,
+  late: ReadonlySet<string>,
+  all: ReadonlySet<string>,
+): DnsObservation | undefined {
+  const left = [...(types ?? all)].filter((type) => !late.has(type));
+  if (left.length === 0) return undefined;
+  const isLeft = ([type]: readonly [string, unknown]) => !late.has(type);
+  return {
+    types: new Set(left),
+    records: new Map([...records].filter(isLeft)),
+    ...(observedOwners && { observedOwners: new Map([...observedOwners].filter(isLeft)) }),
+  };
+}
+
+/** How far events have been applied. */
+interface Replay {
+  state: DomainState | null;
+  holdings: Holdings;
+  readonly changes: Changes[];
+  readonly firsts: Map<string, readonly KeptTime[]>;
+  /** By line. */
+  readonly outcomes: Map<number, Outcome>;
+}
+
+/** Applies events in their order; sightings that follow each other together, since each would copy what is present. */
+function replay(events: readonly Event[], httpsGrace: bigint | undefined): Replay {
+  const replayed: Replay = {
+    ...{ state: null, holdings: NOTHING_HELD },
+    ...{ changes: [], firsts: new Map(), outcomes: new Map() },
+  };
+  for (let next = 0; next < events.length; ) {
+    const isSighting = (event: Event | undefined) => event !== undefined && 'sighting' in event;
+    let end = next + 1;
+    while (end < events.length && isSighting(events[end]) === isSighting(events[next])) end += 1;
+    const run = events.slice(next, end);
+    next = end;
+    if (isSighting(run[0])) replaySightings(replayed, run);
+    else replayObservations(replayed, run, httpsGrace);
+  }
+  return replayed;
+}
+
+function replaySightings(replayed: Replay, run: readonly Event[]): void {
+  const sightings = run.flatMap((event) => ('sighting' in event ? [event.sighting] : []));
+  const { state, holdings, kinds } = applySightings(replayed.state, replayed.holdings, sightings);
+  Object.assign(replayed, { state, holdings });
+  for (const [at, { line }] of run.entries()) {
+    if (line === null) continue;
+    replayed.outcomes.set(line, outcomeOf(replayed.outcomes.get(line), kinds[at] ?? 'known'));
+  }
+}
+
+function replayObservations(replayed: Replay, run: readonly Event[], httpsGrace: bigint | undefined): void {
+  const observations = run.flatMap((event) => ('observation' in event ? [event.observation] : []));
+  const { state, holdings } = replayed;
+  const progress = recordObservations({ ...beginRecording(state, observations, httpsGrace), holdings });
+  Object.assign(replayed, { state: progress.state, holdings: progress.holdings ?? holdings });
+  for (const change of progress.changes) replayed.changes.push(change);
+  for (const [part, times] of progress.firsts) replayed.firsts.set(part, times);
+  for (const [at, { line }] of run.entries()) {
+    const outcome = progress.outcomes[at];
+    if (line !== null && outcome !== undefined) replayed.outcomes.set(line, outcome);
+  }
+}
+
+const KINDS = { added: 'changed', seen: 'unchanged', known: 'repeated' } as const;
+const WEIGHTS = { changed: 2, unchanged: 1, repeated: 0, stale: 0 } as const;
+
+/** The outcome of an observation with several sightings is that of the one that did most. */
+function outcomeOf(before: Outcome | undefined, sighting: keyof typeof KINDS): Outcome {
+  const kind = KINDS[sighting];
+  if (before !== undefined && WEIGHTS[before.kind] >= WEIGHTS[kind]) return before;
+  return { kind, contradicts: false, heldBack: null, precedes: false };
+}
+
+type Assembled = Omit<ExtendedHistory, 'outcomes' | 'later' | 'extendedFrom'>;
+
+function assembled(history: StoredHistory | null, replayed: Replay): Assembled {
+  const { changes, firsts, holdings, state } = replayed;
+  if (state === null) throw new Error('A history is extended by at least one observation.');
+  const stays = inOrder([
+    ...changes.flatMap(({ removed }) => removed),
+    ...[...holdings.records.values()].flat(),
+  ]);
+  const headers = changes
+    .flatMap((change) => change.headers)
+    .map(({ name, observedAt, value, lastSeen, source }) => ({ name, observedAt, value, lastSeen, source }))
+    .sort((a, b) => compareUtf8(a.name, b.name) || compareInstants(a.observedAt, b.observedAt));
+  const extended = { stays, headers, state: stateWith(history, state, stays) };
+  const responses = responsesOf(history, changes, extended);
+  return { ...extended, responses, ...keptOf(history, extended, firsts) };
+}
+
+/** What is to be told of an extension. */
+function newsOf(
+  history: StoredHistory | null,
+  extended: Assembled,
+  changes: readonly Changes[],
+): Pick<ExtendedHistory, 'later' | 'extendedFrom'> {
+  const known = history?.state.lastUpdate ?? null;
+  const isLater = (time: Instant) => known === null || time > known;
+  const before = timesOfChanges(history ?? { stays: [], headers: [] });
+  const after = timesOfChanges(extended);
+  const moved = [
+    ...[...before].filter(([change]) => !after.has(change)),
+    ...[...after].filter(([change]) => !before.has(change)),
+  ].flatMap(([, time]) => (isLater(time) ? [] : [time]));
+  const [extendedFrom = null] = moved.sort(compareInstants);
+  return { later: laterChanges(extended, changes, isLater), extendedFrom };
+}
+
+function laterChanges(
+  { stays }: Assembled,
+  changes: readonly Changes[],
+  isLater: (time: Instant) => boolean,
+): Changes[] {
+  const later = new Map<Instant, { [Key in keyof Changes]: Changes[Key][number][] }>();
+  const at = (time: Instant) => {
+    const news = later.get(time) ?? { added: [], removed: [], headers: [], responses: [] };
+    later.set(time, news);
+    return news;
+  };
+  for (const stay of stays) {
+    if (isLater(stay.firstSeen)) at(stay.firstSeen).added.push(stay);
+    if (stay.removal !== null && isLater(stay.removal.removed)) at(stay.removal.removed).removed.push(stay);
+  }
+  for (const change of changes.flatMap(({ headers }) => headers)) {
+    if (isLater(change.observedAt)) at(change.observedAt).headers.push(change);
+  }
+  return [...later].sort(([a], [b]) => compareInstants(a, b)).map(([, news]) => news);
+}
+
+/** Each change of a history as text, with its time. */
+function timesOfChanges({ stays, headers }: Pick<StoredHistory, 'stays' | 'headers'>): Map<string, Instant> {
+  const times = new Map<string, Instant>();
+  for (const { firstSeen, removal, record } of stays) {
+    const text = `${record.type}\n${identityOf(record)}`;
+    times.set(`+${firstSeen} ${text}`, firstSeen);
+    if (removal !== null) times.set(`-${removal.removed} ${text}`, removal.removed);
+  }
+  for (const { name, observedAt, value } of headers) times.set(`${observedAt} ${name} ${value}`, observedAt);
+  return times;
+}
+
+/** What the replay cannot know of the state: which headers observers left out, HTTPS, and the times of sightings. */
+function stateWith(
+  history: StoredHistory | null,
+  state: DomainState,
+  stays: readonly RecordStay[],
+): DomainState {
+  const before = history?.state ?? null;
+  const isHttpKnown = before?.http != null && state.http?.latest === before.http.latest;
+  return {
+    ...state,
+    http:
+      state.http !== null && isHttpKnown ? { ...state.http, digest: before.http?.digest ?? '' } : state.http,
+    https: before?.https ?? state.https,
+    types: withSightings(state.types, stays),
+  };
+}
+
+function withSightings(types: DomainState['types'], stays: readonly RecordStay[]): DomainState['types'] {
+  const sighted = new Map<string, PartTimes>();
+  for (const { time, sighting } of stays.flatMap(sightingsOf).filter((event) => 'sighting' in event)) {
+    const { type } = sighting.record;
+    const { first, latest } = sighted.get(type) ?? { first: time, latest: time };
+    sighted.set(type, { first: time < first ? time : first, latest: time > latest ? time : latest });
+  }
+  if (sighted.size === 0) return types;
+  return new Map(
+    Array.from(types, ([type, known]) => [
+      type,
+      { ...known, ...(sighted.has(type) && { sighted: sighted.get(type) ?? null }) },
+    ]),
+  );
+}
+
+/** The responses of observations that still change something. */
+function responsesOf(
+  history: StoredHistory | null,
+  changes: readonly Changes[],
+  {
+    stays,
+    headers,
+  }: { readonly stays: readonly RecordStay[]; readonly headers: readonly StoredHeaderChange[] },
+): StoredHistory['responses'] {
+  const times = new Set([
+    ...stays.flatMap(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? firstSeen]),
+    ...headers.map(({ observedAt }) => observedAt),
+  ]);
+  return [...(history?.responses ?? []), ...changes.flatMap(({ responses }) => responses)]
+    .filter(({ observedAt }) => times.has(observedAt))
+    .sort((a, b) => compareInstants(a.observedAt, b.observedAt));
+}
+
+/**
+ * With the observations that nothing else tells of any longer, since sightings moved the first sight of a record to an
+ * earlier time: what they tell of other records must not depend on the order in which sightings came.
+ */
+function keptOf(
+  history: StoredHistory | null,
+  extended: Pick<StoredHistory, 'state' | 'stays' | 'headers'>,
+  firsts: KeptTimes,
+): { readonly keptTimes?: KeptTimes } {
+  const kept = new Map(firsts);
+  const sighted = [...extended.state.types].flatMap(([type, { sighted: times }]) => (times ? [type] : []));
+  if (history !== null && sighted.length > 0) {
+    const after = observedTimes({ ...history, ...extended, keptTimes: firsts });
+    for (const [part, times] of observedTimes(history)) {
+      if (part !== EVERY_TYPE && !sighted.includes(part)) continue;
+      const told = new Set([part, EVERY_TYPE].flatMap((each) => (after.get(each) ?? []).map(textOf)));
+      const left = times.filter((time) => !told.has(textOf(time)));
+      if (left.length > 0) kept.set(part, [...(firsts.get(part) ?? []), ...left].sort(byTime));
+    }
+  }
+  return kept.size === 0 ? {} : { keptTimes: kept };
+}
+
+function textOf({ observedAt, source }: KeptTime): string {
+  return `${observedAt} ${source ?? ''}`;
+}
+
+function byTime(a: KeptTime, b: KeptTime): number {
+  return compareInstants(a.observedAt, b.observedAt);
+}

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { extendHistory } from '../../src/history/extend-history.js';
+import type { StoredHistory } from '../../src/history/stored-history.js';
+import { findViolations } from '../../src/history/violations.js';
+import { parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
+import type { Observation } from '../../src/model/observation.js';
+import { historyOf } from '../support/histories.js';
+import { addressRecord, instant, type ObservationParts, observation } from '../support/observations.js';
+
+const time = fc.integer({ min: 0, max: 20 });
+const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
+const exchange = fc.constantFrom('a', 'b').map((name) => exchangeRecord(name));
+const typesQueried = fc.constantFrom<string[] | undefined>(
+  undefined,
+  undefined,
+  ['A'],
+  ['MX'],
+  ['A', 'MX'],
+  ['A', 'TXT'],
+);
+
+function exchangeRecord(name: string): Readonly<Record<string, unknown>> {
+  return { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: `${name}.example.net` };
+}
+
+const anyParts: fc.Arbitrary<ObservationParts> = fc
+  .record({
+    at: time,
+    dns: fc.option(
+      fc.record({ a: fc.uniqueArray(address), mx: fc.uniqueArray(exchange), types: typesQueried }),
+    ),
+    headers: fc.option(
+      fc.dictionary(fc.constantFrom('server', 'via', 'etag'), fc.constantFrom('a', 'b'), {
+        noNullPrototype: true,
+      }),
+    ),
+  })
+  .filter(({ dns, headers }) => dns !== null || headers !== null)
+  .map(({ at, dns, headers }) => {
+    const covers = (type: string) => dns?.types?.includes(type) !== false;
+    const records = dns && [
+      ...(covers('A') ? dns.a.map((ip) => addressRecord('example.com', ip)) : []),
+      ...(covers('MX') ? dns.mx : []),
+    ];
+    return {
+      at,
+      ...(records && { records }),
+      ...(dns?.types && { types: dns.types }),
+      ...(headers && { headers }),
+      // Of two that observe at one time, only one can be told where neither changed anything.
+      ...(at % 3 > 0 && { source: at % 3 === 1 ? 'one' : 'two' }),
+    };
+  });
+
+const inOrder = fc
+  .array(anyParts, { minLength: 1, maxLength: 14 })
+  .map((all) => [...all].sort((a, b) => a.at - b.at).map(observation));
+
+/** All that is shown of a history, and all by which later observations are judged. */
+function stored({ version: _version, recordedAt: _recordedAt, keptTimes: _kept, ...history }: StoredHistory) {
+  const headers = history.headers.map(({ name, observedAt, value, lastSeen, source }) => [
+    ...[name, observedAt, value, lastSeen, source],
+  ]);
+  return {
+    ...history,
+    headers,
+    state: { ...history.state, types: new Map([...history.state.types].sort()) },
+  };
+}
+
+function extended(
+  history: StoredHistory | null,
+  observations: readonly Observation[],
+  older: boolean,
+): StoredHistory {
+  const {
+    outcomes: _,
+    later: _later,
+    extendedFrom: _from,
+    ...extension
+  } = extendHistory(history, observations, { older });
+  return { name: 'example.com', version: 2n, recordedAt: 0n, ...extension };
+}
+
+test('older observations put before newer ones give the history of all of them recorded in order', () => {
+  fc.assert(
+    fc.property(inOrder, time, (observations, cut) => {
+      const older = observations.filter(({ observedAt }) => observedAt < instant(cut));
+      const newer = observations.filter(({ observedAt }) => observedAt >= instant(cut));
+      fc.pre(older.length > 0 && newer.length > 0);
+      const backfilled = extended(historyOf(newer), older, true);
+      expect(stored(backfilled)).toEqual(stored(historyOf(observations)));
+      expect(findViolations(backfilled)).toEqual([]);
+      const again = extendHistory(backfilled, older, { older: true });
+      expect(stored({ ...backfilled, ...again, name: 'example.com' })).toMatchObject(stored(backfilled));
+      expect(again.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('observations between those that are recorded stay stale', () => {
+  const known = historyOf([
+    observation({ at: 10, records: ['192.0.2.1'], headers: { server: 'a' } }),
+    observation({ at: 20, records: ['192.0.2.1'], headers: { server: 'a' } }),
+  ]);
+  const { outcomes } = extendHistory(
+    known,
+    [
+      observation({ at: 5, records: ['192.0.2.1'] }),
+      observation({ at: 15, records: [] }),
+      observation({ at: 10, headers: { server: 'a' } }),
+      observation({ at: 7, headers: {} }),
+    ],
+    { older: true },
+  );
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['changed', 'stale', 'stale', 'unchanged']);
+});
+
+interface SightingParts {
+  readonly record: Readonly<Record<string, unknown>>;
+  readonly from: number;
+  readonly to: number;
+  readonly source: string;
+}
+
+const anySighting: fc.Arbitrary<SightingParts> = fc.record({
+  record: fc.oneof(
+    address.map((ip) => addressRecord('example.com', ip)),
+    exchange,
+  ),
+  from: time,
+  to: time,
+  source: fc.constantFrom('cof', 'sensor'),
+});
+
+/** That a record was seen at two times. */
+function sightings({ record, from, to, source }: SightingParts): Observation[] {
+  const parsed = parseDnsRecord(record);
+  const records = recordsByType([parsed]);
+  const dns = { types: new Set([parsed.type]), sighted: true, records };
+  return [from, to].map((at) => ({ domain: 'example.com', observedAt: instant(at), dns, source }));
+}
+
+test('sightings give the same history in whatever order they come, alone and beside observations', () => {
+  fc.assert(
+    fc.property(
+      fc.option(inOrder),
+      fc.array(anySighting, { minLength: 1, maxLength: 12 }),
+      fc.func(fc.nat()),
+      fc.integer({ min: 1, max: 4 }),
+      (observations, seen, place, size) => {
+        const known = observations === null ? null : historyOf(observations);
+        const atOnce = extended(known, seen.flatMap(sightings), false);
+        expect(findViolations(atOnce)).toEqual([]);
+        const shuffled = seen.toSorted((a, b) => place(a) - place(b));
+        let stepwise = known;
+        for (let first = 0; first < shuffled.length; first += size) {
+          const some = shuffled.slice(first, first + size).flatMap(sightings);
+          stepwise = extended(stepwise, some.toReversed(), false);
+        }
+        expect(stored(stepwise ?? atOnce)).toEqual(stored(atOnce));
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test('a record that was sighted is removed at the first kept evidence of its absence', () => {
+  const known = historyOf([
+    observation({ at: 5, records: ['192.0.2.1'] }),
+    observation({ at: 10, records: ['192.0.2.1', '192.0.2.2'] }),
+    observation({ at: 20, records: ['192.0.2.1', '192.0.2.2'] }),
+  ]);
+  const record = addressRecord('example.com', '192.0.2.9');
+  const after = (from: number, to: number) =>
+    extended(known, sightings({ record, from, to, source: 'cof' }), false)
+      .stays.filter(({ record: { rdata } }) => rdata.includes('192.0.2.9'))
+      .map(({ firstSeen, removal }) => [firstSeen, removal?.lastSeen, removal?.removed]);
+  expect(after(1, 3)).toEqual([[1, 3, 5].map(instant)]);
+  expect(after(6, 7)).toEqual([[6, 7, 10].map(instant)]);
+  expect(after(6, 15)).toEqual([[6, 6, 10].map(instant), [15, 15, 20].map(instant)]);
+  expect(after(25, 30)).toEqual([[instant(25), undefined, undefined]]);
+});
+
+test('a complete observation among sightings removes what it does not hold, until it is sighted again', () => {
+  const seen = ['192.0.2.1', '192.0.2.2'].flatMap((ip) =>
+    sightings({ record: addressRecord('example.com', ip), from: 2, to: 12, source: 'cof' }),
+  );
+  const late = extended(extended(null, seen, false), [observation({ at: 6, records: ['192.0.2.1'] })], false);
+  expect(late.stays.map(({ firstSeen, removal }) => [firstSeen, removal?.removed ?? null])).toEqual([
+    [instant(2), null],
+    [instant(2), instant(6)],
+    [instant(12), null],
+  ]);
+  expect(findViolations(late)).toEqual([]);
+});

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createCofParser } from '../../src/importers/cof.js';
+import { dnsRecordData } from '../../src/model/dns-record.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
+import { formatInstant, parseInstant } from '../../src/model/instant.js';
+
+const NOW = parseInstant('2026-01-01T00:00:00Z');
+
+function read(...lines: readonly object[]) {
+  const parse = createCofParser();
+  const parsed = lines.map((line) => parse(JSON.stringify(line), NOW));
+  return {
+    sightings: parsed
+      .flatMap(({ observations }) => observations)
+      .map(({ domain, observedAt, source, dns }) => ({
+        domain,
+        at: formatInstant(observedAt),
+        source,
+        isSighting: dns?.sighted,
+        records: [...(dns?.records.values() ?? [])].flat().map((record) => {
+          const { class: _class, host, ...data } = dnsRecordData(record);
+          return { ...(host !== domain && { host }), ...data };
+        }),
+      })),
+    remarks: [...parsed.flatMap(({ remarks = [] }) => remarks), ...parse.atEnd()],
+  };
+}
+
+const recordsOf = (line: object) => read({ ...TIMES, ...line }).sightings.map(({ records }) => records)[0];
+
+/** 2014-05-13T16:53:20Z and 2017-07-14T02:40:00Z. */
+const TIMES = { time_first: 1_400_000_000, time_last: 1_500_000_000 };
+const LINE = { rrname: 'www.example.com', rrtype: 'A', rdata: '192.0.2.1', ...TIMES };
+
+describe('a line of passive DNS', () => {
+  test('is a sighting of its records at both of its times, and of the owner name’s domain', () => {
+    const sighting = {
+      ...{ domain: 'www.example.com', source: 'cof', isSighting: true },
+      records: [{ type: 'A', ip: '192.0.2.1' }],
+    };
+    expect(read(LINE)).toEqual({
+      sightings: [
+        { ...sighting, at: '2014-05-13T16:53:20.000000Z' },
+        { ...sighting, at: '2017-07-14T02:40:00.000000Z' },
+      ],
+      remarks: [],
+    });
+    expect(read({ ...LINE, time_last: LINE.time_first }).sightings).toHaveLength(1);
+  });
+
+  test('may have several records, keys of its own, and names with a final dot', () => {
+    const rdata = ['192.0.2.1', '192.0.2.2'];
+    const more = { count: 7, bailiwick: 'example.com.', origin: 'https://example.net', 'x-own': { a: 1 } };
+    const { sightings } = read({ ...LINE, ...more, rrname: 'WWW.example.com.', rdata });
+    expect(sightings[0]).toMatchObject({
+      domain: 'www.example.com',
+      records: rdata.map((ip) => ({ type: 'A', ip })),
+    });
+  });
+
+  test('tells its source by sensor_id', () => {
+    expect(read({ ...LINE, sensor_id: 'sensor-7' }).sightings[0]?.source).toBe('sensor-7');
+    expect(read({ ...LINE, sensor_id: 'x'.repeat(65) }).sightings[0]?.source).toBe('cof');
+    expect(read({ ...LINE, sensor_id: 7 }).sightings[0]?.source).toBe('cof');
+  });
+
+  test.each([
+    ['NS', 'ns1.example.net', { target: 'ns1.example.net' }],
+    ['MX', '10 Mail.Example.net.', { pri: 10, target: 'mail.example.net' }],
+    [
+      'SOA',
+      'ns1.example.net. hostmaster.example.net. 4294967295 7200 3600 1209600 300',
+      { mname: 'ns1.example.net', rname: 'hostmaster.example.net', serial: 4294967295 },
+    ],
+    ['CAA', '0 issue "ca.example"', { flags: 0, tag: 'issue', value: 'ca.example' }],
+    ['TXT', '"a b" "c"', { entries: ['a b', 'c'] }],
+    ['TXT', 'v=spf1 include:example.net -all', { entries: ['v=spf1 include:example.net -all'] }],
+    ['TXT', '""', { entries: [''] }],
+    [
+      'DS',
+      '21707 8 1 6d92dd0d0db0e392fa9d5f08ea15bbd297b8cbe2',
+      { data: '21707 8 1 6D92DD0D0DB0E392FA9D5F08EA15BBD297B8CBE2' },
+    ],
+    [65534, '\\# 2 abcd', { type: 'TYPE65534', data: '\\# 2 ABCD' }],
+    ['65534', '\\# 2 abcd', { type: 'TYPE65534' }],
+    [28, '2001:DB8::1', { type: 'AAAA', ipv6: '2001:db8::1' }],
+  ])('has rdata of %s as a master file has it: %s', (rrtype, rdata, record) => {
+    expect(recordsOf({ rrname: 'example.com', rrtype, rdata })).toMatchObject([record]);
+  });
+
+  test.each([
+    ['*.example.com.', 'example.com', '*.example.com'],
+    ['a\\.b.example.com', 'example.com', 'a\\.b.example.com'],
+    ['_dmarc.example.com', '_dmarc.example.com', undefined],
+  ])('of %s belongs to the domain %s', (rrname, domain, host) => {
+    const [sighting] = read({ ...LINE, rrname }).sightings;
+    expect([sighting?.domain, (sighting?.records[0] as { host?: string } | undefined)?.host]).toEqual([
+      domain,
+      host,
+    ]);
+  });
+
+  test.each([
+    [
+      { time_first: '1400000000', time_last: '1500000000' },
+      ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z'],
+    ],
+    [
+      {
+        time_first: undefined,
+        time_last: undefined,
+        zone_time_first: 1_400_000_000,
+        zone_time_last: 1_400_000_001,
+      },
+      ['2014-05-13T16:53:20.000000Z', '2014-05-13T16:53:21.000000Z'],
+    ],
+    [
+      { time_first_ms: 1_400_000_000_123, time_last_ms: 1_500_000_000_999 },
+      ['2014-05-13T16:53:20.123000Z', '2017-07-14T02:40:00.999000Z'],
+    ],
+    [{ time_first_ms: 7, time_last_ms: 8 }, ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z']],
+    [
+      { zone_time_first: 1, zone_time_last: 2 },
+      ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z'],
+    ],
+  ])('has its times as services write them: %j', (times, expected) => {
+    expect(read({ ...LINE, ...times }).sightings.map(({ at }) => at)).toEqual(expected);
+  });
+
+  test('of the service of CIRCL has names and addresses exchanged: they are turned round', () => {
+    const line = { ...LINE, rrname: '192.0.2.9', rdata: 'www.example.org' };
+    expect(read(line).sightings[0]).toMatchObject({
+      domain: 'www.example.org',
+      records: [{ type: 'A', ip: '192.0.2.9' }],
+    });
+    const several = { ...line, rrtype: 'AAAA', rrname: '2001:DB8::1', rdata: ['a.example', 'b.example'] };
+    expect(read(several).sightings.map(({ domain }) => domain)).toEqual([
+      ...['a.example', 'a.example'],
+      ...['b.example', 'b.example'],
+    ]);
+  });
+
+  test.each([
+    [{ rrname: undefined }, /^rrname: /],
+    [{ rrname: '.' }, /^rrname: .* belongs to no domain/],
+    [{ rrtype: 'NONSENSE' }, /^rrtype: /],
+    [{ rrtype: 41 }, /^rrtype: |^rdata: /],
+    [{ rdata: undefined }, /^rdata: /],
+    [{ rdata: [] }, /^rdata: it is empty/],
+    [{ rdata: ['192.0.2.1', 7] }, /^rdata: /],
+    [{ rdata: 'no address' }, /^rdata: /],
+    [{ time_first: undefined }, /^zone_time_first: it is missing/],
+    [{ time_last: 'yesterday' }, /^time_last: "yesterday" is not a number of seconds/],
+    [{ time_first: -1 }, /^time_first: /],
+    [{ time_first: 0 }, /^time_first: 1970-.* is before 1990/],
+    [{ time_last: 1_300_000_000 }, /^time_first: it is later than time_last/],
+    [{ time_last: 1_500_000_000_000 }, /^time_last: /],
+    [{ time_last: 1_800_000_000 }, /^time_last: .*more than five minutes in the future/],
+  ])('is rejected with the reason: %j', (change, reason) => {
+    const line = { ...LINE, ...change };
+    expect(() => read(line)).toThrow(InvalidObservationError);
+    expect(() => read(line)).toThrow(reason);
+  });
+
+  test('never ends in another error, whatever its values are', () => {
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom<unknown>('example.com', 'A', '192.0.2.1', 1_400_000_000),
+    );
+    const line = fc.record(
+      {
+        rrname: value,
+        rrtype: value,
+        rdata: value,
+        time_first: value,
+        time_last: value,
+        cond: value,
+        obj: value,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(line, (any) => {
+        try {
+          read(any);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidObservationError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('an answer of DNSDB', () => {
+  const begin = { cond: 'begin' };
+  const line = { obj: { ...LINE, rrname: 'www.example.com.', rdata: ['192.0.2.1'] } };
+
+  test('has its lines in objects between its beginning and its end, which say nothing of records', () => {
+    const { sightings, remarks } = read(begin, line, { cond: 'succeeded' });
+    expect([sightings.length, remarks]).toEqual([2, []]);
+  });
+
+  test.each([
+    [
+      'was cut at the limit',
+      [begin, line, { cond: 'limited', msg: 'Result limit reached' }],
+      /cut at the limit/,
+    ],
+    ['failed', [begin, line, { cond: 'failed' }], /ended its answer with an error/],
+    ['has no end', [begin, line], /has no end/],
+    ['has no end, after one that has', [begin, line, { cond: 'succeeded' }, begin, line], /has no end/],
+  ])('that %s is imported, with a remark', (_what, lines, remark) => {
+    const { sightings, remarks } = read(...lines);
+    expect(sightings.length).toBeGreaterThan(0);
+    expect(remarks).toEqual([expect.stringMatching(remark)]);
+  });
+});
