@@ -132,10 +132,10 @@ describe('dms import', () => {
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/^stale +1$/m);
-    expect(result.stdout).toMatch(
+    expect(result.stderr).toMatch(
       /^1 stale line was older than what is recorded of the same part of a domain/m,
     );
-    expect(result.stdout).toMatch(/sorted before their first import \(--sort\)\. .*dms forget/);
+    expect(result.stderr).toMatch(/sorted before their first import \(--sort\)\. .*dms forget/);
     await emptyTestDatabase(database);
     const sorted = await dms(['import', unordered, '--sort']);
     expect(sorted.stdout).toMatch(/^stale +0$/m);
@@ -146,9 +146,9 @@ describe('dms import', () => {
     const other = observationLine({ at: 1, records: ['192.0.2.9'] });
     const result = await dms(['import', '-'], `${FIRST}\n${other}\n`);
     expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/^Warning: 1 line differs from what is recorded /m);
+    expect(result.stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
     const twice = await dms(['import', '-'], `${other}\n${other}\n`);
-    expect(twice.stdout).toMatch(/^Warning: 2 lines differ from what is recorded /m);
+    expect(twice.stderr).toMatch(/^Warning: 2 lines differ from what is recorded /m);
   });
 
   test('what the stale lines are told to do puts older lines in: forget, and import all together, sorted', async () => {
@@ -157,7 +157,7 @@ describe('dms import', () => {
     await dms(['forget', 'example.com', '--yes']);
     const together = await dms(['import', '--sort', '-'], `${SECOND}\n${FIRST}\n`);
     expect(together.stdout).toMatch(/^recorded +2 /m);
-    expect(together.stdout).not.toContain('stale line');
+    expect(together.stderr).not.toContain('stale line');
   });
 
   test('an input of which nothing can be read ends with one line that says so, without a summary, and exit 1', async () => {
@@ -389,24 +389,27 @@ describe('dms import that is stopped', () => {
     return observationLine({ at, headers: Object.fromEntries(headers) });
   };
 
-  async function expectStopped({ result }: DmsCommand): Promise<string> {
+  async function expectStopped({ result }: DmsCommand, exitCode: number): Promise<string> {
     const { code, signal, stdout, stderr } = await result;
-    expect([code, signal]).toEqual([1, null]);
+    expect([code, signal]).toEqual([exitCode, null]);
     expect(stderr).toBe(
       'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
     );
     return stdout;
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'by %s, records what it has read, and sums it up',
-    async (signal) => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    'by %s, records what it has read, sums it up, and ends with exit code %i',
+    async (signal, exitCode) => {
       const input = new PassThrough();
       input.write(`${FIRST}\n${SECOND}\n{"domain":"cut`);
       const command = startDms(['import', '-'], database.environment, input);
       await expect.poll(async () => (await stored())[0]?.stays.length, { timeout: 60_000 }).toBe(2);
       command.child.kill(signal);
-      const summary = await expectStopped(command);
+      const summary = await expectStopped(command, exitCode);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
       expect(summary).toMatch(/^rejected +0$/m);
@@ -424,7 +427,7 @@ describe('dms import that is stopped', () => {
       for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
       await expect.poll(() => hasUnnamedIn(command, temporary), { timeout: 60_000 }).toBe(true);
       command.child.kill(signal);
-      if (signal === 'SIGINT') expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
+      if (signal === 'SIGINT') expect(await expectStopped(command, 130)).toMatch(/^lines read +0 in /);
       await command.result;
       expect(await readdir(temporary)).toEqual([]);
       expect(await stored()).toEqual([]);
