@@ -39,6 +39,8 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
     stderr.write(`dms: ${unwritable(OUTPUT, error).message}\n`);
     process.exit(1);
   });
+  // What is lost is no result, and there is nowhere to say so.
+  stderr.on('error', () => {});
 }
 
 /** Whether a stream is the device /dev/null: as such Node.js opens standard output that it finds closed. */
