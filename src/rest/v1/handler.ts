@@ -237,7 +237,7 @@ function execute(
 }
 
 /** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-export function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
+function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const [found] = Object.values(data ?? {});
   if (typeof found === 'object' && found !== null) return found;
