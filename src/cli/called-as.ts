@@ -8,7 +8,11 @@ import type { Invocation } from '../config/env.js';
  */
 export function calledAs({ script, folder, project, environment }: Invocation): string {
   const { npm_command: npm, INIT_CWD: calledIn = folder, PATH = '', _: typed = '' } = environment;
-  if (npm !== undefined) return isWithin(project, calledIn) ? 'npx dms' : byNode(project, folder);
+  if (npm !== undefined) {
+    // `npm start` runs in the project, wherever the user is.
+    const isInside = isWithin(project, folder) && isWithin(project, calledIn);
+    return isInside ? 'npx dms' : byNode(project, folder);
+  }
   if (basename(script) === 'dms' && PATH.split(delimiter).includes(dirname(script))) return 'dms';
   // Shells set `_` to the path that was typed, and leave it to what was started, and to what that starts.
   return resolve(folder, typed) === script ? asArgument(typed) : byNode(project, folder);
