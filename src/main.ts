@@ -1,6 +1,9 @@
+import { fileURLToPath } from 'node:url';
+import { calledAs } from './cli/called-as.js';
+import type { StopSignal } from './cli/command-context.js';
 import { runCommand } from './cli/main.js';
 import { endWithoutOutput } from './cli/write-text.js';
-import { loadEnvironmentFile, readSettings } from './config/env.js';
+import { loadEnvironmentFile, readInvocation, readSettings } from './config/env.js';
 
 endWithoutOutput(process.stdout, process.stderr);
 
@@ -10,6 +13,8 @@ if (!('navigator' in globalThis))
 
 /** How long, in milliseconds, a signal counts as a repetition of the first: `npm start` forwards what a terminal sends to all. */
 const SAME_SIGNAL = 1000;
+
+let stopped = false;
 
 await runCommand(process.argv.slice(2), {
   stdin: process.stdin,
@@ -23,14 +28,18 @@ await runCommand(process.argv.slice(2), {
     process.exitCode = code;
   },
   stopRequested,
+  calledAs: calledAs(readInvocation(fileURLToPath(new URL('..', import.meta.url)))),
 });
+// The reader of a pipe may never take what is left.
+if (stopped && process.stdout.writableLength > 0) process.exit();
 
 /** The first signal stops the command; a later one terminates the process at once. */
-function stopRequested(): Promise<void> {
+function stopRequested(): Promise<StopSignal> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {
-    const stop = () => {
-      resolve();
+    const stop = (name: StopSignal) => {
+      stopped = true;
+      resolve(name);
       setTimeout(() => {
         for (const signal of signals) process.off(signal, stop);
       }, SAME_SIGNAL).unref();

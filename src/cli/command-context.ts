@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.js';
 import type { Connections, Database } from '../database/client.js';
 import type { Instant } from '../model/instant.js';
 import type { ProgressStream } from './progress.js';
+import { writeText } from './write-text.js';
 
 /** What the process provides to its commands. */
 export interface Process {
@@ -15,15 +16,38 @@ export interface Process {
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
   setExitCode(code: number): void;
-  /** Settles when the process receives SIGTERM or SIGINT. */
-  stopRequested(): Promise<void>;
+  /** Settles when the process receives a signal to stop. */
+  stopRequested(): Promise<StopSignal>;
+  /** How the user calls the program: see calledAs(). */
+  readonly calledAs: string;
+}
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** Of a process that a signal has stopped, as shells have it: 128 and the number of the signal (POSIX, signal.h). */
+const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
+
+/** What the arguments say of how a command speaks. */
+export interface Speech {
+  /** Whether `--quiet` is among them. */
+  isQuiet(): boolean;
+  /** Writes the program in a text the way that the user calls it: see nameProgram(). */
+  named(text: string): string;
 }
 
 /** What a command does if the data folder has no database. */
 type IfMissing = 'create' | 'fail';
 
 /** What a command works with. */
-export interface CommandContext extends Process {
+export interface CommandContext extends Process, Speech {
+  /** Progress and advice, on standard error; nothing with `--quiet`. */
+  readonly notes: ProgressStream;
+  /** Writes what must be known, on standard error. */
+  warn(text: string): void;
+  /** Writes how much was done, to standard output; nothing with `--quiet`. @throws OperationError as writeText(). */
+  sumUp(text: string): Promise<void>;
+  /** The exit code of a command that fails, or that a signal has cut short. */
+  readonly failure: { code: number };
   /** The wall clock. */
   now(): Instant;
   /**
@@ -40,29 +64,47 @@ export interface CommandContext extends Process {
 }
 
 /** The context of the commands of a process. */
-export function createCommandContext(parent: Process): CommandContext {
+export function createCommandContext(parent: Process, speech: Speech): CommandContext {
+  const notes: ProgressStream = {
+    // A terminal may be resized.
+    get columns() {
+      return parent.stderr.columns ?? 80;
+    },
+    isTTY: parent.stderr.isTTY === true,
+    write: (text) => speech.isQuiet() || parent.stderr.write(speech.named(text)),
+  };
   // Imported lazily: usage errors need no database.
   return {
     ...parent,
+    ...speech,
+    notes,
+    warn: (text) => parent.stderr.write(speech.named(text)),
+    sumUp: async (text) => {
+      if (!speech.isQuiet()) await writeText(parent.stdout, speech.named(text));
+    },
+    failure: { code: 1 },
     now: () => BigInt(Date.now()) * 1000n,
     async withDatabase(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
       const { withMigrated } = await import('./open-database.js');
       const { openDatabase } = await import('../database/client.js');
-      return withMigrated(await openDatabase(options), parent.stderr, work);
+      return withMigrated(await openDatabase(options), notes, work);
     },
     async withConnections(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
       const { withMigrated } = await import('./open-database.js');
       const { openConnections } = await import('../database/client.js');
-      return withMigrated(await openConnections(options), parent.stderr, work);
+      return withMigrated(await openConnections(options), notes, work);
     },
   };
 }
 
-/** Aborted on SIGTERM or SIGINT. */
+/** For a command that a signal cuts short: aborted by it, and the exit code of a failure is then that of the signal. */
 export function stopSignal(context: CommandContext): AbortSignal {
   const controller = new AbortController();
-  void context.stopRequested().then(() => controller.abort());
+  void context.stopRequested().then((signal) => {
+    context.failure.code = STOPPED[signal];
+    controller.abort();
+  });
   return controller.signal;
 }

@@ -1,8 +1,38 @@
 import { hostOf } from '../importers/front-page.js';
+import { type Line, readLines, textOf } from '../importers/lines.js';
+import { openInput } from '../importers/open-input.js';
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidDomainError, UsageError } from '../model/errors.js';
+import { InvalidDomainError, InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
 import { isIpv4, isIpv6 } from '../model/ip-address.js';
 import { quoted } from '../model/text.js';
+import type { CommandContext } from './command-context.js';
+import { showProgress } from './progress.js';
+
+/**
+ * The canonical names of the domains that a command is given, each once; `-` stands for those of standard input, one
+ * a line.
+ *
+ * @throws UsageError as parseDomains() does; OperationError if a line is no name, or `-` stands for none: no name would
+ * mean all domains to some commands.
+ */
+export async function readDomains(context: CommandContext, texts: readonly string[]): Promise<string[]> {
+  const names = new Set(parseDomains(texts.filter((text) => text !== '-')));
+  if (!texts.includes('-')) return [...names];
+  const counts = { rejected: 0 };
+  for await (const batch of readNames(context, '-', counts)) {
+    for (const name of batch) names.add(name);
+  }
+  failIfRejected(counts.rejected, 'correct them, since nothing was done');
+  if (names.size === 0) throw new OperationError('Standard input names no domain: write one name per line.');
+  return [...names];
+}
+
+/** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */
+export function failIfRejected(rejected: number, consequence: string): void {
+  if (rejected === 0) return;
+  const lines = rejected === 1 ? '1 line is not a domain name' : `${rejected} lines are not domain names`;
+  throw new OperationError(`${lines}; ${consequence}.`);
+}
 
 /**
  * The canonical names of domains on the command line, each once, in their order.
@@ -41,5 +71,70 @@ function isName(text: string): boolean {
     return parseDomainName(text) !== '';
   } catch {
     return false;
+  }
+}
+
+/** How many rejected names are shown with their reasons. */
+const REASONS_SHOWN = 10;
+
+/** Names passed on at once. */
+const BATCH = 5_000;
+
+/**
+ * Reads a file of domain names, one per line; `#` begins a comment.
+ *
+ * @param file a path, or `-` for standard input; gzip is decompressed.
+ * @returns canonical names in batches, without the duplicates that are near each other.
+ * @throws OperationError where it cannot be read.
+ */
+export async function* readNames(
+  context: CommandContext,
+  file: string,
+  counts: { rejected: number },
+): AsyncGenerator<readonly string[]> {
+  let [bytes, items] = [0, 0];
+  const input = await openInput(file, context.stdin, (count) => {
+    bytes += count;
+  });
+  const hideProgress = showProgress(context.notes, 'names', () => ({
+    done: bytes,
+    total: input.size,
+    items,
+  }));
+  const onRejected = (line: Line, reason: string) => {
+    counts.rejected += 1;
+    if (counts.rejected <= REASONS_SHOWN) context.warn(`line ${line.number} rejected: ${reason}\n`);
+  };
+  const batch = new Set<string>();
+  try {
+    for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
+      for (const line of lines) {
+        items += 1;
+        const name = nameIn(line, onRejected);
+        if (name !== null) batch.add(name);
+      }
+      if (batch.size < BATCH) continue;
+      yield* sliced([...batch]);
+      batch.clear();
+    }
+    yield* sliced([...batch]);
+  } finally {
+    hideProgress();
+  }
+}
+
+function* sliced(names: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
+}
+
+/** @returns null for a comment, a blank line or a rejected one. */
+function nameIn(line: Line, onRejected: (line: Line, reason: string) => void): string | null {
+  try {
+    const name = textOf(line).replace(/#.*/, '').trim();
+    return name === '' ? null : parseDomain(name);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof InvalidObservationError)) throw error;
+    onRejected(line, error.message);
+    return null;
   }
 }

@@ -1,29 +1,33 @@
+import type { Command } from 'commander';
 import { explainFailure } from '../database/database-failure.js';
 import { OperationError, UsageError } from '../model/errors.js';
 import { redactSecrets } from '../telemetry/redact.js';
+import { nameProgram } from './called-as.js';
 import { createCommandContext, type Process } from './command-context.js';
 import { createProgram } from './program.js';
 import { isAnswered, throwUsageErrors } from './usage.js';
 import { isClosedPipe } from './write-text.js';
 
-const FAILURE = 1;
 const WRONG_USE = 2;
 
 /**
  * Runs one command to its end. An error is one line on standard error, with a stack only if LOG_LEVEL is debug.
- * The exit code is 0; 1 for a failure; 2 for a usage error.
+ * The exit code is 0; 1 for a failure; 2 for a usage error; that of the signal for what a signal has cut short.
  *
  * @param args What follows the program's name.
  */
 export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
-  const program = createProgram(createCommandContext(parent));
-  throwUsageErrors(program, (text) => parent.stdout.write(text));
+  const named = (text: string) => nameProgram(text, parent.calledAs, program.commands);
+  const isQuiet = () => program.opts()['quiet'] === true;
+  const context = createCommandContext(parent, { isQuiet, named });
+  const program: Command = createProgram(context);
+  throwUsageErrors(program, (text) => parent.stdout.write(named(text)));
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (isAnswered(error) || (error instanceof OperationError && isClosedPipe(error.cause))) return;
-    parent.stderr.write(`dms: ${redactSecrets(describe(error, parent))}\n`);
-    parent.setExitCode(error instanceof UsageError ? WRONG_USE : FAILURE);
+    context.warn(`dms: ${redactSecrets(describe(error, parent))}\n`);
+    parent.setExitCode(error instanceof UsageError ? WRONG_USE : context.failure.code);
   }
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
+import type { Shell } from './commands/completion.js';
 import type { FollowOptions } from './commands/follow.js';
 import type { ImportOptions } from './commands/import.js';
 import type { ObserveOptions } from './commands/observe.js';
@@ -23,7 +24,10 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 export function createProgram(context: CommandContext): Command {
   const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   const program = new Command('dms')
-    .version(version, '--version', 'show the version')
+    .version(version, '-V, --version', 'show the version')
+    .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
+    // Before the commands are made, which inherit it. Commander takes the program's options after a command, too.
+    .configureHelp({ showGlobalOptions: true })
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText(
       'after',
@@ -38,8 +42,12 @@ export function createProgram(context: CommandContext): Command {
   addToken(program, context);
   addBackup(program, context);
   addUpkeep(program, context);
+  addCompletion(program, context);
   return program;
 }
+
+const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
+const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
 function addServices(program: Command, context: CommandContext): void {
   program
@@ -70,9 +78,9 @@ function addObserve(program: Command, context: CommandContext): void {
         'shows them with what changed: + is new, - is gone, ~ has another value. Domains are shown in the order ' +
         'given. Ctrl-C ends it: what was observed so far is recorded and shown.',
     )
-    .argument('<domain...>', 'domains to observe')
+    .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
-    .option('--json', 'one JSON object per line', false)
+    .option(...JSON_LINES)
     .action(async (domains: string[], options: ObserveOptions) =>
       (await import('./commands/observe.js')).runObserve(context, domains, options),
     );
@@ -95,7 +103,7 @@ function addWatch(program: Command, context: CommandContext): void {
       'Has domains observed from now on by dms serve and dms worker. A domain that is watched already keeps its ' +
         'interval, unless --every gives a new one.',
     )
-    .argument('[domain...]', 'domains to watch')
+    .argument('[domain...]', `domains to watch; ${NAMES_ON_INPUT}`)
     .addOption(
       new Option(
         '--every <duration>',
@@ -110,7 +118,7 @@ function addWatch(program: Command, context: CommandContext): void {
     .command('remove')
     .summary('stop observing domains')
     .description('Stops observing domains. What is recorded of them stays: dms forget erases it.')
-    .argument('[domain...]', 'domains to stop watching')
+    .argument('[domain...]', `domains to stop watching; ${NAMES_ON_INPUT}`)
     .addOption(fromFile())
     .action(async (domains: string[], options: NamesOptions) =>
       (await import('./commands/watch.js')).runRemove(context, domains, options),
@@ -121,7 +129,7 @@ function addWatch(program: Command, context: CommandContext): void {
     .description(
       'Shows each watched domain with its interval, next time, last outcome and consecutive failures.',
     )
-    .option('--json', 'one JSON object per line', false)
+    .option(...JSON_LINES)
     .action(async (options: { json: boolean }) =>
       (await import('./commands/watch.js')).runList(context, options.json),
     );
@@ -143,8 +151,8 @@ The summary at the end counts, of the lines that were read:
                  --backfill, only those between two that are recorded
   rejected       invalid; the first ten are shown with the reason
 
-Exit code: 0; 1 if a line was rejected, or the import failed or was stopped (by
-Ctrl-C, say: what was read is recorded then); 2 for a usage error.`;
+Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
+130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
 
 function addImport(program: Command, context: CommandContext): void {
   program
@@ -176,6 +184,7 @@ function addImport(program: Command, context: CommandContext): void {
       'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
+    .option('--json', 'the summary as one JSON object', false)
     .addHelpText('after', SUMMARY_WORDS)
     .action(async (files: string[], options: ImportOptions) =>
       (await import('./commands/import.js')).runImport(context, files, options),
@@ -188,8 +197,6 @@ function color(): Option {
     .default('auto');
 }
 
-const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
-
 function addQuestions(program: Command, context: CommandContext): void {
   program
     .command('show')
@@ -199,13 +206,15 @@ function addQuestions(program: Command, context: CommandContext): void {
         'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
         'every change, the newest first. Times are RFC 3339, such as 2024-03-01T00:00:00Z.',
     )
-    .argument('<domain>', 'the domain')
+    .argument('[domain]', 'the domain')
+    // --diff takes all that follows it, so the domain may be among its values.
+    .usage('[options] <domain>')
     .option('--at <time>', 'the state at that time')
     .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'every change, the newest first', false)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(color())
-    .action(async (domain: string, options: ShowOptions) =>
+    .action(async (domain: string | undefined, options: ShowOptions) =>
       (await import('./commands/show.js')).runShow(context, domain, options),
     );
   program
@@ -252,7 +261,7 @@ function addQuestions(program: Command, context: CommandContext): void {
       'Shows each change when it is recorded, of all domains or of some, until Ctrl-C, which prints the cursor to continue ' +
         'with. Without --after, it begins with what is recorded from now on.',
     )
-    .argument('[domain...]', 'only changes of these domains')
+    .argument('[domain...]', `only changes of these domains; ${NAMES_ON_INPUT}`)
     .option('--after <cursor>', 'begin after that cursor, of --json or of an earlier dms follow')
     .option(...JSON_LINES)
     .addOption(color())
@@ -271,14 +280,14 @@ function addHistory(program: Command, context: CommandContext): void {
         'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
         'headers), and the last before a record was removed.',
     )
-    .argument('[domain...]', 'domains to export; all if none is given')
+    .argument('[domain...]', `domains to export; all if none is given; ${NAMES_ON_INPUT}`)
     .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
     .action(async (domains: string[]) => (await import('./commands/export.js')).runExport(context, domains));
   program
     .command('forget')
     .summary("erase domains' history")
     .description('Erases everything that is recorded of domains, after confirmation. It cannot be undone.')
-    .argument('<domain...>', 'domains to erase')
+    .argument('<domain...>', `domains to erase; ${NAMES_ON_INPUT}, and needs --yes`)
     .option('--yes', 'do not ask', false)
     .action(async (domains: string[], options: { yes: boolean }) =>
       (await import('./commands/forget.js')).runForget(context, domains, options.yes),
@@ -314,7 +323,10 @@ function addToken(program: Command, context: CommandContext): void {
     .command('list')
     .summary('show the tokens')
     .description('Shows all tokens and what is known of them, but not the tokens themselves.')
-    .action(async () => (await import('./commands/token.js')).runList(context));
+    .option(...JSON_LINES)
+    .action(async (options: { json: boolean }) =>
+      (await import('./commands/token.js')).runList(context, options.json),
+    );
   token
     .command('revoke')
     .summary('revoke a token')
@@ -362,5 +374,21 @@ function addUpkeep(program: Command, context: CommandContext): void {
     .description(
       'Checks every rule for the histories, tokens and watched domains in the database, and prints each violation.',
     )
-    .action(async () => (await import('./commands/verify.js')).runVerify(context));
+    .option(...JSON_LINES)
+    .action(async (options: { json: boolean }) =>
+      (await import('./commands/verify.js')).runVerify(context, options.json),
+    );
+}
+
+function addCompletion(program: Command, context: CommandContext): void {
+  program
+    .command('completion')
+    .summary('print a script that completes commands in a shell')
+    .description(
+      'Prints the script with which a shell completes commands, options, their values and files: see docs/commands.md.',
+    )
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: Shell) =>
+      (await import('./commands/completion.js')).runCompletion(context, program, shell),
+    );
 }

@@ -17,11 +17,18 @@ export async function withQuestions(
       await work(createAsking(database));
     } catch (error) {
       if (!(error instanceof PublicError)) throw error;
-      throw error.code.startsWith('INVALID_')
-        ? new UsageError(error.message)
-        : new OperationError(error.message);
+      if (!error.code.startsWith('INVALID_')) throw new OperationError(error.message);
+      throw new UsageError(error.message.replace(PARAMETER, (name) => optionOf(name)));
     }
   });
+}
+
+/** Of REST, at the beginning of what is wrong with it. */
+const PARAMETER = /^[a-z][A-Za-z]*(?=:)/;
+
+/** The option that has the name of a parameter of REST: `seenFrom` is `--seen-from`. */
+export function optionOf(parameter: string): string {
+  return `--${parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /** A page of a list as REST has it. */

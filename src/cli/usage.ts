@@ -11,7 +11,15 @@ export function throwUsageErrors(command: Command, write: (text: string) => void
   });
   // What commander would print beside an error is in the error's own line.
   command.configureOutput({ writeOut: write, writeErr: () => {}, outputError: () => {} });
+  // Commander would answer `dms nonsense --help` with the help of dms.
+  command.addHelpText('before', () => rejectUnknown(command));
   for (const subcommand of command.commands) throwUsageErrors(subcommand, write);
+}
+
+function rejectUnknown(command: Command): string {
+  const [word = '-'] = command.args;
+  if (command.commands.length === 0 || word.startsWith('-') || word === 'help') return '';
+  throw new UsageError(`Unknown command '${word}'. There are ${subcommandsOf(command)}.`);
 }
 
 /** Whether an error only says that a requested text, such as help, was written. */

@@ -1,5 +1,7 @@
+import { fstatSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
 import type { Writable } from 'node:stream';
-import { errorCode } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 
 /** Streams whose write error has been thrown to the command that waited for the write. */
@@ -7,9 +9,17 @@ const awaited = new WeakSet<Writable>();
 
 const OUTPUT = 'standard output';
 
-/** Writes text to standard output, and waits until it is. @throws OperationError, caused by the system's error. */
-export async function writeText(stream: Writable, text: string): Promise<void> {
+/**
+ * Writes text to standard output, and waits until it is written.
+ *
+ * @param signal Ends the wait: the reader of a pipe may take its time.
+ * @throws OperationError, caused by the system's error.
+ */
+export async function writeText(stream: Writable, text: string, signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(new OperationError('Stopped by a signal.')), {
+      once: true,
+    });
     stream.write(text, (error) => {
       if (error === null || error === undefined) return resolve();
       awaited.add(stream);
@@ -29,6 +39,15 @@ export function endWithoutOutput(stdout: Writable, stderr: Writable): void {
     stderr.write(`dms: ${unwritable(OUTPUT, error).message}\n`);
     process.exit(1);
   });
+  // What is lost is no result, and there is nowhere to say so.
+  stderr.on('error', () => {});
+}
+
+/** Whether a stream is the device /dev/null: as such Node.js opens standard output that it finds closed. */
+export function isNowhere(stream: Writable): boolean {
+  if (!('fd' in stream && typeof stream.fd === 'number')) return false;
+  const { rdev } = fstatSync(stream.fd);
+  return rdev !== 0 && rdev === statSync(devNull, { throwIfNoEntry: false })?.rdev;
 }
 
 /** Whether the reader of a pipe has closed it. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
 import { secretsIn } from './secrets.js';
@@ -17,6 +18,27 @@ export function readSettings(environment: Environment = process.env): Settings {
     return parse(name, value === '' && name !== MAY_BE_EMPTY ? fallback : (value ?? fallback));
   });
   return { ...settings, secrets: secretsIn(environment) };
+}
+
+/** How the process was started. @param project The folder of the project. */
+export function readInvocation(project: string): Invocation {
+  return {
+    script: process.argv[1] ?? '',
+    folder: process.cwd(),
+    project: resolve(project),
+    environment: process.env,
+  };
+}
+
+/** How a process was started: what the program is called as follows from it. */
+export interface Invocation {
+  /** The path of the script, which may be a link. */
+  readonly script: string;
+  /** The working directory. */
+  readonly folder: string;
+  /** That of the project. */
+  readonly project: string;
+  readonly environment: Environment;
 }
 
 /**

@@ -38,6 +38,7 @@ const COMMANDS = [
   'restore',
   'migrate',
   'verify',
+  'completion',
 ];
 
 describe('--help', () => {
@@ -141,13 +142,13 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['token', 'create', '--name', 'a', '--scope', ''], '"" is not a scope: '],
     [['token', 'revoke'], "Missing required argument 'name'. Write: dms token revoke [options] <name>"],
     [['watch'], 'Name what to do: dms watch add, dms watch remove, dms watch list.'],
-    [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE.'],
+    [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],
     [
       ['watch', 'add', 'a.example', '--every', '6'],
       '"6" is not a duration: write seconds, minutes, hours or days',
     ],
     [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
-    [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE.'],
+    [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],
     [['observe'], "Missing required argument 'domain'. Write: dms observe [options] <domain...>"],
     [
       ['observe', '192.0.2.1'],

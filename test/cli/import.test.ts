@@ -132,11 +132,11 @@ describe('dms import', () => {
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/^stale +1$/m);
-    expect(result.stdout).toMatch(
+    expect(result.stderr).toMatch(
       /^1 stale line was older than what is recorded of the same part of a domain/m,
     );
-    expect(result.stdout).toMatch(/^1 line was lost: .*dms forget DOMAIN….* with --sort\./m);
-    expect(result.stdout).not.toContain('--backfill');
+    expect(result.stderr).toMatch(/^1 line was lost: .*dms forget DOMAIN….* with --sort\./m);
+    expect(result.stderr).not.toContain('--backfill');
     await dms(['forget', 'example.com', '--yes']);
     const sorted = await dms(['import', unordered, '--sort']);
     expect(sorted.stdout).toMatch(/^stale +0$/m);
@@ -146,10 +146,10 @@ describe('dms import', () => {
   test('of older lines the summary says how many there are, and that --backfill takes them, which it does', async () => {
     await dms(['import', '-'], SECOND);
     const before = await dms(['import', '-'], FIRST);
-    expect(before.stdout).toMatch(
+    expect(before.stderr).toMatch(
       /^1 line is older than all that is recorded of a part .* dms import --backfill /m,
     );
-    expect(before.stdout).not.toContain('lost');
+    expect(before.stderr).not.toContain('lost');
     const backfilled = await dms(['import', '--backfill', '-'], FIRST);
     expect(backfilled).toMatchObject({ code: 0 });
     expect(backfilled.stdout).toMatch(/^recorded +1 \(1 with a change\)$/m);
@@ -167,9 +167,9 @@ describe('dms import', () => {
     const other = observationLine({ at: 1, records: ['192.0.2.9'] });
     const result = await dms(['import', '-'], `${FIRST}\n${other}\n`);
     expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/^Warning: 1 line differs from what is recorded /m);
+    expect(result.stderr).toMatch(/^Warning: 1 line differs from what is recorded /m);
     const twice = await dms(['import', '-'], `${other}\n${other}\n`);
-    expect(twice.stdout).toMatch(/^Warning: 2 lines differ from what is recorded /m);
+    expect(twice.stderr).toMatch(/^Warning: 2 lines differ from what is recorded /m);
   });
 
   test('an input of which nothing can be read ends with one line that says so, without a summary, and exit 1', async () => {
@@ -404,24 +404,27 @@ describe('dms import that is stopped', () => {
     return observationLine({ at, headers: Object.fromEntries(headers) });
   };
 
-  async function expectStopped({ result }: DmsCommand): Promise<string> {
+  async function expectStopped({ result }: DmsCommand, exitCode: number): Promise<string> {
     const { code, signal, stdout, stderr } = await result;
-    expect([code, signal]).toEqual([1, null]);
+    expect([code, signal]).toEqual([exitCode, null]);
     expect(stderr).toBe(
       'Stopped by a signal; what the summary counts is recorded. To continue, import the same again.\n',
     );
     return stdout;
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'by %s, records what it has read, and sums it up',
-    async (signal) => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    'by %s, records what it has read, sums it up, and ends with exit code %i',
+    async (signal, exitCode) => {
       const input = new PassThrough();
       input.write(`${FIRST}\n${SECOND}\n{"domain":"cut`);
       const command = startDms(['import', '-'], database.environment, input);
       await expect.poll(async () => (await stored())[0]?.stays.length, { timeout: 60_000 }).toBe(2);
       command.child.kill(signal);
-      const summary = await expectStopped(command);
+      const summary = await expectStopped(command, exitCode);
       expect(summary).toMatch(/^lines read +2 in /);
       expect(summary).toMatch(/^recorded +2 /m);
       expect(summary).toMatch(/^rejected +0$/m);
@@ -439,7 +442,7 @@ describe('dms import that is stopped', () => {
       for (let at = 0; at < 200; at += 1) input.write(`${long(at)}\n`);
       await expect.poll(() => hasUnnamedIn(command, temporary), { timeout: 60_000 }).toBe(true);
       command.child.kill(signal);
-      if (signal === 'SIGINT') expect(await expectStopped(command)).toMatch(/^lines read +0 in /);
+      if (signal === 'SIGINT') expect(await expectStopped(command, 130)).toMatch(/^lines read +0 in /);
       await command.result;
       expect(await readdir(temporary)).toEqual([]);
       expect(await stored()).toEqual([]);

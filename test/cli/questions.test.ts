@@ -137,7 +137,7 @@ HTTP server
     [
       ['example.com', '--diff', '2023-01-01T00:00:00Z'],
       2,
-      '--diff has two times, after the domain: dms show example.com --diff FROM TO.',
+      '--diff has two times: dms show example.com --diff FROM TO.',
     ],
     [
       ['example.com', '--changes', '--at', '2023-01-01T00:00:00Z'],

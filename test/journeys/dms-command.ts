@@ -83,7 +83,7 @@ export interface LocalDms {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly result: Promise<CommandResult>;
-  /** Stops the command, as the first signal to a process does. */
+  /** Stops the command, as the first SIGINT to a process does. */
   stop(): void;
 }
 
@@ -105,8 +105,8 @@ export function startLocalDms(
   pipeline(input, stdin).catch(() => {});
   const said = [textOf(stdout), textOf(stderr)].map((parts) => () => parts.join(''));
   let stop = () => {};
-  const stopRequested = new Promise<void>((resolve) => {
-    stop = resolve;
+  const stopRequested = new Promise<'SIGINT'>((resolve) => {
+    stop = () => resolve('SIGINT');
   });
   let code = 0;
   const ended = runCommand(args, {
@@ -116,6 +116,7 @@ export function startLocalDms(
       code = failure;
     },
     stopRequested: () => stopRequested,
+    calledAs: 'dms',
   });
   const result = ended.then(async () => {
     for (const stream of [stdout, stderr]) await finished(stream.end());

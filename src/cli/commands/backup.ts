@@ -23,7 +23,7 @@ async function backUpToFile(context: CommandContext, file: string, force: boolea
     if (!force && existsSync(file)) throw alreadyExists(file);
     const size = await backUp(context, unfinished, signal);
     await putInPlace(unfinished, file, force);
-    context.stdout.write(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
+    await context.sumUp(`Backed up to ${file} (${(size / 1_000_000).toFixed(1)} MB).\n`);
   } catch (error) {
     throw isWriteError(error, [file, unfinished]) ? unwritable(file, error) : error;
   } finally {
@@ -54,7 +54,8 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
   try {
     await pipeline(file.createReadStream(), context.stdout, { end: false, signal });
   } catch (error) {
-    throw signal.aborted ? stopped('what was written is not a complete backup', error) : error;
+    if (signal.aborted) throw stopped('what was written is not a complete backup', error);
+    throw unwritable('standard output', error);
   }
 }
 
@@ -64,7 +65,7 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
   return context.withConnections('fail', async ({ pool }) => {
     let items = 0;
-    const hideProgress = showProgress(context.stderr, 'files', () => ({ items }));
+    const hideProgress = showProgress(context.notes, 'files', () => ({ items }));
     const onFile = () => {
       items += 1;
     };

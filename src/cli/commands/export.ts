@@ -2,7 +2,7 @@ import { exportDms, readableHistory } from '../../exporters/dms.js';
 import { OperationError } from '../../model/errors.js';
 import { readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
-import { parseDomains } from '../domain-arguments.js';
+import { readDomains } from '../domain-arguments.js';
 import { writeText } from '../write-text.js';
 
 /** Text gathered before it is written: a write for each line would be slow. */
@@ -13,7 +13,7 @@ const LEFT_OUT =
 
 /** `dms export [DOMAIN…]`: streams history out. */
 export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
-  const names = parseDomains(domains);
+  const names = await readDomains(context, domains);
   const missing = new Set(names);
   await context.withConnections('fail', async ({ pool }) => {
     let text = '';
@@ -30,7 +30,7 @@ export async function runExport(context: CommandContext, domains: readonly strin
       }
     }
     await writeText(context.stdout, text);
-    if (leftOut > 0) context.stderr.write(`dms: ${leftOut} ${LEFT_OUT}\n`);
+    if (leftOut > 0) context.warn(`dms: ${leftOut} ${LEFT_OUT}\n`);
   });
   if (missing.size > 0) throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
 }

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { explainFailure } from '../../database/database-failure.js';
 import { PublicError } from '../../model/errors.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
+import { readDomains } from '../domain-arguments.js';
 import { type ChangeData, type ColourOption, changeText, painter, shortTime } from '../history-text.js';
 import { withQuestions } from '../questions.js';
 import { writeText } from '../write-text.js';
@@ -15,9 +16,6 @@ export interface FollowOptions {
 
 /** Between attempts while the database does not answer, in milliseconds. */
 const RETRY_AFTER = 3_000;
-
-/** As shells have it for SIGINT. */
-const INTERRUPTED = 130;
 
 /** `dms follow`: what is recorded, a change a line, until Ctrl-C. */
 export async function runFollow(
@@ -33,27 +31,29 @@ export async function runFollow(
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };
+  const names = await readDomains(context, domains);
   const following = withQuestions(context, async ({ follow }) => {
     while (!signal.aborted) {
       try {
-        for await (const { changes, cursor } of follow({ domains, after }, signal)) {
+        for await (const { changes, cursor } of follow({ domains: names, after }, signal)) {
           await writeText(
             context.stdout,
             changes.map((each) => lineOf(each.cursor, each.change as ChangeData)).join(''),
+            signal,
           );
           after = cursor;
         }
       } catch (error) {
         // A stream ends after an hour, too.
-        if (!isPassing(error)) throw error;
+        if (!signal.aborted && !isPassing(error)) throw error;
         await setTimeout(RETRY_AFTER, undefined, { signal }).catch(() => {});
       }
     }
   });
   await following.finally(() => {
-    if (after !== begin) context.stderr.write(`To continue: --after ${after}\n`);
+    if (after !== begin) context.warn(`To continue: --after ${after}\n`);
   });
-  context.setExitCode(INTERRUPTED);
+  context.setExitCode(context.failure.code);
 }
 
 /** Whether the database may answer again. */

@@ -3,7 +3,7 @@ import { OperationError, UsageError } from '../../model/errors.js';
 import { watchedAmong } from '../../observer/schedule/watch-list.js';
 import { forget } from '../../recorder/forget.js';
 import type { CommandContext } from '../command-context.js';
-import { parseDomains } from '../domain-arguments.js';
+import { readDomains } from '../domain-arguments.js';
 
 /** `dms forget DOMAIN…`: erases domains' history. */
 export async function runForget(
@@ -11,16 +11,19 @@ export async function runForget(
   domains: readonly string[],
   yes: boolean,
 ): Promise<void> {
-  const names = parseDomains(domains);
+  if (!yes && domains.includes('-')) {
+    throw new UsageError('Standard input cannot name the domains and confirm: add --yes.');
+  }
+  const names = await readDomains(context, domains);
   if (!yes && !(await confirmed(context, names))) {
-    context.stderr.write('Nothing was erased.\n');
+    context.notes.write('Nothing was erased.\n');
     return;
   }
   await context.withDatabase('fail', async ({ writingPrisma }) => {
     const erased = await forget(writingPrisma, names);
-    for (const name of erased) context.stdout.write(`erased ${name}\n`);
+    await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
     for (const name of await watchedAmong(writingPrisma, names)) {
-      context.stderr.write(
+      context.notes.write(
         `${name} is still watched, and will be recorded again when it is due: dms watch remove ${name}\n`,
       );
     }

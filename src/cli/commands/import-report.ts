@@ -49,15 +49,46 @@ export function summaryText(
     ['DNS records', `${number(summary.recordsAdded)} added, ${number(summary.recordsRemoved)} removed`],
     ['HTTP headers', `${number(summary.headersCreated)} created, ${number(summary.headersUpdated)} updated`],
   ];
-  const lines = rows.map(([label, text]) => `${label.padEnd(14)}${text}`);
-  return [...lines, ...remarks(summary)].map((line) => `${line}\n`).join('');
+  return rows.map(([label, text]) => `${label.padEnd(14)}${text}\n`).join('');
+}
+
+/** The closing summary as a JSON object on one line. */
+export function summaryJson(
+  summary: ImportSummary,
+  seconds: number,
+  formats: ReadonlySet<ImportFormat>,
+): string {
+  const { count, exact } = summary.domains;
+  return `${JSON.stringify({
+    formats: [...formats].sort(),
+    seconds: Number(seconds.toFixed(3)),
+    linesRead: summary.linesRead,
+    recorded: summary.recorded,
+    changed: summary.changed,
+    unchanged: summary.unchanged,
+    alreadyKnown: summary.repeated,
+    contradicting: summary.contradicting,
+    stale: summary.stale,
+    older: summary.older,
+    lost: summary.lost,
+    rejected: summary.linesRejected,
+    domains: count,
+    domainsExact: exact,
+    newDomains: summary.newDomains,
+    dnsRecordsAdded: summary.recordsAdded,
+    dnsRecordsRemoved: summary.recordsRemoved,
+    httpHeadersCreated: summary.headersCreated,
+    httpHeadersUpdated: summary.headersUpdated,
+    remarks: Array.from(summary.remarks, ([remark, lines]) => ({ remark, lines })),
+  })}\n`;
 }
 
 function counted(count: number, one: string, several: string): string {
   return `${number(count)} ${count === 1 ? one : several}`;
 }
 
-function remarks({ stale, older, lost, contradicting, remarks: untold }: ImportSummary): string[] {
+/** What the lines could not tell, and what can be done about stale ones, as lines of text. */
+export function remarksText({ stale, older, lost, remarks: untold }: ImportSummary): string {
   const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
   if (stale > 0) {
     remarks.push(
@@ -77,13 +108,14 @@ function remarks({ stale, older, lost, contradicting, remarks: untold }: ImportS
         'Erase these domains (dms forget DOMAIN…) and import the file with --sort.',
     );
   }
-  if (contradicting > 0) {
-    remarks.push(
-      `Warning: ${counted(contradicting, 'line differs', 'lines differ')} from what is recorded of the same ` +
-        'domain at the same time, where the first observation stays.',
-    );
-  }
-  return remarks;
+  return remarks.map((line) => `${line}\n`).join('');
+}
+
+/** A line about observations that were not recorded because they differ from others of the same time. */
+export function warningText({ contradicting }: ImportSummary): string {
+  if (contradicting === 0) return '';
+  const lines = counted(contradicting, 'line differs', 'lines differ');
+  return `Warning: ${lines} from what is recorded of the same domain at the same time, where the first observation stays.\n`;
 }
 
 function number(count: number): string {

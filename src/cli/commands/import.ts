@@ -17,7 +17,16 @@ import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
 import { type ProgressState, showProgress } from '../progress.js';
-import { type KeptRejects, REASONS_SHOWN, rejectedText, summaryText } from './import-report.js';
+import { writeText } from '../write-text.js';
+import {
+  type KeptRejects,
+  REASONS_SHOWN,
+  rejectedText,
+  remarksText,
+  summaryJson,
+  summaryText,
+  warningText,
+} from './import-report.js';
 
 export interface ImportOptions {
   readonly format: 'auto' | ImportFormat;
@@ -27,6 +36,7 @@ export interface ImportOptions {
   /** As it was written. */
   readonly observedAt?: string;
   readonly rejects?: string;
+  readonly json: boolean;
 }
 
 /** `dms import FILE…`: records observations. */
@@ -60,7 +70,19 @@ export async function runImport(
   await context.withConnections('create', async ({ pool }) => {
     try {
       const recorder = createRecorder(pool);
-      const run = { ...parsing, detected, files, sort, strict, backfill, recorder, summary, rejects, signal };
+      const run = {
+        ...parsing,
+        json: options.json,
+        detected,
+        files,
+        sort,
+        strict,
+        backfill,
+        recorder,
+        summary,
+        rejects,
+        signal,
+      };
       await importFiles(context, run);
     } finally {
       const { changed, unchanged, repeated, stale, linesRejected: rejected } = summary;
@@ -80,7 +102,7 @@ function timeGiven(text: string | undefined, now: Instant): Instant | undefined 
   }
 }
 
-interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
+interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'>, Pick<ImportOptions, 'json'> {
   readonly files: readonly string[];
   /** The formats that the inputs turned out to have. */
   readonly detected: ReadonlySet<ImportFormat>;
@@ -90,12 +112,15 @@ interface ImportRun extends Omit<InputOptions, 'onRejected' | 'sorting'> {
 async function importFiles(context: CommandContext, run: ImportRun): Promise<void> {
   const { summary, rejects } = run;
   const progress = new InputProgress(summary, run.signal);
-  const hideProgress = showProgress(context.stderr, 'lines', () => progress.state());
+  const hideProgress = showProgress(context.notes, 'lines', () => progress.state());
   const began = performance.now();
-  const sumUp = (ending: string) => {
+  const sumUp = async (ending: string) => {
     hideProgress();
-    context.stderr.write(ending + rejectedText(summary, rejects));
-    context.stdout.write(summaryText(summary, (performance.now() - began) / 1000, run.detected));
+    context.warn(ending + warningText(summary));
+    context.notes.write(rejectedText(summary, rejects) + remarksText(summary));
+    const seconds = (performance.now() - began) / 1000;
+    if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
+    else await context.sumUp(summaryText(summary, seconds, run.detected));
   };
   const options = {
     ...run,
@@ -107,18 +132,19 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
       await rejects?.file.write(line);
     },
   };
+  let end: ImportEnd;
   try {
-    const end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
+    end = await importInputs(progress.inputs(run.files, context.stdin), options).finally(() =>
       rejects?.file.close(),
     );
-    sumUp(endingOf(end, run));
-    if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(1);
   } catch (error) {
     // If no line was read, there is nothing to sum up.
-    if (summary.linesRead > 0) sumUp(FAILED);
+    if (summary.linesRead > 0) await sumUp(FAILED);
     else hideProgress();
     throw error;
   }
+  if (end === 'stopped' || summary.linesRejected > 0) context.setExitCode(context.failure.code);
+  await sumUp(endingOf(end, run));
 }
 
 const FAILED =

@@ -6,9 +6,9 @@ import { migrateShowing } from '../open-database.js';
 export async function runMigrate(context: CommandContext): Promise<void> {
   const database = await openConnections(context.settings());
   try {
-    const applied = await migrateShowing(context.stderr, database.pool);
-    for (const name of applied) context.stdout.write(`applied ${name}\n`);
-    if (applied.length === 0) context.stdout.write('The database is up to date.\n');
+    const applied = await migrateShowing(context.notes, database.pool);
+    const lines = applied.map((name) => `applied ${name}\n`).join('');
+    await context.sumUp(lines === '' ? 'The database is up to date.\n' : lines);
   } finally {
     await database.close();
   }

@@ -12,7 +12,7 @@ import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
 import { type CommandContext, stopSignal } from '../command-context.js';
-import { parseDomains } from '../domain-arguments.js';
+import { readDomains } from '../domain-arguments.js';
 import { checkAsJson, checkAsText } from './observe-output.js';
 
 export interface ObserveOptions {
@@ -29,7 +29,7 @@ export async function runObserve(
   domains: readonly string[],
   options: ObserveOptions,
 ): Promise<void> {
-  const names = parseDomains(domains);
+  const names = await readDomains(context, domains);
   const run = { context, names, options, signal: stopSignal(context) };
   const { httpsGrace } = context.settings().observe;
   if (!options.dryRun) {
@@ -125,9 +125,9 @@ async function checkEach(
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext));
 }
 
-/** On a terminal the log would mix with the output. */
-function createReport({ stderr, settings }: CommandContext): ReportCheck {
+/** On a terminal the log would mix with the output. What fails is in the output, too. */
+function createReport({ stderr, settings, isQuiet }: CommandContext): ReportCheck {
   const { logLevel, secrets } = settings();
-  const level = stderr.isTTY ? 'silent' : logLevel;
+  const level = stderr.isTTY || isQuiet() ? 'silent' : logLevel;
   return createCheckReport(createLogger({ level, secrets, stream: stderr }), new Registry());
 }

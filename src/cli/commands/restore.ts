@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { requireEmbedded } from '../../database/backup.js';
 import { restoreEmbedded } from '../../database/restore.js';
 import { unreadable } from '../../model/file-failure.js';
+import { asArgument } from '../called-as.js';
 import type { CommandContext } from '../command-context.js';
 import { rejectFolder } from '../option-values.js';
 
@@ -17,10 +18,9 @@ export async function runRestore(context: CommandContext, file: string): Promise
   } finally {
     source.destroy();
   }
-  const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${quoted(dataDirectory)} `;
-  context.stdout.write(
-    `Restored into ${dataDirectory}. Check it with ${at}dms verify, serve it with ${at}npm start.\n`,
-  );
+  const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${asArgument(dataDirectory)} `;
+  await context.sumUp(`Restored into ${dataDirectory}.\n`);
+  context.notes.write(`Check it with ${at}dms verify, serve it with ${at}npm start.\n`);
 }
 
 async function readable(file: string): Promise<Readable> {
@@ -35,9 +35,4 @@ async function readable(file: string): Promise<Readable> {
 /** Whether it is the data folder that is used without DATA_DIR. */
 function isDefault(dataDirectory: string): boolean {
   return dataDirectory === resolve('data');
-}
-
-/** The path as a shell argument. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

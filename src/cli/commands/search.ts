@@ -1,7 +1,7 @@
 import { UsageError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
 import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
-import { pagesOf, withQuestions } from '../questions.js';
+import { optionOf, pagesOf, withQuestions } from '../questions.js';
 import { tableText } from '../table.js';
 import { writeText } from '../write-text.js';
 
@@ -37,6 +37,12 @@ export interface SearchOptions {
 
 /** What is searched for. */
 interface Search {
+  /** In the plural. */
+  readonly noun: string;
+  /** The options that make it this search; one of them has to be there. */
+  readonly begins: readonly (keyof SearchOptions)[];
+  /** Those that it may have besides. */
+  readonly selects: readonly (keyof SearchOptions)[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
   /** A cell for each column. */
   row(match: never): string[];
@@ -64,7 +70,12 @@ interface DomainMatch {
   readonly lastUpdate: string;
 }
 
+const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'] as const;
+
 const RECORDS: Search = {
+  noun: 'records',
+  begins: ['ip', 'network', 'target', 'text', 'host'],
+  selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
   operation: 'searchDnsRecords',
   row: ({ domain, data, firstSeen, removed }: RecordMatch) => [
     ...[domain, data.host === domain ? '' : data.host, data.type, rdataText(data)],
@@ -73,11 +84,17 @@ const RECORDS: Search = {
   widths: [24, 24, 6, 32],
 };
 const HEADERS: Search = {
+  noun: 'headers',
+  begins: ['header'],
+  selects: ['contains', ...PRESENCE],
   operation: 'searchHttpHeaders',
   row: ({ domain, name, value, from, to }: HeaderMatch) => [domain, `${name}: ${value}`, timesText(from, to)],
   widths: [24, 40],
 };
 const DOMAINS: Search = {
+  noun: 'domains',
+  begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
+  selects: [],
   operation: 'searchDomains',
   row: ({ domain, created, lastUpdate }: DomainMatch) => [domain, timesText(created, lastUpdate)],
   widths: [40],
@@ -109,28 +126,36 @@ export async function runSearch(context: CommandContext, options: SearchOptions)
   });
 }
 
-const OF_RECORDS = ['ip', 'network', 'target', 'text', 'host'] as const;
-const OF_DOMAINS = [
-  'match',
-  'registrableDomain',
-  'createdFrom',
-  'createdTo',
-  'changedFrom',
-  'changedTo',
-] as const;
+/** Of every search. */
+const COMMON: readonly (keyof SearchOptions)[] = ['limit', 'json'];
 
 function searchOf(options: SearchOptions): Search {
-  const kinds = [
-    [RECORDS, OF_RECORDS.some((name) => options[name] !== undefined)],
-    [HEADERS, options.header !== undefined],
-    [DOMAINS, OF_DOMAINS.some((name) => options[name] !== undefined)],
-  ] as const;
-  const [[search] = [undefined], ...others] = kinds.filter(([, isMeant]) => isMeant);
-  if (search !== undefined && others.length === 0) return search;
-  throw new UsageError(
-    'Write what to search: records by --ip, --network, --target, --text or --host, headers by --header NAME=VALUE, ' +
-      'or domains by --match or their times; one kind at a time.',
-  );
+  const isGiven = (name: keyof SearchOptions) => options[name] !== undefined;
+  const searches = [RECORDS, HEADERS, DOMAINS];
+  const [search, ...others] = searches.filter(({ begins }) => begins.some(isGiven));
+  if (search === undefined || others.length > 0) {
+    throw new UsageError(
+      'Write what to search: records by --ip, --network, --target, --text or --host, headers by --header NAME=VALUE, ' +
+        'or domains by --match or their times; one kind at a time.',
+    );
+  }
+  const allowed = [...search.begins, ...search.selects, ...COMMON];
+  const foreign = searches
+    .flatMap(({ selects }) => selects)
+    .find((name) => isGiven(name) && !allowed.includes(name));
+  if (foreign !== undefined) {
+    const nouns = searches.filter(({ selects }) => selects.includes(foreign)).map(({ noun }) => noun);
+    const own = [...search.begins, ...search.selects].map(optionOf).join(', ');
+    throw new UsageError(
+      `${optionOf(foreign)} selects ${nouns.join(' or ')}, not ${search.noun}, which have ${own}.`,
+    );
+  }
+  if (search === HEADERS && !/=./s.test(options.header ?? '') && options.contains === undefined) {
+    throw new UsageError(
+      'Write the value of the header: --header NAME=VALUE, or a part of it: --header NAME --contains PART.',
+    );
+  }
+  return search;
 }
 
 function parametersOf(

@@ -20,11 +20,11 @@ export async function runServe(context: CommandContext): Promise<void> {
   const { startApplication } = await import('../../application.js');
   const { migrateShowing } = await import('../open-database.js');
   const application = await startApplication(settings, {
-    migrate: (pool) => migrateShowing(context.stderr, pool),
+    migrate: (pool) => migrateShowing(context.notes, pool),
   });
-  context.stdout.write(welcome(application, settings));
+  await context.sumUp(welcome(application, settings));
   await stopRequested;
-  context.stderr.write('Stopping: requests in progress are completed first.\n');
+  context.notes.write('Stopping: requests in progress are completed first.\n');
   await application.stop();
 }
 

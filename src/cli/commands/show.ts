@@ -40,12 +40,18 @@ interface Showing {
 const USUAL_COLUMNS = 80;
 
 /** `dms show DOMAIN`: a domain's history. */
-export async function runShow(context: CommandContext, name: string, options: ShowOptions): Promise<void> {
+export async function runShow(
+  context: CommandContext,
+  name: string | undefined,
+  options: ShowOptions,
+): Promise<void> {
   const { at, diff, changes, json } = options;
-  const domain = parseDomain(name);
-  const [from, to] = diff ?? [];
-  if (diff !== undefined && diff.length !== 2) {
-    throw new UsageError(`--diff has two times, after the domain: dms show ${domain} --diff FROM TO.`);
+  const [from, to, last] = diff ?? [];
+  const given = name ?? last;
+  if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');
+  const domain = parseDomain(given);
+  if (diff !== undefined && diff.length !== (name === undefined ? 3 : 2)) {
+    throw new UsageError(`--diff has two times: dms show ${domain} --diff FROM TO.`);
   }
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');

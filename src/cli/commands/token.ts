@@ -11,7 +11,7 @@ import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import { tableText, timeText } from '../table.js';
-import { writeText } from '../write-text.js';
+import { isNowhere, writeText } from '../write-text.js';
 
 export interface CreateOptions {
   readonly name: string;
@@ -24,8 +24,13 @@ export interface CreateOptions {
 export async function runCreate(context: CommandContext, options: CreateOptions): Promise<void> {
   const name = requireName(options.name);
   const scopes = SCOPES.filter((scope) => options.scope === undefined || options.scope.includes(scope));
+  if (isNowhere(context.stdout)) {
+    throw new OperationError(
+      'No token was created: standard output is closed, or /dev/null, so nobody would see it.',
+    );
+  }
   await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
-    if (createdNow) context.stderr.write(newDatabaseText(place));
+    if (createdNow) context.notes.write(newDatabaseText(place));
     const createdAt = context.now();
     const expiresAt = options.expires === undefined ? null : createdAt + options.expires;
     const token = await createToken(prisma, { name, scopes, createdAt, expiresAt });
@@ -33,7 +38,7 @@ export async function runCreate(context: CommandContext, options: CreateOptions)
       await withdrawToken(prisma, token);
       throw new OperationError(`No token was created: ${error.message}`);
     });
-    context.stderr.write(
+    context.notes.write(
       `This is the only time it is shown. Send it as: Authorization: Bearer <token> (${scopes.join(', ')})\n`,
     );
   });
@@ -51,13 +56,15 @@ function requireName(text: string): string {
   );
 }
 
-/** `dms token list`: a table of all tokens. */
-export async function runList(context: CommandContext): Promise<void> {
+/** `dms token list`: a table, or JSON, of all tokens. */
+export async function runList(context: CommandContext, json: boolean): Promise<void> {
   await context.withDatabase('fail', async ({ prisma }) => {
     const tokens = await listTokens(prisma);
-    if (tokens.length === 0)
-      context.stderr.write('There are no tokens. To create one: dms token create --name NAME\n');
-    else context.stdout.write(tokenTable(tokens, context.now()));
+    if (tokens.length === 0) {
+      context.notes.write('There are no tokens. To create one: dms token create --name NAME\n');
+      return;
+    }
+    await writeText(context.stdout, (json ? tokenLines : tokenTable)(tokens, context.now()));
   });
 }
 
@@ -66,8 +73,10 @@ export async function runRevoke(context: CommandContext, name: string): Promise<
   await context.withDatabase('fail', async ({ prisma }) => {
     const now = context.now();
     const revokedAt = await revokeToken(prisma, name, now);
-    if (revokedAt === now) context.stdout.write(`revoked ${name}\n`);
-    else context.stdout.write(`${name} was revoked before, at ${formatInstant(revokedAt)}\n`);
+    const isNew = revokedAt === now;
+    await context.sumUp(
+      isNew ? `revoked ${name}\n` : `${name} was revoked before, at ${formatInstant(revokedAt)}\n`,
+    );
   });
 }
 
@@ -88,6 +97,19 @@ function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
   ];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return tableText(rows, widths);
+}
+
+/** The tokens as JSON objects, one a line. */
+function tokenLines(tokens: readonly TokenDescription[], now: Instant): string {
+  const time = (instant: Instant | null) => (instant === null ? null : formatInstant(instant));
+  return tokens
+    .map((token) => {
+      const { name, scopes, createdAt, expiresAt, lastUsed, revokedAt } = token;
+      const times = { expiresAt: time(expiresAt), lastUsed: time(lastUsed), revokedAt: time(revokedAt) };
+      const line = { name, scopes, createdAt: time(createdAt), ...times, state: state(token, now) };
+      return `${JSON.stringify(line)}\n`;
+    })
+    .join('');
 }
 
 function state({ revokedAt, expiresAt }: TokenDescription, now: Instant): string {

@@ -10,16 +10,17 @@ import {
 } from '../../recorder/stored-violations.js';
 import type { CommandContext } from '../command-context.js';
 import { showProgress } from '../progress.js';
+import { writeText } from '../write-text.js';
 
-/** `dms verify`: checks every invariant of what is stored. */
-export async function runVerify(context: CommandContext): Promise<void> {
+/** `dms verify`: checks every invariant of what is stored. @param json a JSON object for each violation. */
+export async function runVerify(context: CommandContext, json: boolean): Promise<void> {
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   await context.withDatabase('fail', async (database) => {
-    const hideProgress = showProgress(context.stderr, 'domains', () => ({ items: count.domains }));
+    const hideProgress = showProgress(context.notes, 'domains', () => ({ items: count.domains }));
     try {
       for await (const line of violations(database, count)) {
         count.violations += 1;
-        context.stdout.write(`${line}\n`);
+        await writeText(context.stdout, `${json ? JSON.stringify({ violation: line }) : line}\n`);
       }
     } finally {
       hideProgress();
@@ -30,7 +31,7 @@ export async function runVerify(context: CommandContext): Promise<void> {
   if (count.violations > 0) {
     throw new OperationError(`${count.violations} violations in ${checked}; each is a line above.`);
   }
-  context.stdout.write(`No violations in ${checked}.\n`);
+  if (!json) await context.sumUp(`No violations in ${checked}.\n`);
 }
 
 /** How many domains' names and texts are looked up at once. */

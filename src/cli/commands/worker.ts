@@ -14,11 +14,11 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const monitoring = await startMonitoring(settings, database, 'observing', log);
     try {
       const observing = startObserving(settings, database, log, context.now, monitoring);
-      if (monitoring.metricsUrl !== null) context.stderr.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
+      if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
-      context.stderr.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
+      context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
-      context.stderr.write('Stopping: observations in progress are completed first.\n');
+      context.notes.write('Stopping: observations in progress are completed first.\n');
       monitoring.stopping();
       await observing.stop();
     } finally {

@@ -1,8 +1,7 @@
 import type { Viewer } from '../../auth/viewer.js';
-import { type GraphqlExecutor, largeHistoryIn, type Recipient } from '../../graphql/execute.js';
-import { BodyInParts } from './body-in-parts.js';
+import type { GraphqlExecutor, Recipient } from '../../graphql/execute.js';
 import { errorIn, foundIn as streamed } from './event-stream.js';
-import { foundIn, type PreparedRoute, prepareRoute } from './handler.js';
+import { findBody, type PreparedRoute, prepareRoute } from './handler.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -31,25 +30,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
-    const { inParts, body } = route;
-    const isPage = 'first' in row.parameters;
-    const result = await executor.executeStored(route.stored, variables, viewer, undefined, {
-      inParts,
-      isPage,
-    });
-    const large = largeHistoryIn(result);
-    if (large === undefined) return body.present(foundIn(result, route, variables)) as Body;
-    const parts = new BodyInParts();
-    for await (const part of executor.executeStoredInParts(
-      route.stored,
-      variables,
-      viewer,
-      undefined,
-      large,
-    )) {
-      parts.add(body.present(foundIn(part, route, variables)));
-    }
-    return JSON.parse(Buffer.concat(parts.octets()).toString());
+    const { octets } = await findBody(executor, { route, variables, viewer, recipient: undefined }, false);
+    return JSON.parse(Buffer.concat(octets).toString());
   };
 }
 

@@ -5,8 +5,8 @@ import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
 import {
   type GraphqlExecutor,
-  type LargeHistoryError,
   largeHistoryIn,
+  type Recipient,
   type StoredOperation,
 } from '../../graphql/execute.js';
 import { PublicError } from '../../model/errors.js';
@@ -156,14 +156,20 @@ function readStoredOperation(file: string): string {
 }
 
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, request, response } = exchange;
+  const { route, variables, viewer, request, response } = exchange;
   const { validation } = route;
+  const asked = { route, variables, viewer, recipient: response };
+  const setRates = () => setRateFields(response, viewer.rates);
   const conditional = validation !== null && mayBeUnmodified(request.headers, validation.tag);
   if (conditional) {
-    const state = await find(executor, exchange, validation.stored);
+    const state = foundIn(
+      await execute(executor, asked, validation.stored, false).finally(setRates),
+      route,
+      variables,
+    );
     if (sendIfUnmodified(exchange, validatorsOf(state, validation.tag))) return;
   }
-  const { found, octets } = await findBody(executor, exchange, conditional);
+  const { found, octets } = await findBody(executor, asked, conditional).finally(setRates);
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': octets.reduce((sum, { length }) => sum + length, 0),
@@ -174,76 +180,64 @@ async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<vo
 }
 
 /** What an operation has found, and the body that it makes. */
-interface FoundBody {
+export interface FoundBody {
   readonly found: object;
   readonly octets: readonly Buffer[];
 }
 
-async function findBody(executor: GraphqlExecutor, exchange: Exchange, counted: boolean): Promise<FoundBody> {
-  const { route, variables } = exchange;
-  const result = await execute(executor, exchange, route.stored, counted);
-  const large = largeHistoryIn(result);
-  if (large !== undefined) return findInParts(executor, exchange, large);
-  const found = foundIn(result, route, variables);
-  return { found, octets: [Buffer.from(JSON.stringify(route.body.present(found)))] };
+/** What a route is asked, and for whom. */
+export interface Asked {
+  readonly route: PreparedRoute;
+  readonly variables: Variables;
+  readonly viewer: Viewer;
+  /** Absent: nobody who could disconnect. */
+  readonly recipient: Recipient | undefined;
 }
 
-async function findInParts(
+/**
+ * Runs the operation of a route, a large history in parts.
+ *
+ * @param counted Whether the request has been counted against the rate limit.
+ * @throws as foundIn() does.
+ */
+export async function findBody(
   executor: GraphqlExecutor,
-  { route, variables, viewer, response }: Exchange,
-  large: LargeHistoryError,
+  asked: Asked,
+  counted: boolean,
 ): Promise<FoundBody> {
+  const { route, variables, viewer, recipient } = asked;
+  const result = await execute(executor, asked, route.stored, counted);
+  const large = largeHistoryIn(result);
+  if (large === undefined) {
+    const found = foundIn(result, route, variables);
+    return { found, octets: [Buffer.from(JSON.stringify(route.body.present(found)))] };
+  }
   const parts = new BodyInParts();
   let first: object | undefined;
-  try {
-    for await (const result of executor.executeStoredInParts(
-      route.stored,
-      variables,
-      viewer,
-      response,
-      large,
-    )) {
-      const found = foundIn(result, route, variables);
-      first ??= found;
-      parts.add(route.body.present(found));
-    }
-  } finally {
-    setRateFields(response, viewer.rates);
+  for await (const part of executor.executeStoredInParts(route.stored, variables, viewer, recipient, large)) {
+    const found = foundIn(part, route, variables);
+    first ??= found;
+    parts.add(route.body.present(found));
   }
   if (first === undefined) throw nothingFound(route, variables);
   return { found: first, octets: parts.octets() };
 }
 
-/**
- * Runs an operation, and sets the RateLimit fields.
- *
- * @param counted Whether the request has been counted against the rate limit.
- */
-async function execute(
+function execute(
   executor: GraphqlExecutor,
-  { route, variables, viewer, response }: Exchange,
+  { route, variables, viewer, recipient }: Asked,
   operation: StoredOperation,
   counted: boolean,
 ): Promise<ExecutionResult> {
-  const result = await executor.executeStored(operation, variables, viewer, response, {
+  return executor.executeStored(operation, variables, viewer, recipient, {
     counted,
     inParts: route.inParts,
     isPage: 'first' in route.parameters,
   });
-  setRateFields(response, viewer.rates);
-  return result;
-}
-
-async function find(
-  executor: GraphqlExecutor,
-  exchange: Exchange,
-  operation: StoredOperation,
-): Promise<object> {
-  return foundIn(await execute(executor, exchange, operation, false), exchange.route, exchange.variables);
 }
 
 /** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-export function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
+function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
   if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
   const [found] = Object.values(data ?? {});
   if (typeof found === 'object' && found !== null) return found;

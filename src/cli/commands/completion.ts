@@ -1,0 +1,245 @@
+import type { Command, Option } from 'commander';
+import type { CommandContext } from '../command-context.js';
+import { writeText } from '../write-text.js';
+
+/** The shells that there is a script for. */
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/**
+ * `dms completion SHELL`: prints the script that completes commands in a shell.
+ *
+ * The script has all words in it: it starts no process when a key is pressed.
+ */
+export async function runCompletion(context: CommandContext, program: Command, shell: Shell): Promise<void> {
+  await writeText(context.stdout, { bash, zsh, fish }[shell](placesOf(program, '')));
+}
+
+/** A word that can be written, and what it means. */
+type Word = readonly [word: string, meaning: string];
+
+/** What can be written after a command. */
+interface Place {
+  /** The words of the command, each after a slash. */
+  readonly at: string;
+  /** Subcommands, or choices of an argument. */
+  readonly words: readonly Word[];
+  /** Whether its arguments are files. */
+  readonly files: boolean;
+  readonly options: readonly CompletedOption[];
+}
+
+interface CompletedOption {
+  /** Its short and its long form. */
+  readonly flags: readonly string[];
+  readonly meaning: string;
+  readonly takes: 'nothing' | 'text' | 'file' | readonly string[];
+}
+
+/** A command, and all below it. */
+function placesOf(command: Command, at: string): Place[] {
+  const help = command.createHelp();
+  const commands = help.visibleCommands(command);
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(completed);
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+  const words = [
+    ...commands.map((each): Word => [each.name(), each.summary() || each.description()]),
+    ...choices.map((choice): Word => [choice, '']),
+  ];
+  const files = command.registeredArguments.some((argument) => argument.name() === 'file');
+  return [
+    { at, words, files, options },
+    ...commands.flatMap((each) => {
+      const below = `${at}/${each.name()}`;
+      // Commander makes its command `help` without what it is about.
+      const isHelp = !command.commands.includes(each);
+      return isHelp ? [{ at: below, words, files: false, options: [] }] : placesOf(each, below);
+    }),
+  ];
+}
+
+function completed({
+  short,
+  long,
+  flags,
+  description,
+  argChoices,
+  required,
+  optional,
+}: Option): CompletedOption {
+  const value = flags.includes('<file>') ? 'file' : (argChoices ?? 'text');
+  return {
+    flags: [short, long].filter((flag) => flag !== undefined),
+    meaning: description,
+    takes: required || optional ? value : 'nothing',
+  };
+}
+
+/** The commands, as a pattern of `case` in a shell. */
+function commandsIn(places: readonly Place[], separator: string): string {
+  return places
+    .map(({ at }) => at)
+    .filter((at) => at !== '')
+    .join(separator);
+}
+
+/** An option after its command, as in the patterns of `case`, with what its value is. */
+function valuesIn(places: readonly Place[]) {
+  return places.flatMap(({ at, options }) =>
+    options
+      .filter(({ takes }) => takes !== 'nothing')
+      .map(({ flags, takes }) => ({ pattern: flags.map((flag) => `'${at} ${flag}'`).join('|'), takes })),
+  );
+}
+
+function bash(places: readonly Place[]): string {
+  const listed = (words: readonly string[]) => `'${words.join(' ')}'`;
+  const values = valuesIn(places).map(({ pattern, takes }) => {
+    const action = takes === 'file' ? 'files=1' : takes === 'text' ? '' : `found=${listed([...takes])}`;
+    return `    ${pattern}) ${action} ;;`;
+  });
+  const arguments_ = places.map(({ at, words, files, options }) => {
+    const found = `found=${listed(words.map(([word]) => word))}`;
+    const flags = `options=${listed(options.flatMap((option) => option.flags))}`;
+    return `        '${at}') ${found} ${flags} files=${files ? 1 : ''} ;;`;
+  });
+  return `# Completion of dms for bash, made by dms completion bash.
+_dms() {
+  local word current previous at='' found='' options='' files='' i last
+  local -a words=()
+  # Bash takes = and : for words of their own (COMP_WORDBREAKS).
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if ((i > 1)) && [[ $word == [=:]* || \${COMP_WORDS[i - 1]} == [=:] ]]; then
+      last=$((\${#words[@]} - 1))
+      words[last]=\${words[last]}$word
+    else
+      words+=("$word")
+    fi
+  done
+  last=$((\${#words[@]} - 1))
+  current=\${words[last]}
+  previous=\${words[last - 1]}
+  for word in "\${words[@]:1:last-1}"; do
+    case $at/$word in
+    ${commandsIn(places, '|')}) at=$at/$word ;;
+    esac
+  done
+  if [[ $current == --*=* ]]; then
+    previous=\${current%%=*}
+    current=\${current#*=}
+  fi
+  case "$at $previous" in
+${values.join('\n')}
+    *)
+      case $at in
+${arguments_.join('\n')}
+      esac
+      if [[ $current == -* || -z $found$files ]]; then
+        found=$options
+        files=''
+      fi
+      ;;
+  esac
+  COMPREPLY=()
+  while IFS='' read -r word; do
+    # What is before the last colon is in the line already.
+    [[ $COMP_WORDBREAKS == *:* ]] && word=\${word#"\${current%"\${current##*:}"}"}
+    COMPREPLY+=("$word")
+  done < <(compgen -W "$found" -- "$current")
+  if [[ -n $files ]]; then
+    while IFS='' read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
+    compopt -o filenames 2>/dev/null
+  fi
+}
+complete -F _dms dms
+`;
+}
+
+function zsh(places: readonly Place[]): string {
+  const quoted = ([word, meaning]: Word) => {
+    const text = `${word.replaceAll(':', '\\:')}${meaning === '' ? '' : `:${meaning}`}`;
+    return `'${text.replaceAll("'", "'\\''")}'`;
+  };
+  const listed = (words: readonly Word[]) => `(${words.map(quoted).join(' ')})`;
+  const values = valuesIn(places).map(({ pattern, takes }) => {
+    const words = typeof takes === 'string' ? [] : takes.map((word): Word => [word, '']);
+    const action = takes === 'file' ? 'files=1' : takes === 'text' ? '' : `found=${listed(words)}`;
+    return `    (${pattern}) ${action} ;;`;
+  });
+  const arguments_ = places.map(({ at, words, files, options }) => {
+    const flags = options.flatMap(({ flags, meaning }) => flags.map((flag): Word => [flag, meaning]));
+    return `        ('${at}') found=${listed(words)} options=${listed(flags)} files=${files ? 1 : ''} ;;`;
+  });
+  return `#compdef dms
+# Completion of dms for zsh, made by dms completion zsh.
+_dms() {
+  local word at='' files='' current=$words[CURRENT] previous=$words[CURRENT-1]
+  local -a found options
+  for word in $words[2,CURRENT-1]; do
+    case $at/$word in
+    (${commandsIn(places, '|')}) at=$at/$word ;;
+    esac
+  done
+  if [[ $current == --*=* ]]; then
+    previous=\${current%%=*}
+    compset -P '*='
+  fi
+  case "$at $previous" in
+${values.join('\n')}
+    (*)
+      case $at in
+${arguments_.join('\n')}
+      esac
+      if [[ $current == -* || ( $#found -eq 0 && -z $files ) ]]; then
+        found=($options)
+        files=''
+      fi
+      ;;
+  esac
+  (( $#found )) && _describe -t words word found
+  [[ -n $files ]] && _files
+}
+compdef _dms dms
+# As a file in $fpath, it is the function.
+[[ $funcstack[1] == _dms ]] && _dms "$@"
+`;
+}
+
+function fish(places: readonly Place[]): string {
+  const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
+  const lines = places.flatMap(({ at, words, files, options }) => {
+    const begin = `complete -c dms -n ${quoted(`__dms_at '${at}'`)}`;
+    return [
+      ...(files ? [`${begin} -F`] : []),
+      ...words.map(([word, meaning]) => `${begin} -a ${quoted(word)} -d ${quoted(meaning)}`),
+      ...options.map(({ flags, meaning, takes }) => {
+        const names = flags.map((flag) =>
+          flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+        );
+        const value =
+          takes === 'nothing'
+            ? ''
+            : takes === 'file'
+              ? ' -r -F'
+              : takes === 'text'
+                ? ' -x'
+                : ` -x -a ${quoted(takes.join(' '))}`;
+        return `${begin} ${names.join(' ')}${value} -d ${quoted(meaning)}`;
+      }),
+    ];
+  });
+  return `# Completion of dms for fish, made by dms completion fish.
+function __dms_at
+    set -l at ''
+    for word in (commandline -opc)
+        switch $at/$word
+            case ${commandsIn(places, ' ')}
+                set at $at/$word
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+complete -c dms -f
+${lines.join('\n')}
+`;
+}

@@ -1,0 +1,260 @@
+import { existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { calledAs, nameProgram } from '../../src/cli/called-as.js';
+import { dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
+
+let database: TestDatabase;
+
+const NAMES = ['one.example', 'two.example'];
+const LINES = NAMES.map((domain) => `${observationLine({ domain, at: 1, records: ['192.0.2.1'] })}\n`).join(
+  '',
+);
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await dms(['import', '-'], LINES);
+  await dms(['watch', 'add', ...NAMES]);
+  await dms(['token', 'create', '--name', 'a']);
+});
+afterAll(() => database.close());
+
+function dms(args: readonly string[], input = '') {
+  return runDms(args, database.environment, Readable.from([input]));
+}
+
+describe('--quiet leaves results and errors', () => {
+  test.each([
+    [['import', '-', '-q'], LINES, ''],
+    [['--quiet', 'watch', 'add', 'one.example'], '', ''],
+    [['verify', '--quiet'], '', ''],
+    [['migrate', '-q'], '', ''],
+    [['export', '-q', 'one.example'], '', '{"domain":"one.example"'],
+    [['-q', 'token', 'create', '--name', 'quiet'], '', 'dms_'],
+  ])('dms %j', async (args, input, result) => {
+    const { code, stdout, stderr } = await dms(args, input);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.slice(0, result.length || 1)).toBe(result);
+  });
+
+  test('and the lines that an import rejects, with its exit code', async () => {
+    const { code, stdout, stderr } = await dms(['import', '-q', '-'], 'broken\n');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/line 1/);
+  });
+});
+
+describe('- stands for the names on standard input', () => {
+  const LIST = '# a list\nTWO.example.\n\none.example # twice\none.example\n';
+
+  test('in dms export, observe, watch and forget', async () => {
+    const { stdout } = await dms(['export', '-'], LIST);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).domain),
+    ).toEqual(NAMES);
+    expect((await dms(['watch', 'add', '-', 'three.example'], LIST)).stdout).toMatch(
+      /^1 added, .* 2 already watched/,
+    );
+    expect((await dms(['watch', 'remove', '-'], 'three.example')).stdout).toBe('1 removed, 0 not watched\n');
+    await dms(['import', '-'], observationLine({ domain: 'three.example', at: 1, records: [] }));
+    expect((await dms(['forget', '-', '--yes'], 'three.example\n')).stdout).toBe('erased three.example\n');
+  });
+
+  test.each([
+    [['export', '-'], 'no name\none.example\n', 1, 'line 1 rejected: "no name" is not a domain name'],
+    [
+      ['export', '-'],
+      'no name\none.example\n',
+      1,
+      'dms: 1 line is not a domain name; correct them, since nothing was done.',
+    ],
+    [['export', '-'], '# none\n', 1, 'dms: Standard input names no domain: write one name per line.'],
+    [['observe', '-'], '', 1, 'dms: Standard input names no domain: write one name per line.'],
+    [['follow', '-'], '', 1, 'dms: Standard input names no domain: write one name per line.'],
+    [
+      ['forget', '-'],
+      'one.example',
+      2,
+      'dms: Standard input cannot name the domains and confirm: add --yes.',
+    ],
+  ])('and nothing is done where it cannot: dms %j of %j', async (args, input, exitCode, line) => {
+    const { code, stdout, stderr } = await dms(args, input);
+    expect([code, stdout]).toEqual([exitCode, '']);
+    expect(stderr).toContain(line);
+  });
+});
+
+describe('--json', () => {
+  test('of dms import is its summary as one object', async () => {
+    const { code, stdout } = await dms(['import', '--json', '-'], LINES);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      formats: ['dms'],
+      seconds: expect.any(Number),
+      ...{ linesRead: 2, recorded: 0, changed: 0, unchanged: 0, alreadyKnown: 2, contradicting: 0, stale: 0 },
+      ...{
+        rejected: 0,
+        domains: 2,
+        domainsExact: true,
+        newDomains: 0,
+        dnsRecordsAdded: 0,
+        dnsRecordsRemoved: 0,
+      },
+      ...{ httpHeadersCreated: 0, httpHeadersUpdated: 0, remarks: [] },
+    });
+  });
+
+  test('of dms token list is an object a line, without the token', async () => {
+    const [line = ''] = (await dms(['token', 'list', '--json'])).stdout.split('\n');
+    expect(JSON.parse(line)).toEqual({
+      name: 'a',
+      scopes: ['dns:read', 'headers:read', 'details:read', 'search:read'],
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+\.\d{6}Z$/),
+      ...{ expiresAt: null, lastUsed: null, revokedAt: null, state: 'valid' },
+    });
+  });
+
+  test('of dms verify is an object for each violation', async () => {
+    expect(await dms(['verify', '--json'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    await database.pool.query(
+      "INSERT INTO header_change VALUES ('orphan.example', 'server', 1, 'x', null, null)",
+    );
+    const { code, stdout } = await dms(['verify', '--json']);
+    await database.pool.query("DELETE FROM header_change WHERE domain = 'orphan.example'");
+    expect([code, JSON.parse(stdout)]).toEqual([
+      1,
+      { violation: 'orphan.example: records, headers or responses without a row for the domain' },
+    ]);
+  });
+});
+
+const COMMANDS = [
+  'export',
+  'show one.example',
+  'search --ip 192.0.2.1',
+  'watch list',
+  'token list',
+  'verify',
+  'migrate',
+  'completion bash',
+  '--help',
+];
+
+describe.skipIf(!existsSync('/dev/full'))('standard output that cannot be written', () => {
+  test.each(COMMANDS)('since its disk is full ends dms %s with one line', async (command) => {
+    expect(await dmsInShell(`${command} > /dev/full`, database.environment)).toMatchObject({
+      code: 1,
+      stderr:
+        'dms: standard output cannot be written, since its disk is full: make room there, or name a file on another.\n',
+    });
+  });
+
+  test.each(COMMANDS)('since its reader has closed it ends dms %s in silence', async (command) => {
+    expect(await dmsInShell(`${command} | sleep 0`, database.environment)).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test('since it is closed keeps a token from being made', async () => {
+    expect(await dmsInShell('token create --name unseen >&-', database.environment)).toMatchObject({
+      code: 1,
+      stderr: 'dms: No token was created: standard output is closed, or /dev/null, so nobody would see it.\n',
+    });
+    expect((await dms(['token', 'list'])).stdout).not.toContain('unseen');
+  });
+
+  test('standard error that cannot be written changes nothing of a result', async () => {
+    expect(await dmsInShell('watch nosuch 2> /dev/full', database.environment)).toMatchObject({ code: 2 });
+  });
+});
+
+test('Ctrl-C ends dms follow at once, also while the reader of its output waits', async () => {
+  const { child, result } = startDms(['follow', '--json', 'blocked.example'], database.environment);
+  child.stdout?.pause();
+  // More than a pipe holds.
+  const headers = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`x-${at}`, 'x'.repeat(16_000)]));
+  for (let at = 1; at < 20; at += 1) {
+    await dms(
+      ['import', '-q', '-'],
+      observationLine({ domain: 'blocked.example', at, headers: { ...headers, 'x-at': `${at}` } }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  child.kill('SIGINT');
+  const [code] = await new Promise<[number | null]>((resolve) =>
+    child.once('exit', (exit) => resolve([exit])),
+  );
+  expect(code).toBe(130);
+  child.stdout?.resume();
+  await result;
+});
+
+test.each([
+  [['nonsense', '--help'], "dms: Unknown command 'nonsense'. There are dms serve, "],
+  [['watch', 'nonsense', '--help'], "dms: Unknown command 'nonsense'. There are dms watch add, "],
+  [
+    ['search', '--match', '*.example', '--types', 'A'],
+    'dms: --types selects records, not domains, which have --match, ',
+  ],
+  [
+    ['search', '--header', 'server', '--types', 'A'],
+    'dms: --types selects records, not headers, which have --header, ',
+  ],
+  [
+    ['search', '--ip', '192.0.2.1', '--seen-from', 'noon'],
+    'dms: --seen-from: "noon" is not an RFC 3339 time',
+  ],
+])('dms %j is a usage error in the words of the command line', async (args, line) => {
+  const { code, stdout, stderr } = await dms(args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(line);
+});
+
+test('dms show takes the domain before --diff and after its times', async () => {
+  const times = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z'];
+  const [before, after] = await Promise.all([
+    dms(['show', 'one.example', '--diff', ...times]),
+    dms(['show', '--diff', ...times, 'one.example']),
+  ]);
+  expect(after).toEqual(before);
+  expect(after.stdout).toMatch(/^one\.example from /);
+});
+
+describe('hints name the program as it was called', () => {
+  const [project, folder] = ['/srv/dms', '/srv/dms'];
+  const script = '/srv/dms/bin/dms.js';
+  const npm = { npm_command: 'exec' };
+
+  test.each([
+    ['npx dms', { script: '/root/.npm/_npx/1/node_modules/.bin/dms', folder, environment: npm }],
+    ['npx dms', { script, folder, environment: { npm_command: 'start', INIT_CWD: '/srv/dms/docs' } }],
+    ['node /srv/dms/bin/dms.js', { script, folder: '/root', environment: npm }],
+    ['node bin/dms.js', { script, folder, environment: { _: '/usr/bin/node' } }],
+    ['./bin/dms.js', { script, folder, environment: { _: './bin/dms.js' } }],
+    [
+      'dms',
+      { script: '/usr/bin/dms', folder: '/root', environment: { PATH: '/bin:/usr/bin', _: '/usr/bin/dms' } },
+    ],
+    ["node '/srv/my dms/bin/dms.js'", { script, project: '/srv/my dms', folder: '/root', environment: {} }],
+  ])('%s', (expected, invocation) => {
+    expect(calledAs({ project, ...invocation })).toBe(expected);
+  });
+
+  test('and change nothing else of a text', () => {
+    const commands = [{ name: () => 'verify' }];
+    expect(
+      nameProgram('dms: `dms verify` lists them, in format dms or as ./dms verify.', 'npx dms', commands),
+    ).toBe('dms: `npx dms verify` lists them, in format dms or as ./dms verify.');
+  });
+
+  test('in errors of the process', async () => {
+    const { stderr } = await startDms(['watch'], {}).result;
+    expect(stderr).toMatch(/^dms: Name what to do: node \S+\/bin\/dms\.js watch add, /);
+  });
+});
