@@ -33,6 +33,12 @@ export async function* readHistories(pool: Pool, names?: readonly string[]): Asy
   for await (const rows of readStoredRows(pool, names)) yield historyOfRows(rows);
 }
 
+/** How many domains readHistories reads without names: others may be recorded meanwhile. */
+export async function countDomains(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ total: number }>('SELECT count(*)::int AS total FROM domain');
+  return rows[0]?.total ?? 0;
+}
+
 /** Reads the rows behind readHistories, as they are: sound or not. */
 export async function* readStoredRows(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredRows> {
   if (names !== undefined) {

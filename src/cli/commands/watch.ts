@@ -1,11 +1,9 @@
 import type { PrismaClient } from '../../database/generated/client.js';
-import { type Line, readLines, textOf } from '../../importers/lines.js';
-import { openInput } from '../../importers/open-input.js';
-import { InvalidObservationError, OperationError, UsageError } from '../../model/errors.js';
+import { UsageError } from '../../model/errors.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
 import type { CommandContext } from '../command-context.js';
-import { parseDomain, parseDomains } from '../domain-arguments.js';
-import { showProgress } from '../progress.js';
+import { parseDomains } from '../domain-arguments.js';
+import { failIfRejected, readDomainFile } from '../domain-file.js';
 import { watchedAsJson, watchedAsText } from './watch-text.js';
 
 export interface NamesOptions {
@@ -15,9 +13,6 @@ export interface NamesOptions {
 export interface AddOptions extends NamesOptions {
   readonly every?: bigint;
 }
-
-/** How many rejected names are shown with their reasons. */
-const REASONS_SHOWN = 10;
 
 /** `dms watch add`: has domains observed from now on. */
 export async function runAdd(
@@ -48,12 +43,6 @@ export async function runRemove(
   });
   context.stdout.write(`${removed} removed, ${read - removed} not watched\n`);
   failIfRejected(rejected);
-}
-
-function failIfRejected(rejected: number): void {
-  if (rejected === 0) return;
-  const lines = rejected === 1 ? '1 line is not a domain name' : `${rejected} lines are not domain names`;
-  throw new OperationError(`${lines}; the others are done.`);
 }
 
 /** `dms watch list`: a table, or JSON, of the watched domains. */
@@ -98,69 +87,7 @@ async function inBatches(
     };
     if (named.length > 0) await take(named);
     if (fromFile === undefined) return;
-    for await (const names of readNames(context, fromFile, counts)) await take(names);
+    for await (const names of readDomainFile(context, fromFile, counts)) await take(names);
   });
   return counts;
-}
-
-/** Names passed on at once. */
-const BATCH = 5_000;
-
-/**
- * Reads a file of domain names, one per line; `#` begins a comment.
- *
- * @param file a path, or `-` for standard input; gzip is decompressed.
- * @returns canonical names in batches, without the duplicates that are near each other.
- * @throws OperationError where it cannot be read.
- */
-async function* readNames(
-  context: CommandContext,
-  file: string,
-  counts: Counts,
-): AsyncGenerator<readonly string[]> {
-  let [bytes, items] = [0, 0];
-  const input = await openInput(file, context.stdin, (count) => {
-    bytes += count;
-  });
-  const hideProgress = showProgress(context.stderr, 'names', () => ({
-    done: bytes,
-    total: input.size,
-    items,
-  }));
-  const onRejected = (line: Line, reason: string) => {
-    counts.rejected += 1;
-    if (counts.rejected <= REASONS_SHOWN) context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
-  };
-  const batch = new Set<string>();
-  try {
-    for await (const lines of readLines(input.bytes, context.settings().limits.line)) {
-      for (const line of lines) {
-        items += 1;
-        const name = nameIn(line, onRejected);
-        if (name !== null) batch.add(name);
-      }
-      if (batch.size < BATCH) continue;
-      yield* sliced([...batch]);
-      batch.clear();
-    }
-    yield* sliced([...batch]);
-  } finally {
-    hideProgress();
-  }
-}
-
-function* sliced(names: readonly string[]): Generator<readonly string[]> {
-  for (let at = 0; at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
-}
-
-/** @returns null for a comment, a blank line or a rejected one. */
-function nameIn(line: Line, onRejected: (line: Line, reason: string) => void): string | null {
-  try {
-    const name = textOf(line).replace(/#.*/, '').trim();
-    return name === '' ? null : parseDomain(name);
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof InvalidObservationError)) throw error;
-    onRejected(line, error.message);
-    return null;
-  }
 }
