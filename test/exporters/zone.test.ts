@@ -1,30 +1,16 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ZONE } from '../../src/exporters/zone.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
-import { HAS_ZONE_CHECKERS, PATH } from '../support/debian-servers.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { exportHistory } from '../support/exports.js';
 import { historyOf } from '../support/histories.js';
 import { NOW, observation } from '../support/observations.js';
 import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
-
-/** A record of a line of a zone, with or without a TTL. */
-function recordOf(line: string): DnsRecord {
-  const [, host, type, data] = /^(\S+)\s+(?:\d+ )?IN\s+(\S+)\s*(.*)$/.exec(line.trimEnd()) ?? [];
-  // BIND writes nothing for an APL record without prefixes.
-  return parseDnsRecord({ host, class: 'IN', type, data: data || '\\# 0' });
-}
-
-function recordsOf(lines: readonly string[]): DnsRecord[] {
-  return lines.filter((line) => !line.trimStart().startsWith(';') && line.trim() !== '').map(recordOf);
-}
+import { HAS_ZONE_CHECKERS, loadedRecords, recordsOfLines } from '../support/zone-checkers.js';
 
 function ofDomain(domain: string, ...records: readonly Readonly<Record<string, unknown>>[]): StoredHistory {
   return historyOf([observation({ at: 0, domain, records })]);
@@ -38,7 +24,7 @@ test('any record is a line that is the same record again, or is counted as left 
       const record = parseDnsRecord(input);
       const { lines, omitted } = exportHistory(ZONE, ofDomain('example.com', input));
       const shown = lines.map((line) => line.replace('; of another zone: ', '').trimEnd());
-      expect(recordsOf(shown)).toEqual(
+      expect(recordsOfLines(shown)).toEqual(
         omitted.class === undefined && omitted.unpresentable === undefined ? [record] : [],
       );
     }),
@@ -74,7 +60,7 @@ test('records of other zones are comments: of names that are not below the domai
     others.map((host) => `${host}.`).sort(),
   );
   expect(
-    recordsOf(lines)
+    recordsOfLines(lines)
       .map(({ host }) => host)
       .sort(),
   ).toEqual([...below].sort());
@@ -84,7 +70,7 @@ test('the DS records of a zone are those of the zone above, and comments', () =>
   const ds = { host: 'example.com', class: 'IN', type: 'DS', data: '1 2 9 AB' };
   const below = { ...ds, host: 'sub.example.com' };
   const types = (...records: readonly Readonly<Record<string, unknown>>[]) =>
-    recordsOf(exportHistory(ZONE, ofDomain('example.com', ...records)).lines).map(({ host, type }) => [
+    recordsOfLines(exportHistory(ZONE, ofDomain('example.com', ...records)).lines).map(({ host, type }) => [
       host,
       type,
     ]);
@@ -105,40 +91,21 @@ test('only what is present is in it: now, or at an instant', () => {
     observation({ at: 20, records: ['192.0.2.2'] }),
   ]);
   const addresses = (at?: bigint) =>
-    recordsOf(exportHistory(ZONE, history, at).lines).map(({ rdata }) => JSON.parse(rdata).ip);
+    recordsOfLines(exportHistory(ZONE, history, at).lines).map(({ rdata }) => JSON.parse(rdata).ip);
   expect(addresses()).toEqual(['192.0.2.2']);
   expect(addresses(history.state.created + 10_000_000n)).toEqual(['192.0.2.1']);
 });
 
 test('a string of TXT data that is longer than 255 octets is divided, as in a message', () => {
   const txt = { host: 'example.com', class: 'IN', type: 'TXT', txt: 'é'.repeat(200) };
-  const [record] = recordsOf(exportHistory(ZONE, ofDomain('example.com', txt)).lines);
+  const [record] = recordsOfLines(exportHistory(ZONE, ofDomain('example.com', txt)).lines);
   const { txt: joined, entries } = JSON.parse(record?.rdata ?? '');
   expect([joined, entries.length]).toEqual([txt.txt, 2]);
 });
 
 describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'dms-zone-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  /** The records that both load, as BIND writes them. @param integrity whether hosts in the zone must have addresses. */
-  function loaded(history: StoredHistory, integrity: 'local' | 'none'): DnsRecord[] {
-    const file = join(folder, 'zone');
-    writeFileSync(file, ZONE.head + exportHistory(ZONE, history).lines.join(''));
-    const run = (program: string, ...options: string[]) => {
-      const { status, stdout, stderr } = spawnSync(program, [...options, history.name, file], {
-        encoding: 'utf8',
-        env: { PATH },
-      });
-      expect(status, `${stdout}${stderr}`).toBe(0);
-    };
-    run('nsd-checkzone');
-    run('named-checkzone', '-i', integrity, '-k', 'ignore', '-D', '-o', join(folder, 'dump'));
-    return recordsOf(readFileSync(join(folder, 'dump'), 'utf8').split('\n'));
-  }
+  const loaded = (history: StoredHistory, integrity: 'local' | 'none') =>
+    loadedRecords(history.name, ZONE.head + exportHistory(ZONE, history).lines.join(''), integrity);
 
   const present = ({ stays }: StoredHistory) =>
     stays.filter(({ removal }) => removal === null).map(({ record }) => record);

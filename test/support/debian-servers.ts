@@ -11,9 +11,6 @@ const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
 /** Whether the machine has the name servers, the web server and the DNS client of Debian. */
 export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
 
-/** Whether it has the programs of BIND and NSD that check master files. */
-export const HAS_ZONE_CHECKERS = ['named-checkzone', 'nsd-checkzone'].every(isInstalled);
-
 /** Debian has servers where only an administrator's PATH looks. */
 export const PATH = `${process.env['PATH']}:/usr/sbin`;
 
