@@ -70,6 +70,8 @@ export function historyOfRows({ domain, stays, headers, responses }: StoredRows)
 async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredRows[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
+    await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredRows['domain']>(
       `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
