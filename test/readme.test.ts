@@ -119,7 +119,8 @@ async function runPlain(commands: string): Promise<string> {
     const inFolder = args.map((arg) => (existsSync(join(folder, arg)) ? join(folder, arg) : arg));
     const { code, stdout, stderr } = await runDms(inFolder, environment);
     expect(code, stderr).toBe(0);
-    output += stdout;
+    // CSV has CR LF.
+    output += stdout.replaceAll('\r\n', '\n');
   }
   return output;
 }

@@ -9,7 +9,7 @@ import { writeText } from './write-text.js';
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. A terminal has a width, in columns, and colours unless `NO_COLOR` is set. */
-  readonly stdout: Writable & { readonly columns?: number; hasColors?(): boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
   /** For everything else. */
   readonly stderr: Writable & ProgressStream;
   /** Reads and checks the settings. @throws UsageError for a bad one. */

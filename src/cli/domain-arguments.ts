@@ -10,21 +10,29 @@ import { showProgress } from './progress.js';
 
 /**
  * The canonical names of the domains that a command is given, each once; `-` stands for those of standard input, one
- * a line.
+ * a line. They must fit into memory.
  *
- * @throws UsageError as parseDomains() does; OperationError if a line is no name, or `-` stands for none: no name would
- * mean all domains to some commands.
+ * @param file has names, too, one a line; absent: there is none.
+ * @throws UsageError as parseDomains() does; OperationError if a line is no name, or these inputs name none: no name
+ * means all domains to some commands.
  */
-export async function readDomains(context: CommandContext, texts: readonly string[]): Promise<string[]> {
+export async function readDomains(
+  context: CommandContext,
+  texts: readonly string[],
+  file?: string,
+): Promise<string[]> {
   const names = new Set(parseDomains(texts.filter((text) => text !== '-')));
-  if (!texts.includes('-')) return [...names];
+  const files = new Set([...(texts.includes('-') ? ['-'] : []), ...(file === undefined ? [] : [file])]);
   const counts = { rejected: 0 };
-  for await (const batch of readNames(context, '-', counts)) {
-    for (const name of batch) names.add(name);
+  for (const each of files) {
+    for await (const batch of readNames(context, each, counts)) {
+      for (const name of batch) names.add(name);
+    }
   }
   failIfRejected(counts.rejected, 'correct them, since nothing was done');
-  if (names.size === 0) throw new OperationError('Standard input names no domain: write one name per line.');
-  return [...names];
+  if (names.size > 0 || files.size === 0) return [...names];
+  const where = files.has('-') ? 'Standard input' : file;
+  throw new OperationError(`${where} names no domain: write one name per line.`);
 }
 
 /** @param consequence What follows for the other lines. @throws OperationError if a line was no name. */

@@ -3,6 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { SCOPES } from '../auth/viewer.js';
 import type { CommandContext } from './command-context.js';
 import type { Shell } from './commands/completion.js';
+import type { ExportOptions } from './commands/export.js';
 import type { FollowOptions } from './commands/follow.js';
 import type { ImportOptions } from './commands/import.js';
 import type { ObserveOptions } from './commands/observe.js';
@@ -86,12 +87,14 @@ function addObserve(program: Command, context: CommandContext): void {
     );
 }
 
+function fromFile(): Option {
+  return new Option(
+    '--from-file <file>',
+    'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
+  );
+}
+
 function addWatch(program: Command, context: CommandContext): void {
-  const fromFile = () =>
-    new Option(
-      '--from-file <file>',
-      'a file with one name per line; - for standard input; gzip and xz are decompressed; # begins a comment',
-    );
   const watch = program
     .command('watch')
     .summary('manage the domains to observe regularly')
@@ -270,19 +273,37 @@ function addQuestions(program: Command, context: CommandContext): void {
     );
 }
 
+/** Complete by its type, like FORMATS. */
+const EXPORT_FORMATS: Readonly<Record<ExportOptions['format'], true>> = {
+  ...{ dms: true, cof: true, csv: true, zone: true },
+};
+
 function addHistory(program: Command, context: CommandContext): void {
   program
     .command('export')
     .summary('write recorded history to standard output')
     .description(
-      'Writes the history of domains, or of all, as observations: recorded elsewhere by `dms import`, they ' +
-        'give the same history. Of the observations that changed nothing, only those are written whose time is ' +
+      'Writes the history of domains, or of all. dms: as observations, which give the same history when they are recorded ' +
+        'elsewhere by `dms import`. Of the observations that changed nothing, only those are written whose time is ' +
         'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
-        'headers), and the last before a record was removed.',
+        'headers), and the last before a record was removed. cof: DNS records for passive DNS, one JSON object per line, ' +
+        'with the times when they were first and last seen. csv: records and header values as a table. ' +
+        'zone: the records that are present, as a master file.',
     )
-    .argument('[domain...]', `domains to export; all if none is given; ${NAMES_ON_INPUT}`)
-    .addOption(new Option('--format <format>', 'format of the lines').choices(['dms']).default('dms'))
-    .action(async (domains: string[]) => (await import('./commands/export.js')).runExport(context, domains));
+    .argument(
+      '[domain...]',
+      `domains to export; all if neither these nor a file are given; ${NAMES_ON_INPUT}`,
+    )
+    .addOption(
+      new Option('--format <format>', 'format of the output')
+        .choices(Object.keys(EXPORT_FORMATS))
+        .default('dms'),
+    )
+    .option('--at <time>', 'what was known at that time, such as 2024-03-01T00:00:00Z')
+    .addOption(fromFile())
+    .action(async (domains: string[], options: ExportOptions) =>
+      (await import('./commands/export.js')).runExport(context, domains, options),
+    );
   program
     .command('forget')
     .summary("erase domains' history")

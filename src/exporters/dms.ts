@@ -1,28 +1,34 @@
 import { type Moment, momentsOf } from '../history/moments.js';
+import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import { dnsRecordData, hasRdataText, isCanonicalRecord } from '../model/dns-record.js';
+import { dnsRecordData } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
-import { formatInstant } from '../model/instant.js';
+import { formatInstant, type Instant } from '../model/instant.js';
+import { type ExportFormat, isReadable, type Omit } from './export-format.js';
+
+export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 
 /**
  * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
- * the same history.
+ * the same history; with an instant, the history that was known then.
  */
-export function* exportDms(history: StoredHistory): Generator<string> {
-  for (const moment of momentsOf(history)) {
+export function* exportDms(history: StoredHistory, at?: Instant, omit: Omit = () => {}): Generator<string> {
+  for (const moment of momentsOf(readableHistory(history, at, omit))) {
+    // In the order of time: no later one is known then, neither what it changed nor that it was.
+    if (!isKnown(moment.observedAt, at)) return;
     yield `${JSON.stringify(observationOf(history.name, moment))}\n`;
   }
 }
 
-/**
- * A history without the records that no import takes: earlier versions recorded any text as the data of a
- * type without fields of its own, and any word as a type.
- */
-export function readableHistory(history: StoredHistory): { history: StoredHistory; leftOut: number } {
+/** A history without the records that no import takes. */
+function readableHistory(history: StoredHistory, at: Instant | undefined, omit: Omit): StoredHistory {
   const types = new Map([...history.state.types].filter(([type]) => canonicalType(type) === type));
-  const stays = history.stays.filter(({ record }) => !hasRdataText(record) || isCanonicalRecord(record));
-  const state = { ...history.state, types };
-  return { history: { ...history, state, stays }, leftOut: history.stays.length - stays.length };
+  const stays = history.stays.filter(({ record, firstSeen }) => {
+    if (isReadable(record)) return true;
+    if (isKnown(firstSeen, at)) omit('unreadable');
+    return false;
+  });
+  return { ...history, state: { ...history.state, types }, stays };
 }
 
 function observationOf(domain: string, { observedAt, stays, types, headers, source }: Moment): object {

@@ -54,7 +54,8 @@ export async function* sortLines(
     for await (const lines of chunks) {
       for (const line of lines) {
         key = keyOf(line) ?? key;
-        run.push({ line, ...key });
+        const { domain, time } = key;
+        run.push({ line, domain, time });
         bytes += line.bytes.length;
       }
       if (bytes < runBytes) continue;

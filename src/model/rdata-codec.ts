@@ -78,12 +78,13 @@ export const uint32 = integer(4);
 /** A domain name: absolute, with or without its final dot. */
 export const name: OwnCodec = {
   write: (text) => hostNameOctets(canonicalHostName(text.next('a name'))),
-  read: (rdata) => absolute(rdata.name()),
+  read: (rdata) => absoluteName(rdata.name()),
   value: (rdata) => rdata.name(),
 };
 
-function absolute(text: string): string {
-  return text === '.' ? text : `${text}.`;
+/** A canonical name with its final dot: absolute in a master file, whatever its origin (RFC 1035, section 5.1). */
+export function absoluteName(name: string): string {
+  return name === '.' ? name : `${name}.`;
 }
 
 export const ipv4 = field('an IPv4 address', ipv4Octets, (rdata) => rdata.octets(4).join('.'));

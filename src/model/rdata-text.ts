@@ -94,11 +94,11 @@ function genericOctets(fields: MasterText): Buffer {
 /** The canonical text of the rdata of a type without fields of its own. */
 function rdataText(type: string, rdata: MessageReader): string {
   const layout = LAYOUTS.get(type);
-  if (layout === undefined) return unknownText(rdata.rest());
+  if (layout === undefined) return genericText(rdata.rest());
   try {
     return layoutText(type, layout, rdata.fork());
   } catch (error) {
-    if (error instanceof MalformedMessageError) return unknownText(rdata.rest());
+    if (error instanceof MalformedMessageError) return genericText(rdata.rest());
     throw error;
   }
 }
@@ -109,16 +109,16 @@ function layoutText(type: string, layout: readonly RdataCodec[], rdata: MessageR
   const text = readAll(layout, rdata);
   requireEnd(type, rdata);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
-  if (text.length > LONGEST_TEXT) return unknownText(all.rest());
+  if (text.length > LONGEST_TEXT) return genericText(all.rest());
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
-  return text === '' ? unknownText(Buffer.alloc(0)) : text;
+  return text === '' ? genericText(Buffer.alloc(0)) : text;
 }
 
 function requireEnd(type: string, rdata: MessageReader): void {
   if (!rdata.isAtEnd) throw new MalformedMessageError(`octets after the data of a record of type ${type}`);
 }
 
-/** RFC 3597, section 5. */
-function unknownText(octets: Buffer): string {
+/** Rdata of any type in the form of RFC 3597, section 5. */
+export function genericText(octets: Buffer): string {
   return `\\# ${octets.length} ${octets.toString('hex').toUpperCase()}`.trimEnd();
 }

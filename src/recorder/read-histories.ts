@@ -42,6 +42,12 @@ export async function* readHistories(pool: Pool, names?: readonly string[]): Asy
   for await (const rows of readStoredRows(pool, names)) yield historyOfRows(rows);
 }
 
+/** How many domains readHistories reads without names: others may be recorded meanwhile. */
+export async function countDomains(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ total: number }>('SELECT count(*)::int AS total FROM domain');
+  return rows[0]?.total ?? 0;
+}
+
 /** Reads the rows behind readHistories, as they are: sound or not. */
 export async function* readStoredRows(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredRows> {
   if (names !== undefined) {
@@ -74,6 +80,8 @@ export function historyOfRows({ domain, stays, headers, responses }: StoredRows)
 async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredRows[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
+    await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredRows['domain']>(
       `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],

@@ -1,7 +1,7 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
-import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
+import { type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { connection, pageOf, placeIn, requireFirst } from './connection.js';
@@ -29,7 +29,7 @@ export async function changesOf(
   requireInterval('from', from, 'to', to);
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
   const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
-  const kinds = new Set((args.kinds ?? CHANGE_KINDS).filter(partsOf(types, names)));
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(partsOf(types, names)));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
   const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));

@@ -83,7 +83,11 @@ describe.each(SHELLS)('with the script for it, %s', (shell) => {
     ['commands', 'dms se', ['serve', 'search']],
     ['subcommands', 'dms watch ', ['add', 'remove', 'list', 'help']],
     ['options', 'dms import --re', ['--rejects']],
-    ['the choices of an option', 'dms import --format ', ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns']],
+    [
+      'the choices of an option',
+      'dms import --format ',
+      ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'],
+    ],
     ['the choices of an option after =', 'dms import --format=ht', ['httpx']],
     ['files where files are arguments', 'dms import lin', ['lines one.ndjson']],
     ['files where an option has one', 'dms watch add --from-file lin', ['lines one.ndjson']],

@@ -98,6 +98,8 @@ describe('--json', () => {
       seconds: expect.any(Number),
       ...{ linesRead: 2, recorded: 0, changed: 0, unchanged: 0, alreadyKnown: 2, contradicting: 0, stale: 0 },
       ...{
+        older: 0,
+        lost: 0,
         rejected: 0,
         domains: 2,
         domainsExact: true,

@@ -35,7 +35,10 @@ describe('dms verify', () => {
     expect(code).toBe(1);
     expect(stdout.trimEnd().split('\n')).toEqual([
       'example.com: header_octets is 88; the headers have 90',
-      expect.stringMatching(/^example\.com: .* is present, and has a time at which it was last seen$/),
+      expect.stringMatching(
+        /^example\.com: .* is present, and has a time at which it was last seen that is not of a sighting$/,
+      ),
+      expect.stringMatching(/^example\.com: .* was last sighted .*, outside the sightings of A$/),
       expect.stringMatching(/^example\.com: header "server" .* its value is not in canonical form$/),
       'example.com: the digest of the headers is not that of the present ones',
       'example.com: searches do not find the server text "a "',
@@ -47,7 +50,7 @@ describe('dms verify', () => {
       'token "a": there is no scope "everything"',
     ]);
     expect(stderr).toBe(
-      'dms: 11 violations in 2 domains, 3 DNS record entries, 2 header changes; each is a line above.\n',
+      'dms: 12 violations in 2 domains, 3 DNS record entries, 2 header changes; each is a line above.\n',
     );
   });
 });

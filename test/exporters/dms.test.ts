@@ -81,6 +81,28 @@ test('what is exported and recorded elsewhere gives the same history, whatever w
   );
 });
 
+test('what is exported as of an instant and recorded elsewhere gives what the observations up to it gave', () => {
+  fc.assert(
+    fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), time, (unordered, seconds) => {
+      const at = instant(seconds);
+      // In the order of time none is stale: each is part of the history.
+      const observations = unordered.sort((one, other) => Number(one.observedAt - other.observedAt));
+      const lines = [...exportDms(historyOf(observations), at)];
+      const upTo = observations.filter(({ observedAt }) => observedAt <= at);
+      if (upTo.length === 0) {
+        expect(lines).toEqual([]);
+        return;
+      }
+      // Of an observation that changed nothing the time may be lost.
+      const { lastUpdate, ...copy } = shown(historyOf(lines.map((line) => parseDmsLine(line, NOW))));
+      const { lastUpdate: latest, ...expected } = shown(historyOf(upTo));
+      expect(copy).toEqual(expected);
+      expect(lastUpdate).toBeLessThanOrEqual(latest);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('no order of observations leads to a stored history that breaks a rule', () => {
   fc.assert(
     fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), (observations) => {

@@ -7,11 +7,13 @@ import fc from 'fast-check';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
+import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { parseInstant } from '../../src/model/instant.js';
 import { bodies, type Replay, replayStream, totals } from '../replay/replay.js';
 import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
+import { HAS_ZONE_CHECKERS, loadedRecords } from '../support/zone-checkers.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
 import { expectInstants, type TimedLine } from './instants.js';
 import { type Filter, type RecordMatch, recordsOf } from './random-searches.js';
@@ -230,6 +232,31 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
       } finally {
         await serving.close();
       }
+    },
+    10 * MINUTE,
+  );
+
+  it.skipIf(!HAS_ZONE_CHECKERS)(
+    'is exported as the root zone of any of its versions: BIND and NSD load it, with the records of that version',
+    async () => {
+      const time = '2020-03-05T23:30:05.000000Z';
+      const observed: { domain: string; dnsRecords: object[] }[] = [];
+      for await (const line of createInterface({ input: unpacked() })) {
+        if (line.includes(`"observedAt":"${time}"`)) observed.push(JSON.parse(line));
+      }
+      const names = Readable.from(observed.map(({ domain }) => `${domain}\n`));
+      const args = ['export', '--format', 'zone', '--at', time, '--from-file', '-'];
+      const { code, stdout } = await runDms(args, home.environment, names);
+      expect(code).toBe(0);
+      const top =
+        '. IN SOA a.gtld-servers.net. nstld.verisign-grs.com. 1 1800 900 604800 86400\n. IN NS a.gtld-servers.net.\n';
+      const loaded = loadedRecords('.', `$TTL 3600\n${top}${stdout}`, 'local').filter(
+        ({ host }) => host !== '.',
+      );
+      const expected = observed.flatMap(({ dnsRecords }) => dnsRecords.map(parseDnsRecord));
+      const texts = (records: readonly object[]) => records.map((record) => JSON.stringify(record)).sort();
+      expect(observed).toHaveLength(1_516);
+      expect(texts(loaded)).toEqual(texts(expected));
     },
     10 * MINUTE,
   );

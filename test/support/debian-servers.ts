@@ -11,10 +11,11 @@ const PROGRAMS = ['nsd', 'unbound', 'nginx', 'dig'] as const;
 /** Whether the machine has the name servers, the web server and the DNS client of Debian. */
 export const HAS_DEBIAN_SERVERS = PROGRAMS.every(isInstalled);
 
-/** Debian has them where only an administrator's PATH looks. */
-const PATH = `${process.env['PATH']}:/usr/sbin`;
+/** Debian has servers where only an administrator's PATH looks. */
+export const PATH = `${process.env['PATH']}:/usr/sbin`;
 
-function isInstalled(program: string): boolean {
+/** Whether the machine has a program, for users or administrators. */
+export function isInstalled(program: string): boolean {
   try {
     execFileSync('sh', ['-c', `command -v ${program}`], {
       env: { PATH: `${process.env['PATH']}:/usr/sbin` },

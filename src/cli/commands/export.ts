@@ -1,36 +1,115 @@
-import { exportDms, readableHistory } from '../../exporters/dms.js';
-import { OperationError } from '../../model/errors.js';
-import { readHistories } from '../../recorder/read-histories.js';
+import type { Pool } from 'pg';
+import type { Omission } from '../../exporters/export-format.js';
+import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
+import { isKnown } from '../../history/stays-as-of.js';
+import { InvalidObservationError, OperationError, PublicError, UsageError } from '../../model/errors.js';
+import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
+import { readAt } from '../../model/json-values.js';
+import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
+import { showProgress } from '../progress.js';
 import { writeText } from '../write-text.js';
+
+export interface ExportOptions {
+  readonly format: ExportFormatName;
+  /** As it was written. */
+  readonly at?: string;
+  readonly fromFile?: string;
+}
 
 /** Text gathered before it is written: a write for each line would be slow. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-const LEFT_OUT =
-  'records are not in the output: their data is not valid for their type, and `dms verify` lists them.';
+/** Unknown domains that an error names. */
+const MISSING_SHOWN = 10;
+
+const OMISSIONS: Readonly<Record<Omission, string>> = {
+  unreadable:
+    'records are not in the output: their data is not valid for their type, and `dms verify` lists them.',
+  unpresentable:
+    'records are not in the output: their data does not fit into a DNS message. `--format dms` has them.',
+  class: 'records are not in the output: their class is not IN. `--format dms` and `csv` have them.',
+  header:
+    'HTTP headers are not in the output, which has only DNS records. `--format dms` and `csv` have them.',
+};
 
 /** `dms export [DOMAIN…]`: streams history out. */
-export async function runExport(context: CommandContext, domains: readonly string[]): Promise<void> {
-  const names = await readDomains(context, domains);
+export async function runExport(
+  context: CommandContext,
+  domains: readonly string[],
+  options: ExportOptions,
+): Promise<void> {
+  const at = options.at === undefined ? undefined : parseAt(options.at, context.now());
+  const isAll = domains.length === 0 && options.fromFile === undefined;
+  const names = isAll ? undefined : await readDomains(context, domains, options.fromFile);
+  const missing = await context.withConnections('fail', ({ pool }) =>
+    writeHistories(context, pool, names, EXPORT_FORMATS[options.format], at),
+  );
+  if (missing.length > 0) throw new OperationError(explainMissing(missing, at));
+}
+
+/** @throws UsageError */
+function parseAt(text: string, now: Instant): Instant {
+  try {
+    return requireReached(
+      readAt('--at', () => parseInstant(text)),
+      now,
+    );
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw new UsageError(error.message);
+    throw error instanceof PublicError ? new UsageError(`--at: ${error.message}`) : error;
+  }
+}
+
+/** @param names Absent: all domains. @returns those of the names of which nothing is known. */
+async function writeHistories(
+  { stdout, notes, warn }: CommandContext,
+  pool: Pool,
+  names: readonly string[] | undefined,
+  format: (typeof EXPORT_FORMATS)[ExportFormatName],
+  at: Instant | undefined,
+): Promise<string[]> {
+  const total = names?.length ?? (await countDomains(pool));
   const missing = new Set(names);
-  await context.withConnections('fail', async ({ pool }) => {
-    let text = '';
-    let leftOut = 0;
-    for await (const stored of readHistories(pool, names.length > 0 ? names : undefined)) {
-      missing.delete(stored.name);
-      const readable = readableHistory(stored);
-      leftOut += readable.leftOut;
-      for (const line of exportDms(readable.history)) {
+  const omitted = new Map<Omission, number>();
+  const omit = (reason: Omission, count = 1) => omitted.set(reason, (omitted.get(reason) ?? 0) + count);
+  let done = 0;
+  let text: string = format.head;
+  // A bar among the lines of the output would be unreadable, and they show the progress.
+  const hideProgress =
+    stdout.isTTY === true
+      ? () => {}
+      : showProgress(notes, `of ${total.toLocaleString('en')} domains`, () => ({
+          items: done,
+          done,
+          total,
+        }));
+  try {
+    for await (const history of readHistories(pool, names)) {
+      done += 1;
+      if (!isKnown(history.state.created, at)) continue;
+      missing.delete(history.name);
+      for (const line of format.linesOf(history, at, omit)) {
         text += line;
         if (text.length < CHUNK_CHARACTERS) continue;
-        await writeText(context.stdout, text);
+        await writeText(stdout, text);
         text = '';
       }
     }
-    await writeText(context.stdout, text);
-    if (leftOut > 0) context.warn(`dms: ${leftOut} ${LEFT_OUT}\n`);
-  });
-  if (missing.size > 0) throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
+    await writeText(stdout, text);
+  } finally {
+    hideProgress();
+  }
+  for (const [reason, count] of omitted) {
+    if (count > 0) warn(`dms: ${count} ${OMISSIONS[reason]}\n`);
+  }
+  return [...missing];
+}
+
+function explainMissing(missing: readonly string[], at: Instant | undefined): string {
+  const shown = missing.slice(0, MISSING_SHOWN).join(', ');
+  const more = missing.length > MISSING_SHOWN ? ` and ${missing.length - MISSING_SHOWN} more` : '';
+  const upTo = at === undefined ? '' : ` up to ${formatInstant(at)}`;
+  return `No history is recorded for ${shown}${more}${upTo}.`;
 }

@@ -1,0 +1,52 @@
+import type { StoredHistory } from '../history/stored-history.js';
+import { typeNumber } from '../model/dns-types.js';
+import type { Instant } from '../model/instant.js';
+import {
+  countHeaders,
+  type ExportFormat,
+  type Omit,
+  type PresentedStay,
+  presentStays,
+} from './export-format.js';
+
+/** Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): DNS records of class IN. */
+export const COF: ExportFormat = { head: '', linesOf: exportCof };
+
+/** A domain's records in COF, an object for each stay. */
+function* exportCof(history: StoredHistory, at: Instant | undefined, omit: Omit): Generator<string> {
+  for (const stay of presentStays(history, at, omit)) {
+    if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay))}\n`;
+    else omit('class');
+  }
+  omit('header', countHeaders(history, at));
+}
+
+function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay): object {
+  return {
+    // Without a final dot, as in the draft's examples.
+    rrname: record.host,
+    rrtype: typeOf(record.type),
+    // "Senders SHOULD send an array for rdata".
+    rdata: [rdata],
+    time_first: unixTime(firstSeen, SECOND),
+    time_last: unixTime(lastSeen, SECOND),
+    time_first_ms: unixTime(firstSeen, MILLISECOND),
+    time_last_ms: unixTime(lastSeen, MILLISECOND),
+    ...(source === null ? {} : { sensor_id: source }),
+  };
+}
+
+/** "If the value cannot be interpreted, the decimal value is returned". */
+function typeOf(type: string): string | number {
+  return (type.startsWith('TYPE') && typeNumber(type)) || type;
+}
+
+/** In microseconds. */
+const SECOND = 1_000_000n;
+const MILLISECOND = 1_000n;
+
+/** How many units have passed since 1970, also before: BigInt division would cut towards it. */
+function unixTime(time: Instant, unit: bigint): number {
+  const cut = time / unit;
+  return Number(cut * unit > time ? cut - 1n : cut);
+}

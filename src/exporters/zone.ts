@@ -1,0 +1,75 @@
+import type { StoredHistory } from '../history/stored-history.js';
+import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
+import { typeNumber } from '../model/dns-types.js';
+import { ancestorsOf } from '../model/host-name.js';
+import { formatInstant, type Instant } from '../model/instant.js';
+import { MasterText } from '../model/master-text.js';
+import { absoluteName } from '../model/rdata-codec.js';
+import { genericText, rdataOctets } from '../model/rdata-text.js';
+import { compareUtf8 } from '../model/utf8-order.js';
+import {
+  countHeaders,
+  type ExportFormat,
+  type Omit,
+  type PresentedStay,
+  presentStays,
+} from './export-format.js';
+
+const HEAD = `; Records as they were observed. TTLs are not recorded: all have the same.
+$TTL 3600
+`;
+
+/** Master files (RFC 1035, section 5): the records of class IN that are present, domain by domain. */
+export const ZONE: ExportFormat = { head: HEAD, linesOf: exportZone };
+
+function* exportZone(history: StoredHistory, at: Instant | undefined, omit: Omit): Generator<string> {
+  const { name, state } = history;
+  yield `\n; domain ${name}, as of ${formatInstant(at ?? state.lastUpdate)}\n`;
+  const ofZone: PresentedStay[] = [];
+  const others: PresentedStay[] = [];
+  const stays = [...presentStays(history, at, omit, ({ removed }) => removed === null)];
+  const hasStart = stays.some(({ record }) => isStart(record, name));
+  for (const stay of stays) {
+    const { host, class: recordClass, type } = stay.record;
+    // RFC 4035, section 2.4: the DS records of a zone are in the zone above.
+    const isAbove = hasStart && type === 'DS' && host === name;
+    if (recordClass !== 'IN') omit('class');
+    else if (!isAbove && (host === name || ancestorsOf(host).includes(name))) ofZone.push(stay);
+    else others.push(stay);
+  }
+  ofZone.sort((one, other) => comparePlaces(one.record, other.record, name));
+  if (!hasStart) yield '; no SOA record of it is known: name servers do not load a zone without one\n';
+  for (const stay of ofZone) yield `${lineOf(stay)}\n`;
+  // Name servers reject a zone that has them.
+  for (const stay of others) yield `; of another zone: ${lineOf(stay)}\n`;
+  omit('header', countHeaders(history, at));
+}
+
+/** RFC 1035, section 5.2: the zone begins with its SOA record. The records of the domain itself follow. */
+function comparePlaces(one: DnsRecord, other: DnsRecord, domain: string): number {
+  return (
+    Number(isStart(other, domain)) - Number(isStart(one, domain)) ||
+    Number(one.host !== domain) - Number(other.host !== domain) ||
+    compareUtf8(one.host, other.host) ||
+    compareDnsRecords(one, other)
+  );
+}
+
+function isStart({ host, class: recordClass, type }: DnsRecord, domain: string): boolean {
+  return type === 'SOA' && host === domain && recordClass === 'IN';
+}
+
+/** Types that BIND 9.18 or NSD 4.6 does not read by their names. */
+const RARE_TYPES: ReadonlySet<string> = new Set([
+  ...['A6', 'AMTRELAY', 'ATMA', 'BRID', 'DOA', 'DSYNC', 'EID', 'GPOS', 'HHIT', 'HIP', 'KEY', 'NIMLOC'],
+  ...['NINFO', 'NSAP-PTR', 'RESINFO', 'RKEY', 'SINK', 'TA', 'TALINK', 'WALLET'],
+]);
+
+/** Rare types and unknown data are in the form that all name servers read (RFC 3597, section 5). */
+function lineOf({ record: { host, type }, rdata }: PresentedStay): string {
+  const fields = new MasterText(rdata);
+  const isGeneric = fields.isGeneric || RARE_TYPES.has(type);
+  const shownType = isGeneric ? `TYPE${typeNumber(type)}` : type;
+  const shownData = isGeneric ? genericText(rdataOctets(type, fields)) : rdata;
+  return [absoluteName(host), 'IN', shownType, shownData].join('\t');
+}

@@ -1,0 +1,217 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSamples } from '../../src/importers/samples.js';
+import { dnsRecordData, parseDnsRecord } from '../../src/model/dns-record.js';
+import { parseInstant } from '../../src/model/instant.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { runDms } from '../journeys/dms-command.js';
+import { parseCofLine } from '../support/cof.js';
+import { parseCsv } from '../support/csv.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { NOW } from '../support/observations.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: TestService;
+let folder: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database });
+  await recordSamples(createRecorder(database.pool), NOW);
+  folder = await mkdtemp(join(tmpdir(), 'dms-export-'));
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+function dms(args: readonly string[], input?: string) {
+  return runDms(args, database.environment, input === undefined ? undefined : Readable.from([input]));
+}
+
+/** The output of a command that succeeds. */
+async function said(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await dms(args);
+  expect([code, stderr.replace(/^dms: \d+ HTTP headers are not in the output.*\n/, '')]).toEqual([0, '']);
+  return stdout;
+}
+
+const DOMAINS = [
+  '7.2.0.192.in-addr.arpa',
+  'example.com',
+  'example.net',
+  'www.example.org',
+  'xn--bcher-kva.example',
+];
+const SOMETIMES = [
+  '2023-01-10T08:00:00Z',
+  '2023-05-20T14:30:12.345678Z',
+  '2023-11-15T22:05:59.99998Z',
+  undefined,
+];
+
+interface Entry {
+  readonly host: string;
+  readonly firstSeen: string;
+  readonly removed: string | null;
+  readonly lastSeen: string;
+}
+
+/** The records of all domains as the API has them, with their times. */
+async function answered(at: string | undefined) {
+  const entries: Entry[] = [];
+  for (const name of DOMAINS) {
+    const query = `query ($name: String!, $at: Timestamp) {
+      domain(name: $name, at: $at) { dnsRecords { ... on DnsRecordEntry { host firstSeen removed lastSeen } } } }`;
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: { name, at } }),
+    });
+    const { data }: { data: { domain: { dnsRecords: Entry[] } | null } } = JSON.parse(await response.text());
+    entries.push(...(data.domain?.dnsRecords ?? []));
+  }
+  return entries;
+}
+
+const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', at]);
+
+describe('dms export', () => {
+  test.each(SOMETIMES)(
+    '--format cof has the records of the API with the same times, as of %s',
+    async (at) => {
+      const objects = (await said('export', '--format', 'cof', ...atOption(at)))
+        .split(/(?<=\n)/)
+        .map(parseCofLine);
+      const milliseconds = (time: string) => Number(parseInstant(time) / 1000n);
+      const times = ({ host, firstSeen, lastSeen }: Entry) => [
+        host,
+        milliseconds(firstSeen),
+        milliseconds(lastSeen),
+      ];
+      expect(
+        objects.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
+      ).toEqual((await answered(at)).map(times).sort());
+    },
+  );
+
+  test.each(SOMETIMES)(
+    '--format csv has the records of the API with the same times, as of %s',
+    async (at) => {
+      const rows = parseCsv(await said('export', '--format', 'csv', ...atOption(at)));
+      const records = rows.filter(({ kind }) => kind === 'DNS');
+      expect(
+        records.map((row) => [row['name'], row['first_seen'], row['last_seen'], row['removed']]).sort(),
+      ).toEqual(
+        (await answered(at))
+          .map((each) => [each.host, each.firstSeen, each.lastSeen, each.removed ?? ''])
+          .sort(),
+      );
+      expect(rows.some(({ kind }) => kind === 'HTTP')).toBe(true);
+    },
+  );
+
+  test.each(SOMETIMES)('--format zone has the records that are present, as of %s', async (at) => {
+    const lines = (await said('export', '--format', 'zone', ...atOption(at))).split('\n');
+    const records = lines.flatMap((line) => {
+      const [host, recordClass, type, data] = line.replace('; of another zone: ', '').split('\t');
+      return data === undefined
+        ? []
+        : dnsRecordData(parseDnsRecord({ host, class: recordClass, type, data }));
+    });
+    const bodies = await Promise.all(
+      DOMAINS.map(async (domain) => {
+        const query = at === undefined ? '' : `?at=${at}`;
+        const response = await fetch(`${service.url}/api/v1/domain/${domain}${query}`);
+        const body: { dnsRecords?: { data: object; removed: string | null }[] } = JSON.parse(
+          await response.text(),
+        );
+        return (body.dnsRecords ?? []).filter(({ removed }) => removed === null).map(({ data }) => data);
+      }),
+    );
+    const sorted = (data: readonly object[]) => data.map((each) => JSON.stringify(each)).sort();
+    expect(sorted(records)).toEqual(sorted(bodies.flat()));
+  });
+
+  test.each(SOMETIMES)('--at, imported elsewhere, gives the domains as of %s', async (at) => {
+    const copy = await openTestDatabase();
+    try {
+      const exported = await said('export', ...atOption(at));
+      const input = Readable.from([exported]);
+      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
+      for (const domain of DOMAINS) {
+        const show = ['show', domain, '--json'];
+        const original = await dms([...show, ...atOption(at)]);
+        const { code, stdout } = await runDms(show, copy.environment);
+        // Of observations that changed nothing, the time of the latest may be lost.
+        const body = (text: string) => (text === '' ? '' : { ...JSON.parse(text), lastUpdate: '' });
+        expect([code, body(stdout)]).toEqual([original.code, body(original.stdout)]);
+      }
+    } finally {
+      await copy.close();
+    }
+  });
+
+  test('--from-file exports the domains of a file, and no others, each once', async () => {
+    const file = join(folder, 'names');
+    await writeFile(file, 'Example.com. # a comment\n\nexample.net\nexample.com\n');
+    const domains = (csv: string) => new Set(parseCsv(csv).map(({ domain }) => domain));
+    const csv = await said('export', '--format', 'csv', '--from-file', file);
+    expect(domains(csv)).toEqual(new Set(['example.com', 'example.net']));
+    expect(await said('export', '--format', 'csv', 'example.net', 'example.com')).toBe(csv);
+    const piped = await dms(
+      ['export', '--format', 'csv', '--from-file', '-', 'example.net'],
+      'example.com\n',
+    );
+    expect(piped.stdout).toBe(csv);
+    await writeFile(file, '# nothing\n');
+    const { code, stdout } = await dms(['export', '--format', 'csv', '--from-file', file]);
+    expect([code, stdout]).toEqual([1, '']);
+  });
+
+  test('domains of which nothing is known are named at the end: exit code 1', async () => {
+    const unknown = Array.from({ length: 12 }, (_, at) => `unknown${at}.example`);
+    const names = ['example.com', ...unknown].join('\n');
+    const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], names);
+    expect(code).toBe(1);
+    expect(stdout).toContain('"domain":"example.com"');
+    expect(stderr).toContain('unknown8.example, unknown9.example and 2 more.');
+  });
+
+  test('nothing is exported where a line of a file is no name: exit code 1', async () => {
+    const { code, stdout, stderr } = await dms(['export', '--from-file', '-'], 'example.com\na..b\n');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^line 2 rejected: /m);
+    expect(stderr).toContain('1 line is not a domain name');
+  });
+
+  test('a domain that was not known yet at the time of --at is unknown', async () => {
+    const { code, stderr } = await dms(['export', '--at', '2023-01-01T00:00:00Z', 'example.com']);
+    expect([code, stderr]).toEqual([
+      1,
+      'dms: No history is recorded for example.com up to 2023-01-01T00:00:00.000000Z.\n',
+    ]);
+  });
+
+  test.each([
+    ['--at', 'yesterday', 'write it like 2024-03-01T10:20:30.123456Z'],
+    ['--at', '9999-01-01T00:00:00Z', 'more than five minutes ahead'],
+    ['--format', 'xml', 'Allowed choices are dms, cof, csv, zone'],
+  ])('%s %s is a usage error', async (option, value, advice) => {
+    const { code, stdout, stderr } = await dms(['export', option, value]);
+    expect([code, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1]);
+    expect(stderr).toContain(advice);
+  });
+
+  test.each(['cof', 'zone'])('--format %s says how many HTTP headers it leaves out', async (format) => {
+    const { stderr } = await dms(['export', '--format', format, 'example.com']);
+    expect(stderr).toBe(
+      'dms: 4 HTTP headers are not in the output, which has only DNS records. `--format dms` and `csv` have them.\n',
+    );
+  });
+});

@@ -1,0 +1,240 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runDms, startLocalDms } from '../journeys/dms-command.js';
+import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { httpxLine } from '../support/httpx-lines.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: TestService;
+let folder: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database });
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-cof-'));
+});
+
+beforeEach(() => emptyTestDatabase(database));
+
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+const seconds = (time: string) => Date.parse(time) / 1000;
+
+function sighting(rdata: string, from: string, to: string, more: object = {}): string {
+  const times = { time_first: seconds(from), time_last: seconds(to) };
+  return `${JSON.stringify({ rrname: 'example.com.', rrtype: 'A', rdata, ...times, ...more })}\n`;
+}
+
+function observed(at: string, ips: readonly string[]): string {
+  const dnsRecords = ips.map((ip) => ({ host: 'example.com', class: 'IN', type: 'A', ip }));
+  return `${JSON.stringify({ domain: 'example.com', observedAt: at, dnsRecords })}\n`;
+}
+
+async function dms(args: readonly string[], input = ''): Promise<string> {
+  const result = await runDms(args, database.environment, Readable.from([input]));
+  expect([result.code, result.code === 0 ? '' : result.stderr]).toEqual([0, '']);
+  return result.stdout;
+}
+
+async function rest(path: string) {
+  const response = await fetch(`${service.url}/api/v1${path}`);
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, text]);
+  return JSON.parse(text);
+}
+
+async function addresses() {
+  const { dnsRecords } = await rest('/domain/example.com');
+  return dnsRecords.map(
+    ({ data, firstSeen, removed }: { data: { ip: string }; firstSeen: string; removed: string | null }) =>
+      `${data.ip} ${firstSeen.slice(0, 10)} ${removed?.slice(0, 10) ?? 'present'}`,
+  );
+}
+
+async function graphql(query: string) {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${service.url}/graphql`, {
+    ...{ method: 'POST', headers, body: JSON.stringify({ query }) },
+  });
+  return JSON.parse(await response.text()).data;
+}
+
+describe('passive DNS', () => {
+  const OLD = sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z');
+  const RECENT = sighting('192.0.2.2', '2019-01-01T00:00:00Z', '2021-01-01T00:00:00Z');
+  const OBSERVED = [
+    observed('2020-01-01T00:00:00Z', ['192.0.2.2']),
+    observed('2024-01-01T00:00:00Z', ['192.0.2.3']),
+  ].join('');
+
+  test.each([
+    ['before', [RECENT, OLD, OBSERVED]],
+    ['after', [OBSERVED, OLD, RECENT]],
+    ['between', [OLD, OBSERVED, RECENT]],
+  ])(
+    'fills in history, imported %s observations: a record goes at the first evidence of its absence',
+    async (_when, files) => {
+      for (const file of files) await dms(['import', '-'], file);
+      expect(await addresses()).toEqual([
+        '192.0.2.1 2010-01-01 2020-01-01',
+        '192.0.2.2 2019-01-01 2024-01-01',
+        '192.0.2.3 2024-01-01 present',
+      ]);
+      expect(await dms(['verify'])).toContain('No violations');
+      const { domain } = await graphql(
+        '{ domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } changes(first: 9) { nodes { date ... on DnsRecordRemoved { lastSeen } } } } }',
+      );
+      expect(domain.dnsRecords.map(({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10))).toEqual([
+        ...['2012-01-01', '2021-01-01', '2024-01-01'],
+      ]);
+      const gone = domain.changes.nodes.flatMap(
+        ({ lastSeen }: { lastSeen?: string }) => lastSeen?.slice(0, 10) ?? [],
+      );
+      expect(gone).toEqual(['2012-01-01', '2021-01-01']);
+    },
+  );
+
+  test('alone shows a record as present, last seen when it was sighted last: now and as of any time, and in searches', async () => {
+    await dms(['import', '-'], OLD + RECENT);
+    expect(await addresses()).toEqual(['192.0.2.1 2010-01-01 present', '192.0.2.2 2019-01-01 present']);
+    const data = await graphql(`{
+      domain(name: "example.com") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
+      then: domain(name: "example.com", at: "2019-06-01T00:00:00Z") { lastUpdate dnsRecords { ... on DnsRecordEntry { lastSeen } } }
+      early: domain(name: "example.com", at: "2011-01-01T00:00:00Z") { dnsRecords { ... on DnsRecordEntry { lastSeen } } }
+      dnsRecords(where: { network: "192.0.2.0/24" }, first: 9) { nodes { record { ... on ARecord { ip lastSeen } } } }
+      changes(first: 9) { nodes { ... on DnsRecordAdded { record { ... on ARecord { lastSeen } } } } }
+    }`);
+    const day = ({ lastSeen }: { lastSeen: string }) => lastSeen.slice(0, 10);
+    expect(data.domain.dnsRecords.map(day)).toEqual(['2012-01-01', '2021-01-01']);
+    expect(data.then.dnsRecords.map(day)).toEqual(['2012-01-01', '2019-01-01']);
+    expect(data.early.dnsRecords.map(day)).toEqual(['2010-01-01']);
+    expect(data.dnsRecords.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
+      ...['2012-01-01', '2021-01-01'],
+    ]);
+    expect(data.changes.nodes.map(({ record }: { record: { lastSeen: string } }) => day(record))).toEqual([
+      ...['2012-01-01', '2021-01-01'],
+    ]);
+  });
+
+  test('is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
+    await dms(['import', '-'], RECENT);
+    const { changes, next } = await rest('/changes');
+    expect(changes.map(({ kind, date }: { kind: string; date: string }) => [kind, date])).toEqual([
+      ['DNS_RECORD_ADDED', '2019-01-01T00:00:00.000000Z'],
+    ]);
+    const later = sighting('192.0.2.7', '2022-01-01T00:00:00Z', '2022-01-01T00:00:00Z');
+    await dms(['import', '-'], later + OLD);
+    const more = await rest(`/changes?after=${next}`);
+    expect(more.changes).toEqual([
+      {
+        ...{ domain: 'example.com', kind: 'HISTORY_EXTENDED', date: expect.any(String), source: null },
+        earliest: '2010-01-01T00:00:00.000000Z',
+      },
+      expect.objectContaining({ kind: 'DNS_RECORD_ADDED', date: '2022-01-01T00:00:00.000000Z' }),
+    ]);
+    expect((await rest('/changes?kinds=HISTORY_EXTENDED')).changes).toHaveLength(1);
+    const found = await graphql(
+      '{ changes(first: 9, kinds: [HISTORY_EXTENDED]) { nodes { domain ... on HistoryExtended { earliest } } } }',
+    );
+    expect(found.changes.nodes).toEqual([{ domain: 'example.com', earliest: '2010-01-01T00:00:00.000000Z' }]);
+    expect((await rest('/domain/example.com/changes')).changes).toHaveLength(3);
+    await dms(['import', '-'], later + OLD);
+    expect((await rest(`/changes?after=${more.next}`)).changes).toEqual([]);
+  });
+
+  test('makes dms follow show that a history was extended', async () => {
+    await dms(['import', '-'], RECENT);
+    const { next } = await rest('/changes');
+    const following = startLocalDms(['follow', '--after', next], database.environment);
+    let said = '';
+    const isShown = new Promise<void>((resolve) => {
+      following.stdout.on('data', (part) => {
+        said += part;
+        if (said.includes('\n')) resolve();
+      });
+    });
+    await dms(['import', '-'], OLD);
+    await isShown;
+    following.stop();
+    await following.result;
+    expect(said).toMatch(/ example\.com {2}history extended, different from 2010-01-01T00:00:00Z on\n/);
+  });
+
+  test('that dms exported gives the same first and last times elsewhere', async () => {
+    await dms(['import', '-'], OLD + RECENT);
+    await dms(['import', '-'], OBSERVED);
+    const exported = await dms(['export', '--format', 'cof']);
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], exported);
+    // Where no source is told, it is `cof`.
+    const told = (text: string) => text.replaceAll(',"sensor_id":"cof"', '');
+    expect(told(await dms(['export', '--format', 'cof']))).toBe(told(exported));
+  });
+
+  test('keeps what is sighted late out of what observations of its type are stale by', async () => {
+    await dms(['import', '-'], sighting('192.0.2.1', '2018-01-01T00:00:00Z', '2024-06-01T00:00:00Z'));
+    expect(await dms(['import', '-'], observed('2022-01-01T00:00:00Z', ['192.0.2.2']))).toMatch(
+      /^recorded +1 /m,
+    );
+    expect(await addresses()).toEqual([
+      '192.0.2.1 2018-01-01 2022-01-01',
+      '192.0.2.2 2022-01-01 present',
+      '192.0.2.1 2024-06-01 present',
+    ]);
+  });
+});
+
+test('files of five formats give the same history in whatever order they are imported', async () => {
+  const time = '2024-03-01T10:20:30Z';
+  const zdns = {
+    ...{ name: 'example.com' },
+    results: {
+      MX: {
+        ...{ status: 'NOERROR', timestamp: '2024-03-05T00:00:00Z' },
+        data: {
+          answers: [
+            { answer: 'mail.example.net.', preference: 10, class: 'IN', name: 'example.com', type: 'MX' },
+          ],
+        },
+      },
+    },
+  };
+  const dnsx = {
+    ...{
+      host: 'example.com',
+      status_code: 'NOERROR',
+      timestamp: '2024-03-04T00:00:00Z',
+      resolver: ['192.0.2.53:53'],
+    },
+    all: ['example.com.\t300\tIN\tTXT\t"v=spf1 -all"'],
+  };
+  const files = new Map<string, string | Buffer>([
+    ['own.ndjson', observed(time, ['192.0.2.2'])],
+    ['httpx.json.gz', gzipSync(`${httpxLine({ timestamp: '2024-03-03T00:00:00Z' })}\n`)],
+    ['zdns.json', `${JSON.stringify(zdns)}\n`],
+    ['dnsx.json', `${JSON.stringify(dnsx)}\n`],
+    ['passive.cof', sighting('192.0.2.1', '2010-01-01T00:00:00Z', '2012-01-01T00:00:00Z')],
+  ]);
+  for (const [name, text] of files) await writeFile(join(folder, name), text);
+  const paths = [...files.keys()].map((name) => join(folder, name));
+  const states = new Set<string>();
+  for (const order of [paths, paths.toReversed(), [...paths.slice(2), ...paths.slice(0, 2)]]) {
+    await emptyTestDatabase(database);
+    expect(await dms(['import', '--backfill', ...order])).toMatch(/^format +cof, dms, dnsx, httpx, zdns$/m);
+    states.add(await dms(['export', 'example.com']));
+  }
+  expect(states.size).toBe(1);
+  const shown = await dms(['show', 'example.com']);
+  for (const part of ['192.0.2.1', '192.0.2.2', 'mail.example.net', 'v=spf1 -all'])
+    expect(shown).toContain(part);
+  expect(await dms(['search', '--ip', '192.0.2.1'])).toContain('example.com');
+});
