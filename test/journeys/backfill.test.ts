@@ -118,28 +118,22 @@ describe('older observations that are put before newer ones', () => {
     return stdout;
   }
 
-  /** What REST says of each domain now, and at instants around its observations. */
+  /** What REST says of each domain now and at an instant around its observations, and of some its details and changes. */
   async function answers(home: TestHome): Promise<Map<string, string>[]> {
     const serving = await serveLocally(home.environment);
     try {
-      const instants = cases.map(({ lines, cut: at }) => {
+      const then = cases.map(({ domain, lines, cut: at }, place) => {
         const around = lines.flatMap(({ time }) => [time - 1n, time]);
-        return [at, at - 1n, around[Number(at % BigInt(around.length))] ?? at].map(formatInstant);
+        const instants = [at, at - 1n, around[Number(at % BigInt(around.length))] ?? at];
+        return `${domain}?at=${formatInstant(instants[place % 3] ?? at)}`;
       });
-      const found = [await answersOf(serving.url, names)];
-      for (const place of [0, 1, 2]) {
-        const asked = cases.map(({ domain }, each) => `${domain}?at=${instants[each]?.[place]}`);
-        found.push(await answersOf(serving.url, asked));
-      }
-      for (const operation of ['details', 'changes?first=500']) {
-        found.push(
-          await answersOf(
-            serving.url,
-            names.map((name) => `${name}/${operation}`),
-          ),
-        );
-      }
-      return found;
+      const some = names.filter((_, place) => place % 10 === 0);
+      const operations = ['details', 'changes?first=500'].flatMap((path) =>
+        some.map((name) => `${name}/${path}`),
+      );
+      const bodies = [];
+      for (const asked of [names, then, operations]) bodies.push(await answersOf(serving.url, asked));
+      return bodies;
     } finally {
       await serving.close();
     }
@@ -151,7 +145,7 @@ describe('older observations that are put before newer ones', () => {
       expect(await exported(cut)).toBe(await exported(inOrder));
       const [expected, found] = [await answers(inOrder), await answers(cut)];
       for (const [place, bodies] of expected.entries()) {
-        expect(bodies.size).toBe(CASES);
+        expect(bodies.size).toBeGreaterThan(0);
         expect(found[place]).toEqual(bodies);
       }
       expect(await runDms(['verify'], cut.environment)).toMatchObject({ code: 0 });

@@ -129,7 +129,10 @@ function recordLanes({ changes, records }: LoadedHistory): Lane[] {
     if (!entries.has(keyOf(record))) entries.set(keyOf(record), record);
   }
   const lanes = groupBy(entries.values(), rrsetOf);
-  const observed = latestDates(changes, (change) => ('record' in change ? change.record.type : null));
+  // A removal is by an observation of the type. An addition may be by a sighting, which tells nothing of other records.
+  const observed = latestDates(changes, (change) =>
+    change.kind === 'DNS_RECORD_REMOVED' && 'record' in change ? change.record.type : null,
+  );
   return [...lanes].map(([id, stays]) => {
     const [{ type, host } = { type: '', host: '' }] = stays;
     const bars = stays.map((stay) => barOf(stay, observed.get(type))).sort(byBeginning);
