@@ -6,6 +6,7 @@ import { findViolations } from '../../src/history/violations.js';
 import { parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import type { Observation } from '../../src/model/observation.js';
 import { historyOf } from '../support/histories.js';
+import { repeats } from '../support/long-form.js';
 import { addressRecord, instant, type ObservationParts, observation } from '../support/observations.js';
 
 const time = fc.integer({ min: 0, max: 20 });
@@ -96,7 +97,7 @@ test('older observations put before newer ones give the history of all of them r
       expect(stored({ ...backfilled, ...again, name: 'example.com' })).toMatchObject(stored(backfilled));
       expect(again.outcomes.filter(({ kind }) => kind === 'changed' || kind === 'unchanged')).toEqual([]);
     }),
-    { numRuns: 2000 },
+    { numRuns: repeats(2_000, 300) },
   );
 });
 
@@ -163,7 +164,7 @@ test('sightings give the same history in whatever order they come, alone and bes
         expect(stored(stepwise ?? atOnce)).toEqual(stored(atOnce));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: repeats(2_000, 300) },
   );
 });
 
