@@ -53,7 +53,11 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
       );
     }
   };
-  return Object.assign(parseLine, parse.atEnd && { atEnd: parse.atEnd });
+  const { isUnordered = false } = FORMATS[format];
+  return Object.assign(parseLine, {
+    ...(parse.atEnd && { atEnd: parse.atEnd }),
+    isUnordered: () => isUnordered,
+  });
 }
 
 /** Null for a line that is invalid, or whose keys tell no format. */
@@ -75,7 +79,10 @@ function createDetectingParser(options: FormatOptions): ParseLine {
     }
     return parse(text);
   };
-  return Object.assign(parseLine, { atEnd: () => parse?.atEnd?.() ?? [] });
+  return Object.assign(parseLine, {
+    atEnd: () => parse?.atEnd?.() ?? [],
+    isUnordered: () => parse?.isUnordered?.() ?? false,
+  });
 }
 
 /** Whether a line has a key. */
@@ -86,6 +93,8 @@ interface Format {
   readonly keys: string;
   /** Whether a line with such keys is of it. */
   isOf(has: Has): boolean;
+  /** Whether the order of its lines has no meaning. */
+  readonly isUnordered?: true;
   createParser(options: FormatOptions): {
     (text: string, now: Instant): ParsedLine;
     readonly atEnd?: () => readonly string[];
@@ -128,6 +137,7 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   cof: {
     keys: 'rrname and rrtype',
     isOf: (has) => (has('rrname') && has('rrtype')) || has('obj') || has('cond'),
+    isUnordered: true,
     createParser: createCofParser,
   },
 };

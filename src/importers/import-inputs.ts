@@ -67,19 +67,49 @@ export async function requireImportable(
 }
 
 async function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sort, sorting, longestLine, signal, summary } = options;
+  const { sorting, longestLine, signal, summary } = options;
   const parse = options.createParser(input);
-  let lines = watched(readLines(requireLines(input), longestLine), signal, sort ? sorting.onRead : () => {});
-  const keyOf = (line: Line) => byTime(firstOf(parse, line));
+  const all = readLines(requireLines(input), longestLine);
+  const first = await all.next();
+  const isGathered = isToBeGathered(input, first.done === true ? [] : first.value, options);
+  const sort = options.sort || isGathered;
+  let lines = watched(from(first, all), signal, sort ? sorting.onRead : () => {});
+  const keyOf = (line: Line) => (isGathered ? firstOf(parse, line) : byTime(firstOf(parse, line)));
   if (sort) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
   const isDone = await importLines(lines, {
     ...options,
     older: false,
+    byDomain: isGathered,
     parse: (line) => parse(textOf(line)),
     onRejected: (line, reason) => options.onRejected(input, line, reason),
   });
   summary.addRemarks(parse.atEnd?.() ?? []);
   return isDone;
+}
+
+/**
+ * Whether the lines of an input are to be recorded domain by domain, since their order has no meaning: each batch with lines of
+ * a domain is put into the domain's whole history, which takes the longer the more batches there are. Not where lines may
+ * come from a running tool, which are to be recorded at once, nor where the first that is rejected ends the import.
+ */
+function isToBeGathered(
+  input: Input,
+  first: readonly Line[],
+  { createParser, strict }: Pick<InputOptions, 'createParser' | 'strict'>,
+): boolean {
+  if (input.size === null || strict) return false;
+  const parse = createParser(input);
+  first.find((line) => firstOf(parse, line) !== null);
+  return parse.isUnordered?.() ?? false;
+}
+
+async function* from<Item>(
+  first: IteratorResult<Item, void>,
+  rest: AsyncIterable<Item>,
+): AsyncGenerator<Item> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
 }
 
 /** Imports the lines of all inputs domain by domain, each in the order of time. */
@@ -104,6 +134,7 @@ async function importTogether(inputs: AsyncIterable<Input>, options: InputOption
   const isDone = await importLines(watched(lines, signal, sorting.onSorted), {
     ...options,
     older: true,
+    byDomain: true,
     parse: (line) => of(line).parse(textOf(line)),
     onRejected: (line, reason) => options.onRejected(of(line).input, line, reason),
   });

@@ -17,6 +17,8 @@ export interface ParseLine {
   (text: string): ParsedLine;
   /** What the input as a whole could not tell, after its last line. */
   readonly atEnd?: () => readonly string[];
+  /** Whether the order of the lines has no meaning, as far as they were parsed. */
+  readonly isUnordered?: () => boolean;
 }
 
 interface ImportOptions {
@@ -28,11 +30,13 @@ interface ImportOptions {
   readonly onRejected: (line: Line, reason: string) => Promise<void> | void;
   /** Stop at the first line that is rejected. */
   readonly strict: boolean;
-  /**
-   * Put observations before what is known, too. The lines come domain by domain, in the order of time: those of a domain are
-   * recorded together, since what comes first then precedes what comes next.
-   */
+  /** Put observations before what is known, too. */
   readonly older: boolean;
+  /**
+   * The lines come domain by domain, in the order of time: those of a domain are recorded together, however many they are. Older
+   * ones have to be, since what comes first then precedes what comes next.
+   */
+  readonly byDomain: boolean;
 }
 
 /**
@@ -59,10 +63,10 @@ export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
   options: ImportOptions,
 ): Promise<boolean> {
-  const { recorder, summary, older } = options;
+  const { recorder, summary, older, byDomain } = options;
   const record = async (batch: readonly Observation[]) =>
     summary.add(batch, await recorder.record(batch, older));
-  const batches = new BatchQueue(record, older);
+  const batches = new BatchQueue(record, byDomain);
   try {
     for await (const lines of chunks) {
       if (!(await takeLines(lines, options, batches))) return false;

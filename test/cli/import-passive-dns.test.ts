@@ -151,6 +151,27 @@ describe('passive DNS', () => {
     expect((await rest(`/changes?after=${more.next}`)).changes).toEqual([]);
   });
 
+  test('in a file moves a known history once, however many lines a domain has and wherever they stand', async () => {
+    await dms(['import', '-'], OBSERVED + OBSERVED.replaceAll('example.com', 'example.net'));
+    const { next } = await rest('/changes');
+    const lines = Array.from({ length: 6_000 }, (_, index) => {
+      const start = Date.UTC(2000, 0, 1 + ((index * 7) % 3_000));
+      const rrname = index % 2 === 0 ? 'example.com.' : 'example.net.';
+      const [from, to] = [new Date(start).toISOString(), new Date(start + 86_400_000).toISOString()];
+      return sighting(`198.51.${index >> 8}.${index & 255}`, from, to, { rrname });
+    }).join('');
+    const file = join(folder, 'many.cof');
+    await writeFile(file, lines);
+    await dms(['import', file]);
+    const told = (await rest(`/changes?after=${next}`)).changes;
+    expect(told.map(({ domain, kind }: { domain: string; kind: string }) => `${domain} ${kind}`)).toEqual([
+      'example.com HISTORY_EXTENDED',
+      'example.net HISTORY_EXTENDED',
+    ]);
+    // The lines of a pipe are recorded as they come, and say nothing that is new.
+    expect(await dms(['import', '-'], lines)).toMatch(/^recorded +0 /m);
+  });
+
   test('makes dms follow show that a history was extended', async () => {
     await dms(['import', '-'], RECENT);
     const { next } = await rest('/changes');
