@@ -67,13 +67,26 @@ export async function requireImportable(
 }
 
 async function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const { sorting, longestLine, signal, summary } = options;
+  const all = readLines(requireLines(input), options.longestLine);
+  try {
+    return await importLinesOf(input, await all.next(), all, options);
+  } finally {
+    await all.return(undefined);
+  }
+}
+
+/** @param first What the rest of the lines begins with. */
+async function importLinesOf(
+  input: Input,
+  first: IteratorResult<readonly Line[], void>,
+  rest: AsyncGenerator<readonly Line[], void>,
+  options: InputOptions,
+): Promise<boolean> {
+  const { sorting, signal, summary } = options;
   const parse = options.createParser(input);
-  const all = readLines(requireLines(input), longestLine);
-  const first = await all.next();
-  const isGathered = isToBeGathered(input, first.done === true ? [] : first.value, options);
+  const isGathered = isToBeGathered(input, first.value ?? [], options);
   const sort = options.sort || isGathered;
-  let lines = watched(from(first, all), signal, sort ? sorting.onRead : () => {});
+  let lines = watched(joined(first, rest), signal, sort ? sorting.onRead : () => {});
   const keyOf = (line: Line) => (isGathered ? firstOf(parse, line) : byTime(firstOf(parse, line)));
   if (sort) lines = watched(sortLines(lines, { keyOf, signal }), signal, sorting.onSorted);
   const isDone = await importLines(lines, {
@@ -103,12 +116,11 @@ function isToBeGathered(
   return parse.isUnordered?.() ?? false;
 }
 
-async function* from<Item>(
+async function* joined<Item>(
   first: IteratorResult<Item, void>,
   rest: AsyncIterable<Item>,
 ): AsyncGenerator<Item> {
-  if (first.done === true) return;
-  yield first.value;
+  if (first.done !== true) yield first.value;
   yield* rest;
 }
 

@@ -26,10 +26,12 @@ export interface SortOptions {
   readonly signal?: AbortSignal;
 }
 
-const DEFAULT_RUN_BYTES = 32 * 1024 * 1024;
+const DEFAULT_RUN_BYTES = 16 * 1024 * 1024;
+/** What a line takes in memory beside its bytes. */
+const LINE_OVERHEAD = 300;
 const CHUNK_LINES = 500;
 /** Read ahead while runs are merged, of all of them together; but of each at least the second. */
-const MERGE_BYTES = 16 * 1024 * 1024;
+const MERGE_BYTES = 4 * 1024 * 1024;
 const LEAST_READ_BYTES = 16 * 1024;
 const LONG_AGO: Instant = -(10n ** 18n);
 const LINE_FEED = Buffer.from('\n');
@@ -56,7 +58,7 @@ export async function* sortLines(
         key = keyOf(line) ?? key;
         const { domain, time } = key;
         run.push({ line, domain, time });
-        bytes += line.bytes.length;
+        bytes += line.bytes.length + LINE_OVERHEAD;
       }
       if (bytes < runBytes) continue;
       await runs.append(sorted(run));
