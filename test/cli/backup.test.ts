@@ -16,7 +16,7 @@ import { repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
-const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
+const DOMAINS = Array.from({ length: repeats(30, 8) }, (_, number) => `d${number}.example`);
 /** Of observations of each, while a backup is made. */
 const ROUNDS = repeats(100, 12);
 

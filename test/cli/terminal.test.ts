@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { calledAs, nameProgram } from '../../src/cli/called-as.js';
 import { dmsInShell, runDms, startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
 
 let database: TestDatabase;
@@ -156,12 +157,15 @@ describe.skipIf(!existsSync('/dev/full'))('standard output that cannot be writte
     });
   });
 
-  test.each(COMMANDS)('since its reader has closed it ends dms %s in silence', async (command) => {
-    expect(await dmsInShell(`${command} | sleep 0`, database.environment)).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-  });
+  test.each(IS_LONG ? COMMANDS : ['export', 'token list', '--help'])(
+    'since its reader has closed it ends dms %s in silence',
+    async (command) => {
+      expect(await dmsInShell(`${command} | sleep 0`, database.environment)).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    },
+  );
 
   test('since it is closed keeps a token from being made', async () => {
     expect(await dmsInShell('token create --name unseen >&-', database.environment)).toMatchObject({

@@ -23,7 +23,7 @@ import { answersOf, differences, type LocalServing, serveLocally } from './servi
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
 /** RANDOM_RUNS=5000 looks longer. */
-const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(60, 9));
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(60, 6));
 
 const TIMEOUT = 60_000 + 200 * numRuns;
 

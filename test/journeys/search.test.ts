@@ -43,7 +43,7 @@ import {
 } from './searches.js';
 
 /** RANDOM_RUNS=5000 looks longer. */
-const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 6));
+const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 4));
 const TIMEOUT = 90_000 + 4_000 * numRuns;
 
 let service: TestService;

@@ -152,7 +152,7 @@ describe('what is no rdata of its type', () => {
   });
 });
 
-const PIECES = repeats(250_000, 10_000);
+const PIECES = repeats(250_000, 5_000);
 
 describe(`${PIECES} words`, () => {
   const texts = [
