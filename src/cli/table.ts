@@ -11,3 +11,13 @@ export function tableText(rows: readonly (readonly string[])[], widths: readonly
 export function timeText(time: Instant): string {
   return `${formatInstant(time).slice(0, 19)}Z`;
 }
+
+/** With separators of thousands. */
+export function numberText(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** A number with what is counted: `1 line`, `1,000 lines`. */
+export function counted(count: number, one: string, several: string): string {
+  return `${numberText(count)} ${count === 1 ? one : several}`;
+}

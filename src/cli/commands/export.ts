@@ -9,6 +9,7 @@ import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 import { showProgress } from '../progress.js';
+import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
 
 export interface ExportOptions {
@@ -24,14 +25,18 @@ const CHUNK_CHARACTERS = 64 * 1024;
 /** Unknown domains that an error names. */
 const MISSING_SHOWN = 10;
 
-const OMISSIONS: Readonly<Record<Omission, string>> = {
-  unreadable:
-    'records are not in the output: their data is not valid for their type, and `dms verify` lists them.',
-  unpresentable:
-    'records are not in the output: their data does not fit into a DNS message. `--format dms` has them.',
-  class: 'records are not in the output: their class is not IN. `--format dms` and `csv` have them.',
-  header:
-    'HTTP headers are not in the output, which has only DNS records. `--format dms` and `csv` have them.',
+const RECORD = ['DNS record is', 'DNS records are'] as const;
+
+/** What is left out, one and several of it, and why. */
+const OMISSIONS: Readonly<Record<Omission, readonly [one: string, several: string, why: string]>> = {
+  unreadable: [...RECORD, ': the data is not valid for the type, and `dms verify` lists it.'],
+  unpresentable: [...RECORD, ': the data does not fit into a DNS message. `--format dms` has it.'],
+  class: [...RECORD, ': the class is not IN. `--format dms` and `csv` have it.'],
+  header: [
+    'HTTP header is',
+    'HTTP headers are',
+    ', which has only DNS records. `--format dms` and `csv` have more.',
+  ],
 };
 
 /** `dms export [DOMAIN…]`: streams history out. */
@@ -102,7 +107,8 @@ async function writeHistories(
     hideProgress();
   }
   for (const [reason, count] of omitted) {
-    if (count > 0) warn(`dms: ${count} ${OMISSIONS[reason]}\n`);
+    const [one, several, why] = OMISSIONS[reason];
+    if (count > 0) warn(`dms: ${counted(count, one, several)} not in the output${why}\n`);
   }
   return [...missing];
 }

@@ -1,6 +1,7 @@
 import type { ImportFormat } from '../../importers/formats.js';
 import type { ImportSummary } from '../../importers/import-summary.js';
 import type { RejectsFile } from '../../importers/rejects.js';
+import { counted, numberText } from '../table.js';
 
 /** How many rejected lines are shown with their reasons. */
 export const REASONS_SHOWN = 10;
@@ -39,15 +40,21 @@ export function summaryText(
   const names = [...formats].sort();
   const rows: [string, string][] = [
     ...(names.some((name) => name !== 'dms') ? [['format', names.join(', ')] as [string, string]] : []),
-    ['lines read', `${number(linesRead)} in ${duration(seconds)}, ${rate(linesRead, seconds)}`],
-    ['recorded', `${number(summary.recorded)} (${number(summary.changed)} with a change)`],
-    ['unchanged', number(summary.unchanged)],
-    ['already known', number(summary.repeated)],
-    ['stale', number(summary.stale)],
-    ['rejected', number(summary.linesRejected)],
-    ['domains', `${exact ? '' : 'more than '}${number(count)} (${number(newDomains)} new)`],
-    ['DNS records', `${number(summary.recordsAdded)} added, ${number(summary.recordsRemoved)} removed`],
-    ['HTTP headers', `${number(summary.headersCreated)} created, ${number(summary.headersUpdated)} updated`],
+    ['lines read', `${numberText(linesRead)} in ${duration(seconds)}, ${rate(linesRead, seconds)}`],
+    ['recorded', `${numberText(summary.recorded)} (${numberText(summary.changed)} with a change)`],
+    ['unchanged', numberText(summary.unchanged)],
+    ['already known', numberText(summary.repeated)],
+    ['stale', numberText(summary.stale)],
+    ['rejected', numberText(summary.linesRejected)],
+    ['domains', `${exact ? '' : 'more than '}${numberText(count)} (${numberText(newDomains)} new)`],
+    [
+      'DNS records',
+      `${numberText(summary.recordsAdded)} added, ${numberText(summary.recordsRemoved)} removed`,
+    ],
+    [
+      'HTTP headers',
+      `${numberText(summary.headersCreated)} created, ${numberText(summary.headersUpdated)} updated`,
+    ],
   ];
   return rows.map(([label, text]) => `${label.padEnd(14)}${text}\n`).join('');
 }
@@ -83,10 +90,6 @@ export function summaryJson(
   })}\n`;
 }
 
-function counted(count: number, one: string, several: string): string {
-  return `${number(count)} ${count === 1 ? one : several}`;
-}
-
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. */
 export function remarksText({ stale, older, lost, remarks: untold }: ImportSummary): string {
   const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
@@ -116,10 +119,6 @@ export function warningText({ contradicting }: ImportSummary): string {
   if (contradicting === 0) return '';
   const lines = counted(contradicting, 'line differs', 'lines differ');
   return `Warning: ${lines} from what is recorded of the same domain at the same time, where the first observation stays.\n`;
-}
-
-function number(count: number): string {
-  return count.toLocaleString('en');
 }
 
 function duration(seconds: number): string {

@@ -15,6 +15,7 @@ import {
   shortTime,
 } from '../history-text.js';
 import { pagesOf, withQuestions } from '../questions.js';
+import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
 
 export interface ShowOptions {
@@ -193,7 +194,9 @@ async function showHistory(showing: Showing): Promise<void> {
   await write(
     `${paint('bold', domain)}\n` +
       `observed ${shortTime(created)} to ${shortTime(lastUpdate)}, last change ${shortTime(lastChange)}\n` +
-      `${details.dnsRecordCount} DNS records, ${details.httpHeaderCount} HTTP headers, ${details.changeCount} changes\n`,
+      `${counted(details.dnsRecordCount, 'DNS record', 'DNS records')}, ` +
+      `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}, ` +
+      `${counted(details.changeCount, 'change', 'changes')}\n`,
   );
   let group = '';
   let text = '';
