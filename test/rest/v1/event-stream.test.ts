@@ -72,7 +72,9 @@ describe('GET /api/v1/changes with Accept: text/event-stream', () => {
     for (const domain of ['a.example', 'c.example', 'b.example'])
       for (const value of ['created', domain]) await change(value, domain);
     const events = await stream.until(({ data }) => data.includes('b.example'));
-    expect(events.map(({ data }) => JSON.parse(data).new)).toEqual(['a.example', 'b.example']);
+    // An event without data only moves the cursor over changes of others.
+    const changes = events.filter(({ data }) => data !== '');
+    expect(changes.map(({ data }) => JSON.parse(data).new)).toEqual(['a.example', 'b.example']);
   });
 
   test('is a stream only where Accept names it, and not application/json; HEAD has its header fields', async () => {
