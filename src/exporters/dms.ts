@@ -1,9 +1,10 @@
-import { type Moment, momentsOf } from '../history/moments.js';
+import type { Sighting } from '../history/apply-observation.js';
+import { type Moment, momentsOf, sightingsOf } from '../history/moments.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
-import { dnsRecordData } from '../model/dns-record.js';
+import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import { type ExportFormat, isReadable, type Omit } from './export-format.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
@@ -13,11 +14,32 @@ export const DMS: ExportFormat = { head: '', linesOf: exportDms };
  * the same history; with an instant, the history that was known then.
  */
 export function* exportDms(history: StoredHistory, at?: Instant, omit: Omit = () => {}): Generator<string> {
-  for (const moment of momentsOf(readableHistory(history, at, omit))) {
+  const readable = readableHistory(history, at, omit);
+  for (const moment of momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
-    if (!isKnown(moment.observedAt, at)) return;
+    if (!isKnown(moment.observedAt, at)) break;
     yield `${JSON.stringify(observationOf(history.name, moment))}\n`;
   }
+  for (const sightings of sightingsByLine(readable)) {
+    const [{ seenAt, source }] = sightings;
+    if (!isKnown(seenAt, at)) continue;
+    const moment = { observedAt: seenAt, source, types: null, headers: null };
+    const line = { ...observationOf(history.name, { ...moment, stays: sightings }), sighted: true };
+    yield `${JSON.stringify(line)}\n`;
+  }
+}
+
+/** The sightings of a history, in the order of time, those of one time and observer together. */
+function sightingsByLine(history: StoredHistory): [Sighting, ...Sighting[]][] {
+  const lines = new Map<string, [Sighting, ...Sighting[]]>();
+  for (const sighting of sightingsOf(history)) {
+    const key = `${sighting.seenAt} ${sighting.source ?? ''}`;
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, [sighting]);
+    // A record that was seen once began and was seen last then.
+    else if (line.at(-1)?.record !== sighting.record) line.push(sighting);
+  }
+  return [...lines.values()].sort(([a], [b]) => compareInstants(a.seenAt, b.seenAt));
 }
 
 /** A history without the records that no import takes. */
@@ -31,7 +53,12 @@ function readableHistory(history: StoredHistory, at: Instant | undefined, omit: 
   return { ...history, state: { ...history.state, types }, stays };
 }
 
-function observationOf(domain: string, { observedAt, stays, types, headers, source }: Moment): object {
+/** A moment, or sightings in place of its records. */
+interface Written extends Pick<Moment, 'observedAt' | 'types' | 'headers' | 'source'> {
+  readonly stays: readonly { readonly record: DnsRecord }[] | null;
+}
+
+function observationOf(domain: string, { observedAt, stays, types, headers, source }: Written): object {
   return {
     domain,
     observedAt: formatInstant(observedAt),

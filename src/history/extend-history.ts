@@ -5,7 +5,7 @@ import { compareUtf8 } from '../model/utf8-order.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
 import { inOrder } from './canonical-history.js';
 import { identityOf } from './diff.js';
-import { type Moment, momentsOf, observedTimes } from './moments.js';
+import { type Moment, momentsOf, observedTimes, sightingsOf } from './moments.js';
 import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
 import {
   type DomainState,
@@ -54,28 +54,69 @@ interface ExtendOptions {
 export function extendHistory(
   history: StoredHistory | null,
   observations: readonly Observation[],
-  { older, httpsGrace }: ExtendOptions,
+  options: ExtendOptions,
 ): ExtendedHistory {
+  const complete = observations.filter((observation) => !isSighted(observation));
+  const sighted = observations.filter(isSighted);
+  if (complete.length === 0 || sighted.length === 0) {
+    const { extended, changes, outcomes } = extendOnce(history, observations, options);
+    return { ...extended, ...newsOf(history, extended, changes), outcomes };
+  }
+  // Sightings come last, as if the observations had been recorded before: what they displace of these is kept.
+  const first = extendOnce(history, complete, options);
+  const name = observations[0]?.domain ?? '';
+  const between = { name, version: 0n, recordedAt: 0n, ...first.extended };
+  const { extended, changes, outcomes } = extendOnce(between, sighted, options);
+  const byObservation = new Map([
+    ...complete.map((observation, at) => [observation, first.outcomes[at] ?? STALE] as const),
+    ...sighted.map((observation, at) => [observation, outcomes[at] ?? STALE] as const),
+  ]);
+  return {
+    ...extended,
+    ...newsOf(history, extended, changes),
+    outcomes: observations.map((observation) => byObservation.get(observation) ?? STALE),
+  };
+}
+
+function isSighted({ dns }: Observation): boolean {
+  return dns?.sighted === true;
+}
+
+interface ExtendedOnce {
+  readonly extended: Assembled;
+  readonly changes: readonly Changes[];
+  /** In the order of the observations. */
+  readonly outcomes: readonly Outcome[];
+}
+
+function extendOnce(
+  history: StoredHistory | null,
+  observations: readonly Observation[],
+  { older, httpsGrace }: ExtendOptions,
+): ExtendedOnce {
   const restrict = restrictionTo(history?.state ?? null, observations, older);
   const lines = observations.map((observation, line) => ({ line, ...restrict(observation) }));
   const domain = observations[0]?.domain ?? '';
   const events = [
     ...(history === null ? [] : Array.from(momentsOf(history, 'replay'), (moment) => known(domain, moment))),
     ...lines.flatMap(eventsOfLine),
-    ...(history?.stays ?? []).flatMap(sightingsOf),
+    ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
+      time: sighting.seenAt,
+      line: null,
+      sighting,
+    })),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
   const replayed = replay(events, httpsGrace);
   const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
     const found = replayed.outcomes.get(line) ?? { ...STALE, precedes };
     return found.kind === 'repeated' && isStale ? { ...found, kind: 'stale' } : found;
   });
-  const extended = assembled(history, replayed);
-  return { ...extended, ...newsOf(history, extended, replayed.changes), outcomes };
+  return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
 
 /**
  * Whether an observation that is complete belongs into what is known: before the first of a part, where that is allowed,
- * or before a sighting of a record that it is of.
+ * or before a sighting of a record that it is of. One of the time of the latest does, too: what that held is not what is known now.
  */
 export function isInside(state: DomainState, observation: Observation, older: boolean): boolean {
   const { dns, httpHeaders, observedAt } = observation;
@@ -86,7 +127,7 @@ export function isInside(state: DomainState, observation: Observation, older: bo
   const isAmongSightings = (type: string) => {
     const sighted = state.types.get(type)?.sighted ?? null;
     const latest = latestOfType(state, type);
-    return sighted !== null && observedAt <= sighted.latest && (latest === null || observedAt > latest);
+    return sighted !== null && observedAt <= sighted.latest && (latest === null || observedAt >= latest);
   };
   const types = [...(dns.types ?? state.types.keys())];
   return types.some((type) => precedes(firstOfType(state, type)) || isAmongSightings(type));
@@ -123,17 +164,6 @@ function known(domain: string, { observedAt, source, stays, types, headers }: Mo
     ...(source !== null && { source }),
   };
   return { time: observedAt, line: null, observation };
-}
-
-function sightingsOf(stay: RecordStay): Event[] {
-  const { firstSeen, firstSighted, lastSighted, removal, record, source } = stay;
-  const times = [
-    firstSighted === true ? firstSeen : null,
-    removal === null ? lastSighted : removal.lastSighted === true ? removal.lastSeen : null,
-  ];
-  return times.flatMap((time) =>
-    time == null ? [] : [{ time, line: null, sighting: { seenAt: time, record, source } }],
-  );
 }
 
 interface Restricted {
@@ -368,8 +398,8 @@ function stateWith(
 
 function withSightings(types: DomainState['types'], stays: readonly RecordStay[]): DomainState['types'] {
   const sighted = new Map<string, PartTimes>();
-  for (const { time, sighting } of stays.flatMap(sightingsOf).filter((event) => 'sighting' in event)) {
-    const { type } = sighting.record;
+  for (const { seenAt: time, record } of sightingsOf({ stays })) {
+    const { type } = record;
     const { first, latest } = sighted.get(type) ?? { first: time, latest: time };
     sighted.set(type, { first: time < first ? time : first, latest: time > latest ? time : latest });
   }

@@ -1,4 +1,5 @@
 import { compareInstants, type Instant } from '../model/instant.js';
+import type { Sighting } from './apply-observation.js';
 import type { DomainState, HeaderState, PartTimes, RecordStay } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
 
@@ -22,10 +23,10 @@ type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 
 /**
  * The observations that lead to a history, in the order of time: one for each time at which something changed, was
- * last seen, or a part was observed first or last. Those in between left no trace.
+ * last seen, or a part was observed first or last. Those in between left no trace. Sightings are not among them.
  *
- * @param use To write them elsewhere, with sightings as observations of their types by name, and types by name only where
- *   there is none of all types; or to apply the rules to them again, without sightings.
+ * @param use To write them elsewhere, with types by name only where there is none of all types; or to apply the rules to
+ *   them again.
  */
 export function* momentsOf(history: StoredHistory, use: 'write' | 'replay' = 'write'): Generator<Moment> {
   const moments = collectParts(history, use);
@@ -79,22 +80,28 @@ function collectParts(history: StoredHistory, use: 'write' | 'replay'): PartsByT
   }
   for (const time of endsOf(state.everyType)) add(time, EVERY_TYPE);
   for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
-  for (const [time, type] of lastSights(stays, false)) add(time, partOf(state, type, time));
+  for (const [time, type] of lastSights(stays)) add(time, partOf(state, type, time));
   const absences = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
   for (const time of [...endsOf(state.http), ...absences]) add(time, HTTP);
-  if (use === 'replay') return moments;
-  for (const { firstSeen, firstSighted, source, record } of stays) {
-    if (firstSighted === true) partsAt(moments, firstSeen, source).add(record.type);
-  }
-  for (const [time, type] of lastSights(stays, true)) add(time, type);
   return moments;
 }
 
-/** When records of which types were last seen before their removals: by sightings, or by observations. */
-function lastSights(stays: readonly RecordStay[], sighted: boolean): [time: Instant, type: string][] {
+/** When records of which types were last observed before their removals. */
+function lastSights(stays: readonly RecordStay[]): [time: Instant, type: string][] {
   return stays.flatMap(({ removal, record }) =>
-    removal !== null && (removal.lastSighted ?? false) === sighted ? [[removal.lastSeen, record.type]] : [],
+    removal !== null && removal.lastSighted !== true ? [[removal.lastSeen, record.type]] : [],
   );
+}
+
+/** The sightings that a history tells of. */
+export function sightingsOf({ stays }: Pick<StoredHistory, 'stays'>): Sighting[] {
+  return stays.flatMap(({ firstSeen, firstSighted, lastSighted, removal, record, source }) => {
+    const times = [
+      firstSighted === true ? firstSeen : null,
+      removal === null ? lastSighted : removal.lastSighted === true ? removal.lastSeen : null,
+    ];
+    return times.flatMap((seenAt) => (seenAt == null ? [] : [{ seenAt, record, source }]));
+  });
 }
 
 function addChanges(moments: PartsByTime, { state, stays, headers }: StoredHistory): void {

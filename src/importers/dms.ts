@@ -17,7 +17,7 @@ import { parseSourceName, quoted } from '../model/text.js';
 import { parseJsonLine, parseObservedAt } from './json-line.js';
 import { LatestLines } from './latest-lines.js';
 
-const KEYS = new Set(['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'source']);
+const KEYS = new Set(['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'sighted', 'source']);
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
@@ -30,7 +30,7 @@ const latestLines = new LatestLines<{ readonly domain: string; readonly body: Bo
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
  * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
- * `httpHeaders` (name to value or values) and `source`. Lines of one domain that differ only in their
+ * `httpHeaders` (name to value or values), `sighted` (the records were seen, and nothing else is known) and `source`. Lines of one domain that differ only in their
  * times may give the same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
@@ -58,13 +58,30 @@ function parseBody(object: Readonly<Record<string, unknown>>): Body {
   const { dnsRecords, httpHeaders, source } = object;
   const body: { -readonly [Key in keyof Body]: Body[Key] } = {};
   const dns = parseDns(dnsRecords, object['dnsTypes']);
-  if (dns !== undefined) body.dns = dns;
+  const isSighted = object['sighted'] !== undefined;
+  if (isSighted) requireSightings(object);
+  if (dns !== undefined) body.dns = isSighted ? sightingsIn(dns) : dns;
   if (httpHeaders !== undefined) body.httpHeaders = parseHeaders(httpHeaders);
   if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
   if (dnsRecords === undefined && httpHeaders === undefined) {
     throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
   }
   return body;
+}
+
+/** @throws InvalidObservationError for what cannot be sightings. */
+function requireSightings({ sighted, dnsRecords, ...others }: Readonly<Record<string, unknown>>): void {
+  if (sighted !== true) throw new InvalidObservationError('sighted: it is not true; leave it out otherwise.');
+  for (const key of ['dnsTypes', 'httpHeaders']) {
+    if (others[key] !== undefined)
+      throw new InvalidObservationError(`${key}: a line with sighted tells of its dnsRecords alone.`);
+  }
+  if (!Array.isArray(dnsRecords) || dnsRecords.length === 0)
+    throw new InvalidObservationError('sighted: the line has no dnsRecords that were seen.');
+}
+
+function sightingsIn({ records }: DnsObservation): DnsObservation {
+  return { types: new Set(records.keys()), sighted: true, records };
 }
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {

@@ -37,7 +37,10 @@ function dms(args: readonly string[], input?: string) {
 /** The output of a command that succeeds. */
 async function said(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await dms(args);
-  expect([code, stderr.replace(/^dms: \d+ HTTP headers? (?:is|are) not in the output.*\n/, '')]).toEqual([0, '']);
+  expect([code, stderr.replace(/^dms: \d+ HTTP headers? (?:is|are) not in the output.*\n/, '')]).toEqual([
+    0,
+    '',
+  ]);
   return stdout;
 }
 

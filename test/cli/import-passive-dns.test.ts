@@ -201,6 +201,39 @@ describe('passive DNS', () => {
     expect(told(await dms(['export', '--format', 'cof']))).toBe(told(exported));
   });
 
+  test('that dms exported as dms gives exactly the same elsewhere: what was observed, and what was sighted', async () => {
+    const later = sighting('192.0.2.9', '2021-03-01T00:00:00Z', '2025-06-01T00:00:00Z', {
+      sensor_id: 'probe',
+    });
+    await dms(['import', '-'], OLD + RECENT);
+    await dms(['import', '-'], OBSERVED);
+    await dms(['import', '-'], later);
+    const read = async () => [
+      ...(await Promise.all(['dms', 'cof', 'csv'].map((format) => dms(['export', '--format', format])))),
+      await dms(['show', 'example.com', '--changes', '--json']),
+    ];
+    const before = await read();
+    expect(before[0]).toContain('"sighted":true');
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], before[0] ?? '');
+    expect(await read()).toEqual(before);
+    // Nothing of it is new, in any order.
+    const reversed = (before[0] ?? '').trim().split('\n').reverse().join('\n');
+    expect(await dms(['import', '-'], reversed)).toMatch(/^recorded +0 /m);
+    expect(await read()).toEqual(before);
+  });
+
+  test('an observation that is imported again contradicts nothing, though a record was sighted since', async () => {
+    await dms(['import', '-'], OBSERVED);
+    await dms(['import', '-'], sighting('192.0.2.9', '2024-06-01T00:00:00Z', '2025-06-01T00:00:00Z'));
+    const again = JSON.parse(await dms(['import', '--json', '-'], OBSERVED));
+    expect(again).toMatchObject({ changed: 0, unchanged: 0, contradicting: 0 });
+    const other = JSON.parse(
+      await dms(['import', '--json', '-'], observed('2024-01-01T00:00:00Z', ['192.0.2.4'])),
+    );
+    expect(other).toMatchObject({ changed: 0, unchanged: 0, contradicting: 1 });
+  });
+
   test('keeps what is sighted late out of what observations of its type are stale by', async () => {
     await dms(['import', '-'], sighting('192.0.2.1', '2018-01-01T00:00:00Z', '2024-06-01T00:00:00Z'));
     expect(await dms(['import', '-'], observed('2022-01-01T00:00:00Z', ['192.0.2.2']))).toMatch(

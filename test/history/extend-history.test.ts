@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { exportDms } from '../../src/exporters/dms.js';
 import { extendHistory } from '../../src/history/extend-history.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
+import { parseDmsLine } from '../../src/importers/dms.js';
 import { parseDnsRecord, recordsByType } from '../../src/model/dns-record.js';
 import type { Observation } from '../../src/model/observation.js';
 import { historyOf } from '../support/histories.js';
@@ -144,7 +146,7 @@ function sightings({ record, from, to, source }: SightingParts): Observation[] {
   return [from, to].map((at) => ({ domain: 'example.com', observedAt: instant(at), dns, source }));
 }
 
-test('sightings give the same history in whatever order they come, alone and beside observations', () => {
+test('sightings give the same history in whatever order they come, alone and beside observations, and as exported', () => {
   fc.assert(
     fc.property(
       fc.option(inOrder),
@@ -162,6 +164,10 @@ test('sightings give the same history in whatever order they come, alone and bes
           stepwise = extended(stepwise, some.toReversed(), false);
         }
         expect(stored(stepwise ?? atOnce)).toEqual(stored(atOnce));
+        const exported = Array.from(exportDms(atOnce), (line) => parseDmsLine(line, instant(1_000)));
+        const elsewhere = extended(null, exported, false);
+        expect([...exportDms(elsewhere)]).toEqual([...exportDms(atOnce)]);
+        expect([elsewhere.stays, stored(elsewhere).headers]).toEqual([atOnce.stays, stored(atOnce).headers]);
       },
     ),
     { numRuns: repeats(2_000, 300) },

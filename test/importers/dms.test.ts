@@ -241,7 +241,7 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
     ['1', NO_OBJECT],
     [
       '{"__proto__":{"domain":"a"}}',
-      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source\.$/,
+      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source\.$/,
     ],
     ['{}', /^domain: it is missing\.$/],
   ])('%j', (line, reason) => {
@@ -257,11 +257,11 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
     [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
     [
       { 'a\nb': 1 },
-      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source.',
+      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source.',
     ],
     [
       { constructor: 1 },
-      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, source.',
+      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source.',
     ],
     [{ domain: undefined }, 'domain: it is missing.'],
     [{ domain: 1 }, 'domain: it is not a string.'],
@@ -273,6 +273,16 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
       'observedAt: "today" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
     ],
     [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
+    [{ sighted: false }, 'sighted: it is not true; leave it out otherwise.'],
+    [{ sighted: true }, 'dnsTypes: a line with sighted tells of its dnsRecords alone.'],
+    [
+      { sighted: true, dnsTypes: undefined },
+      'httpHeaders: a line with sighted tells of its dnsRecords alone.',
+    ],
+    [
+      { sighted: true, dnsTypes: undefined, httpHeaders: undefined, dnsRecords: [] },
+      'sighted: the line has no dnsRecords that were seen.',
+    ],
     [{ dnsRecords: undefined }, noRecords],
     [{ dnsRecords: undefined, httpHeaders: undefined }, noRecords],
     [{ dnsRecords: null }, 'dnsRecords: it is not an array of records.'],
