@@ -109,7 +109,10 @@ function extendOnce(
   const replayed = replay(events, httpsGrace);
   const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
     const found = replayed.outcomes.get(line) ?? { ...STALE, precedes };
-    return found.kind === 'repeated' && isStale ? { ...found, kind: 'stale' } : found;
+    if (!isStale) return found;
+    return found.kind === 'repeated'
+      ? { ...found, kind: 'stale' }
+      : { ...found, precedes, isPartial: found.kind !== 'stale' };
   });
   return { extended: assembled(history, replayed), changes: replayed.changes, outcomes };
 }
@@ -133,7 +136,13 @@ export function isInside(state: DomainState, observation: Observation, older: bo
   return types.some((type) => precedes(firstOfType(state, type)) || isAmongSightings(type));
 }
 
-const STALE: Outcome = { kind: 'stale', contradicts: false, heldBack: null, precedes: false };
+const STALE: Outcome = {
+  kind: 'stale',
+  contradicts: false,
+  heldBack: null,
+  precedes: false,
+  isPartial: false,
+};
 
 /** What is applied at a time. */
 type Event = { readonly time: Instant; readonly line: number | null } & (
@@ -307,7 +316,7 @@ const WEIGHTS = { changed: 2, unchanged: 1, repeated: 0, stale: 0 } as const;
 function outcomeOf(before: Outcome | undefined, sighting: keyof typeof KINDS): Outcome {
   const kind = KINDS[sighting];
   if (before !== undefined && WEIGHTS[before.kind] >= WEIGHTS[kind]) return before;
-  return { kind, contradicts: false, heldBack: null, precedes: false };
+  return { kind, contradicts: false, heldBack: null, precedes: false, isPartial: false };
 }
 
 type Assembled = Omit<ExtendedHistory, 'outcomes' | 'later' | 'extendedFrom'>;

@@ -19,6 +19,8 @@ export interface Outcome {
   readonly contradicts: boolean;
   /** A part that it covers was first observed later: it would have to be put before that. */
   readonly precedes: boolean;
+  /** It was recorded, and something newer is of other parts that it covers. */
+  readonly isPartial: boolean;
   /** Its response over HTTP did not count, since the site answers over HTTPS; null: it had none, or it counted. */
   readonly heldBack: HeldBack | null;
 }
@@ -113,17 +115,22 @@ function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace
   if (!acting.everyType && acting.types.length === 0 && acting.http === null) {
     const after = withHttps(state, judged.https);
     const kind = after !== state ? 'unchanged' : acting.stale ? 'stale' : 'repeated';
-    return { state: after, holdings, changes: null, outcome: { kind, contradicts, precedes, heldBack } };
+    return {
+      state: after,
+      holdings,
+      changes: null,
+      outcome: { kind, contradicts, precedes, isPartial: false, heldBack },
+    };
   }
   const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
   if (holdings === null && differs) return null;
   const held = holdings ?? NOTHING_HELD;
   const applied = applyObservation(state, held, { ...judged, observation }, acting);
   if (isEmpty(applied.changes)) {
-    const outcome: Outcome = { kind: 'unchanged', contradicts, precedes, heldBack };
+    const outcome: Outcome = { kind: 'unchanged', contradicts, precedes, isPartial: acting.stale, heldBack };
     return { state: applied.state, holdings, changes: null, outcome };
   }
-  const outcome: Outcome = { kind: 'changed', contradicts, precedes, heldBack };
+  const outcome: Outcome = { kind: 'changed', contradicts, precedes, isPartial: acting.stale, heldBack };
   return { ...applied, holdings: holdingsAfter(held, applied.changes), outcome };
 }
 

@@ -110,7 +110,8 @@ function domainOf(host: string): string {
 /** In seconds, or as precise as milliseconds where both agree. */
 function timesOf(line: Json, now: Instant): [first: Instant, last: Instant] {
   const timeOf = (end: 'first' | 'last') => {
-    const key = line[`time_${end}`] === undefined ? `zone_time_${end}` : `time_${end}`;
+    const isOfZone = line[`time_${end}`] === undefined && line[`zone_time_${end}`] !== undefined;
+    const key = isOfZone ? `zone_time_${end}` : `time_${end}`;
     const seconds = readAt(key, () => secondsOf(line[key]));
     const milliseconds = line[`time_${end}_ms`];
     const isPrecise = typeof milliseconds === 'number' && Math.floor(milliseconds / 1000) === seconds;

@@ -47,7 +47,7 @@ export function createDnsxParser(
     const time = parseTimeOfLine('timestamp', line['timestamp'], now, observedAt);
     const isWhole = line['all'] !== undefined;
     const found = isWhole
-      ? readAt('all', () => recordsOf(requireTexts(line['all'])))
+      ? readAt('all', () => recordsOf(isEmpty(line['all']) ? [] : requireTexts(line['all'])))
       : unambiguous(line, domain);
     const own = found.filter((record) => !PROOFS.has(record.type) && isOf(domain, record));
     const types = new Set(own.flatMap(({ type }) => canonicalType(type) ?? []));
@@ -63,6 +63,10 @@ export function createDnsxParser(
       remarks: isWhole || !isOmitting(line) ? [] : [OMITTED],
     };
   };
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** From lines of a master file; what begins with `;` tells of the message. */

@@ -32,7 +32,8 @@ interface FormatOptions {
 /**
  * Makes what parses the lines of one input.
  *
- * @param format `auto`: decided by its first line with the keys of a format; lines before that are rejected.
+ * @param format `auto`: decided by its first line with the keys of a format; lines before that are rejected, and lines with the
+ *   keys of another format are read as that.
  *   It throws OperationError if that line is of an unsupported tool.
  */
 export function createParser(format: 'auto' | ImportFormat, options: FormatOptions): ParseLine {
@@ -69,19 +70,31 @@ function detectedFormat(text: string): ImportFormat | null {
   }
 }
 
+/** The format of the first line is that of the others, but for those that have the keys of another, and are invalid in it. */
 function createDetectingParser(options: FormatOptions): ParseLine {
-  let parse: ParseLine | undefined;
+  const parsers = new Map<ImportFormat, ParseLine>();
+  let first: ImportFormat | undefined;
+  const parserOf = (format: ImportFormat) => {
+    const known = parsers.get(format);
+    if (known !== undefined) return known;
+    options.onDetected(format);
+    const parse = createParser(format, options);
+    parsers.set(format, parse);
+    return parse;
+  };
   const parseLine = (text: string) => {
-    if (parse === undefined) {
-      const format = formatOfFirst(text, options.name);
-      options.onDetected(format);
-      parse = createParser(format, options);
+    first ??= formatOfFirst(text, options.name);
+    try {
+      return parserOf(first)(text);
+    } catch (error) {
+      const format = error instanceof InvalidObservationError ? detectedFormat(text) : null;
+      if (format === null || format === first) throw error;
+      return parserOf(format)(text);
     }
-    return parse(text);
   };
   return Object.assign(parseLine, {
-    atEnd: () => parse?.atEnd?.() ?? [],
-    isUnordered: () => parse?.isUnordered?.() ?? false,
+    atEnd: () => [...parsers.values()].flatMap((parse) => parse.atEnd?.() ?? []),
+    isUnordered: () => first !== undefined && FORMATS[first].isUnordered === true,
   });
 }
 

@@ -64,8 +64,8 @@ export async function importLines(
   options: ImportOptions,
 ): Promise<boolean> {
   const { recorder, summary, older, byDomain } = options;
-  const record = async (batch: readonly Observation[]) =>
-    summary.add(batch, await recorder.record(batch, older));
+  const record = async ({ observations, lines }: Batch) =>
+    summary.add(lines, observations, await recorder.record(observations, older));
   const batches = new BatchQueue(record, byDomain);
   try {
     for await (const lines of chunks) {
@@ -109,11 +109,17 @@ function parsed(line: Line, parse: ImportOptions['parse']): ParsedLine | string 
   }
 }
 
+interface Batch {
+  readonly observations: Observation[];
+  /** How many of the observations each line has, in their order. */
+  readonly lines: number[];
+}
+
 /** The batch that is being filled, and the one that is being recorded. */
 class BatchQueue {
-  readonly #record: (batch: readonly Observation[]) => Promise<void>;
+  readonly #record: (batch: Batch) => Promise<void>;
   readonly #isWhole: boolean;
-  #batch: Observation[] = [];
+  #batch: Batch = { observations: [], lines: [] };
   #bytes = 0;
   /** What the lines said so far, for as long as it is in memory. */
   readonly #contents = new WeakSet<object>();
@@ -123,30 +129,32 @@ class BatchQueue {
   #failure: { readonly error: unknown } | undefined;
 
   /** @param whole A domain's observations are in one batch, however many they are and however long that takes. */
-  constructor(record: (batch: readonly Observation[]) => Promise<void>, whole: boolean) {
+  constructor(record: (batch: Batch) => Promise<void>, whole: boolean) {
     this.#record = record;
     this.#isWhole = whole;
   }
 
   get #isFull(): boolean {
-    return this.#batch.length >= BATCH_OBSERVATIONS || this.#bytes >= BATCH_BYTES;
+    return this.#batch.observations.length >= BATCH_OBSERVATIONS || this.#bytes >= BATCH_BYTES;
   }
 
   /** Whether the batch is full, and may end before these observations. */
   mayEndBefore([next]: readonly Observation[]): boolean {
     return (
-      this.#isFull && (!this.#isWhole || (next !== undefined && next.domain !== this.#batch.at(-1)?.domain))
+      this.#isFull &&
+      (!this.#isWhole || (next !== undefined && next.domain !== this.#batch.observations.at(-1)?.domain))
     );
   }
 
   /** @param bytes Of the line. @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
     this.#throwFailure();
-    if (this.#batch.length === 0 && observations.length > 0 && !this.#isWhole) {
+    if (this.#batch.observations.length === 0 && observations.length > 0 && !this.#isWhole) {
       this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
     }
+    this.#batch.lines.push(observations.length);
     for (const observation of observations) {
-      this.#batch.push(observation);
+      this.#batch.observations.push(observation);
       // Lines that say the same have their contents in common (see parseDmsLine).
       const content = observation.dns ?? observation.httpHeaders ?? observation;
       if (!this.#contents.has(content)) this.#bytes += bytes;
@@ -163,7 +171,10 @@ class BatchQueue {
 
   /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
-    while (this.#recording !== undefined || (this.#failure === undefined && this.#batch.length > 0)) {
+    while (
+      this.#recording !== undefined ||
+      (this.#failure === undefined && this.#batch.observations.length > 0)
+    ) {
       if (this.#recording === undefined) this.#submit();
       await this.#recording;
     }
@@ -177,7 +188,7 @@ class BatchQueue {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#batch;
-    this.#batch = [];
+    this.#batch = { observations: [], lines: [] };
     this.#bytes = 0;
     this.#recording = this.#record(batch)
       .catch((error: unknown) => {
@@ -186,7 +197,8 @@ class BatchQueue {
       .finally(() => {
         this.#recording = undefined;
         // What came meanwhile was gathered: a slow database does not get a batch of each moment.
-        if (this.#timer === undefined && this.#batch.length > 0 && !this.#isWhole) this.#submit();
+        if (this.#timer === undefined && this.#batch.observations.length > 0 && !this.#isWhole)
+          this.#submit();
       });
   }
 

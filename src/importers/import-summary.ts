@@ -1,10 +1,16 @@
 import type { Observation } from '../model/observation.js';
 import type { Recording } from '../recorder/recorder.js';
 
+type Outcomes = Recording['outcomes'];
+type Kind = Outcomes[number]['kind'];
+
+/** The kinds of outcomes, the one first by which a line is counted that has several. */
+const KINDS: readonly Kind[] = ['changed', 'unchanged', 'stale', 'repeated'];
+
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MOST_DOMAINS_COUNTED = 1_000_000;
 
-/** The counts of an import, from its first line to its last. */
+/** The counts of an import, of lines but for what is said otherwise, from its first line to its last. */
 export class ImportSummary {
   linesRead = 0;
   linesRejected = 0;
@@ -17,6 +23,10 @@ export class ImportSummary {
   older = 0;
   /** Of the stale ones, those of domains that this import has recorded first: they came in the wrong order, and are lost. */
   lost = 0;
+  /** Of those that are lost, those that are older than all that is recorded of a part. */
+  lostOlder = 0;
+  /** Recorded, but for parts of which something newer is recorded. */
+  partial = 0;
   newDomains = 0;
   recordsAdded = 0;
   recordsRemoved = 0;
@@ -27,16 +37,16 @@ export class ImportSummary {
   readonly #names = new Set<string>();
   readonly #newNames = new Set<string>();
 
-  add(batch: readonly Observation[], recording: Recording): void {
+  /** @param lines How many of the observations each line has, in their order. */
+  add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
     for (const name of recording.newNames) {
       if (this.#newNames.size < MOST_DOMAINS_COUNTED) this.#newNames.add(name);
     }
-    for (const [at, { kind, contradicts, precedes }] of recording.outcomes.entries()) {
-      this[kind] += 1;
-      this.contradicting += contradicts ? 1 : 0;
-      const isNew = this.#newNames.has(batch[at]?.domain ?? '');
-      if (kind === 'stale' && isNew) this.lost += 1;
-      else if (precedes) this.older += 1;
+    let first = 0;
+    for (const count of lines) {
+      if (count > 0)
+        this.#addLine(recording.outcomes.slice(first, first + count), batch[first]?.domain ?? '');
+      first += count;
     }
     this.newDomains += recording.newDomains;
     this.recordsAdded += recording.recordsAdded;
@@ -48,11 +58,23 @@ export class ImportSummary {
     }
   }
 
+  #addLine(outcomes: Outcomes, domain: string): void {
+    const kind = KINDS.find((each) => outcomes.some((outcome) => outcome.kind === each)) ?? 'repeated';
+    const precedes = outcomes.some((outcome) => outcome.precedes);
+    this[kind] += 1;
+    this.contradicting += outcomes.some(({ contradicts }) => contradicts) ? 1 : 0;
+    this.partial += kind !== 'stale' && outcomes.some(isLeftOut) ? 1 : 0;
+    if (kind === 'stale' && this.#newNames.has(domain)) {
+      this.lost += 1;
+      this.lostOlder += precedes ? 1 : 0;
+    } else if (precedes) this.older += 1;
+  }
+
   addRemarks(remarks: readonly string[]): void {
     for (const remark of remarks) this.remarks.set(remark, (this.remarks.get(remark) ?? 0) + 1);
   }
 
-  /** Observations that were recorded, with a change or without. */
+  /** Lines that were recorded, with a change or without. */
   get recorded(): number {
     return this.changed + this.unchanged;
   }
@@ -61,4 +83,9 @@ export class ImportSummary {
   get domains(): { readonly count: number; readonly exact: boolean } {
     return { count: this.#names.size, exact: this.#names.size < MOST_DOMAINS_COUNTED };
   }
+}
+
+/** Whether something of an observation, or all of it, is older than what is recorded. */
+function isLeftOut({ kind, isPartial }: Outcomes[number]): boolean {
+  return isPartial || kind === 'stale';
 }

@@ -104,7 +104,7 @@ function extend<Domain extends Extending>(of: Domain, rows: StoredRows | null, o
 }
 
 function asKnown(outcome: Outcome): Outcome {
-  return outcome.kind === 'stale' ? outcome : { ...outcome, kind: 'repeated' };
+  return outcome.kind === 'stale' ? outcome : { ...outcome, kind: 'repeated', isPartial: false };
 }
 
 interface Difference<Item> {

@@ -127,7 +127,7 @@ describe('dms import', () => {
     expect((await startDms(['import', '-', '--strict'], database.environment, input).result).code).toBe(1);
   });
 
-  test('lines out of order are stale, the summary says that they are lost and what to do, and --sort records them all', async () => {
+  test('lines out of order are stale, the summary says that they are lost and what to do, which records them all', async () => {
     const unordered = await file('unordered.ndjson', `${SECOND}\n${FIRST}\n`);
     const result = await dms(['import', unordered]);
     expect(result.code).toBe(0);
@@ -135,12 +135,42 @@ describe('dms import', () => {
     expect(result.stderr).toMatch(
       /^1 stale line was older than what is recorded of the same part of a domain/m,
     );
-    expect(result.stderr).toMatch(/^1 line was lost: .*dms forget DOMAIN….* with --sort\./m);
-    expect(result.stderr).not.toContain('--backfill');
+    expect(result.stderr).toMatch(
+      /^1 line was lost: .* Import all the files again with one command, and --backfill\.$/m,
+    );
+    expect(result.stderr).not.toMatch(/forget|older than all/);
+    expect(await dms(['import', unordered, '--backfill'])).toMatchObject({ code: 0 });
+    const [found] = await stored();
     await dms(['forget', 'example.com', '--yes']);
     const sorted = await dms(['import', unordered, '--sort']);
     expect(sorted.stdout).toMatch(/^stale +0$/m);
-    expect((await stored())[0]?.stays).toHaveLength(2);
+    expect((await stored())[0]?.stays).toEqual(found?.stays);
+    expect(found?.stays).toHaveLength(2);
+  });
+
+  test('of lines that no --backfill takes, since they lie between others, it says to erase the domains first, which records them all', async () => {
+    const last = observationLine({ at: 3, records: ['192.0.2.3'], headers: {} });
+    const unordered = await file('between.ndjson', `${FIRST}\n${last}\n${SECOND}\n`);
+    const { stderr } = await dms(['import', unordered]);
+    expect(stderr).toMatch(
+      /^1 line was lost: .* Erase these domains \(dms forget DOMAIN…\) and import all .* --backfill\.$/m,
+    );
+    await dms(['forget', 'example.com', '--yes']);
+    const backfilled = await dms(['import', unordered, '--backfill']);
+    expect(backfilled.stdout).toMatch(/^recorded +3 /m);
+  });
+
+  test('a line is counted once, and with a remark where only a part of it was recorded', async () => {
+    const line = (at: string, ...types: readonly string[]) =>
+      `${JSON.stringify({ domain: 'part.example', observedAt: at, dnsRecords: [], dnsTypes: types })}\n`;
+    await dms(['import', '-'], line('2024-02-01T00:00:00Z', 'A') + line('2024-03-01T00:00:00Z', 'MX'));
+    const some = await dms(['import', '-'], line('2024-02-15T00:00:00Z', 'A', 'MX'));
+    expect(some.stdout).toMatch(/^recorded +1 /m);
+    expect(some.stderr).toMatch(/^1 line was recorded in part: /m);
+    const seen = { rrname: 'part.example', rrtype: 'NS', rdata: 'ns.example', time_first: 1, time_last: 2 };
+    const both = { ...seen, time_first: 1_500_000_000, time_last: 1_600_000_000 };
+    const sighted = JSON.parse((await dms(['import', '--json', '-'], `${JSON.stringify(both)}\n`)).stdout);
+    expect(sighted).toMatchObject({ linesRead: 1, recorded: 1, changed: 1, unchanged: 0, partial: 0 });
   });
 
   test('of older lines the summary says how many there are, and that --backfill takes them, which it does', async () => {

@@ -101,6 +101,7 @@ describe('--json', () => {
       ...{
         older: 0,
         lost: 0,
+        partial: 0,
         rejected: 0,
         domains: 2,
         domainsExact: true,

@@ -204,7 +204,9 @@ describe('headers that an observer leaves out', () => {
       ...observation({ at, headers: { server: 'a' } }),
       ignoredHeaders: ignored,
     });
-    const repeated = [{ kind: 'repeated', contradicts: false, precedes: false, heldBack: null }];
+    const repeated = [
+      { kind: 'repeated', contradicts: false, precedes: false, isPartial: false, heldBack: null },
+    ];
     const { progress: complete } = recordLeavingOut({ at: 1, headers: { server: 'a', date: 'Mon' } });
     const unread = recordObservations({ ...complete, outcomes: [], holdings: null, waiting: [again(1)] });
     expect([unread.outcomes, unread.waiting]).toEqual([[], [again(1)]]);

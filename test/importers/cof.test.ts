@@ -150,7 +150,7 @@ describe('a line of passive DNS', () => {
     [{ rdata: [] }, /^rdata: it is empty/],
     [{ rdata: ['192.0.2.1', 7] }, /^rdata: /],
     [{ rdata: 'no address' }, /^rdata: /],
-    [{ time_first: undefined }, /^zone_time_first: it is missing/],
+    [{ time_first: undefined }, /^time_first: it is missing/],
     [{ time_last: 'yesterday' }, /^time_last: "yesterday" is not a number of seconds/],
     [{ time_first: -1 }, /^time_first: /],
     [{ time_first: 0 }, /^time_first: 1970-.* is before 1990/],

@@ -75,15 +75,14 @@ describe('the format of an input', () => {
     },
   );
 
-  test('holds for the whole of it: a line of another format is rejected', () => {
+  test('is that of its first line, but for lines with the keys of another, which are read as that', () => {
     const { parse } = detecting();
+    const [alone, beside] = [detecting(), detecting()];
     parse(HTTPX);
-    expect(() => parse(DMS)).toThrow(
-      'the line is in format dms, but is read as httpx: import lines of dms with --format dms, from a file of their own.',
-    );
-    const other = detecting();
-    other.parse(DMS);
-    expect(() => other.parse(HTTPX)).toThrow('the line is in format httpx, but is read as dms: ');
+    expect(parse(DMS)).toEqual(alone.parse(DMS));
+    expect(parse(HTTPX)).toEqual(beside.parse(HTTPX));
+    expect(() => parse('{"domain":"a"}')).toThrow('observedAt: it is missing.');
+    expect(() => parse('{}')).toThrow('url: it is missing, and so is input.');
   });
 });
 

@@ -78,6 +78,7 @@ export function summaryJson(
     stale: summary.stale,
     older: summary.older,
     lost: summary.lost,
+    partial: summary.partial,
     rejected: summary.linesRejected,
     domains: count,
     domainsExact: exact,
@@ -91,7 +92,8 @@ export function summaryJson(
 }
 
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. */
-export function remarksText({ stale, older, lost, remarks: untold }: ImportSummary): string {
+export function remarksText(summary: ImportSummary): string {
+  const { stale, older, lost, lostOlder, partial, remarks: untold } = summary;
   const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
   if (stale > 0) {
     remarks.push(
@@ -99,16 +101,25 @@ export function remarksText({ stale, older, lost, remarks: untold }: ImportSumma
         'of a domain, and changed nothing. This is expected when a file is imported again.',
     );
   }
+  if (partial > 0) {
+    remarks.push(
+      `${counted(partial, 'line was', 'lines were')} recorded in part: of some types of DNS record, or of the HTTP ` +
+        'headers, something newer is recorded.',
+    );
+  }
   if (older > 0) {
     remarks.push(
       `${counted(older, 'line is', 'lines are')} older than all that is recorded of a part of the domain: ` +
-        'dms import --backfill FILE… puts such lines before what is recorded.',
+        'dms import --backfill FILE… puts such lines before what is recorded. Import all older files with one command: ' +
+        'lines between two observations cannot be added later.',
     );
   }
   if (lost > 0) {
     remarks.push(
       `${counted(lost, 'line was', 'lines were')} lost: of domains that were not recorded before, in the wrong order. ` +
-        'Erase these domains (dms forget DOMAIN…) and import the file with --sort.',
+        (lostOlder === lost
+          ? 'Import all the files again with one command, and --backfill.'
+          : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.'),
     );
   }
   return remarks.map((line) => `${line}\n`).join('');
