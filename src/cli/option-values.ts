@@ -21,6 +21,18 @@ export function parseDuration(text: string): bigint {
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A time as it is, of a date its first instant in UTC. Whether it is one is decided where it is used. */
+export function timeOfDate(text: string): string {
+  return DATE.test(text) ? `${text}T00:00:00Z` : text;
+}
+
+/** Adds a time, or the date of one, to those of the option before. */
+export function collectTimes(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, timeOfDate(text)];
+}
+
 /** Adds words, separated by commas, to those of the option before. @throws UsageError where there is none. */
 export function collectWords(text: string, previous: readonly string[] = []): readonly string[] {
   const words = text.match(/[^\s,]+/g);

@@ -11,7 +11,14 @@ import type { SearchOptions } from './commands/search.js';
 import type { ShowOptions } from './commands/show.js';
 import type { CreateOptions } from './commands/token.js';
 import type { AddOptions, NamesOptions } from './commands/watch.js';
-import { collectScopes, collectWords, parseDuration, parseLimit } from './option-values.js';
+import {
+  collectScopes,
+  collectTimes,
+  collectWords,
+  parseDuration,
+  parseLimit,
+  timeOfDate,
+} from './option-values.js';
 
 /** From src/ and from dist/ alike. */
 const PACKAGE = new URL('../../package.json', import.meta.url);
@@ -207,13 +214,13 @@ function addQuestions(program: Command, context: CommandContext): void {
     .description(
       'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
         'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
-        'every change, the newest first. Times are RFC 3339, such as 2024-03-01T00:00:00Z.',
+        'every change, the newest first. Times are RFC 3339, such as 2024-03-01T10:20:30Z, or a date: its beginning, in UTC.',
     )
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
-    .option('--at <time>', 'the state at that time')
-    .option('--diff <times...>', 'the difference between two times, FROM and TO')
+    .option('--at <time>', 'the state at that time', timeOfDate)
+    .option('--diff <times...>', 'the difference between two times, FROM and TO', collectTimes)
     .option('--changes', 'every change, the newest first', false)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(color())
@@ -226,7 +233,7 @@ function addQuestions(program: Command, context: CommandContext): void {
     .description(
       'Finds records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
         'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
-        'Intervals of time begin after their first time and include the second.',
+        'Intervals of time begin after their first time and include the second. A date is its beginning, in UTC.',
     )
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -243,15 +250,15 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--types <type,...>', 'only records of these types', collectWords)
     .option('--present', 'only what is present')
     .option('--removed', 'only what is not present any more')
-    .option('--at <time>', 'as it was at that time')
-    .option('--seen-from <time>', 'only what was there after that time')
-    .option('--seen-to <time>', 'only what was there up to that time')
-    .option('--first-seen-from <time>', 'only records first seen after that time')
-    .option('--first-seen-to <time>', 'only records first seen up to that time')
-    .option('--created-from <time>', 'domains first observed after that time')
-    .option('--created-to <time>', 'domains first observed up to that time')
-    .option('--changed-from <time>', 'domains that last changed after that time')
-    .option('--changed-to <time>', 'domains that last changed up to that time')
+    .option('--at <time>', 'as it was at that time', timeOfDate)
+    .option('--seen-from <time>', 'only what was there after that time', timeOfDate)
+    .option('--seen-to <time>', 'only what was there up to that time', timeOfDate)
+    .option('--first-seen-from <time>', 'only records first seen after that time', timeOfDate)
+    .option('--first-seen-to <time>', 'only records first seen up to that time', timeOfDate)
+    .option('--created-from <time>', 'domains first observed after that time', timeOfDate)
+    .option('--created-to <time>', 'domains first observed up to that time', timeOfDate)
+    .option('--changed-from <time>', 'domains that last changed after that time', timeOfDate)
+    .option('--changed-to <time>', 'domains that last changed up to that time', timeOfDate)
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
     .action(async (options: SearchOptions) =>
@@ -299,7 +306,11 @@ function addHistory(program: Command, context: CommandContext): void {
         .choices(Object.keys(EXPORT_FORMATS))
         .default('dms'),
     )
-    .option('--at <time>', 'what was known at that time, such as 2024-03-01T00:00:00Z')
+    .option(
+      '--at <time>',
+      'what was known at that time, such as 2024-03-01T10:20:30Z or 2024-03-01',
+      timeOfDate,
+    )
     .addOption(fromFile())
     .action(async (domains: string[], options: ExportOptions) =>
       (await import('./commands/export.js')).runExport(context, domains, options),

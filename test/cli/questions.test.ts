@@ -130,9 +130,39 @@ HTTP server
     );
   });
 
+  test('a date stands for its beginning, in UTC', async () => {
+    for (const [date, time] of [
+      [
+        ['show', 'example.com', '--at', '2023-06-01'],
+        ['show', 'example.com', '--at', '2023-06-01T00:00:00Z'],
+      ],
+      [
+        ['show', 'example.com', '--diff', '2023-02-01', '2023-06-01'],
+        ['show', 'example.com', '--diff', '2023-02-01T00:00:00Z', '2023-06-01T00:00:00Z'],
+      ],
+      [
+        ['search', '--match', 'example.com', '--created-to', '2023-06-01'],
+        ['search', '--match', 'example.com', '--created-to', '2023-06-01T00:00:00Z'],
+      ],
+      [
+        ['export', 'example.com', '--at', '2023-06-01'],
+        ['export', 'example.com', '--at', '2023-06-01T00:00:00Z'],
+      ],
+    ] as const) {
+      const [ofDate, ofTime] = [await said(...date), await said(...time)];
+      expect([ofDate, ofTime.length > 0]).toEqual([ofTime, true]);
+    }
+  });
+
   test.each([
     [['nothing.example'], 1, 'No history is recorded for nothing.example.'],
     [['example.com', '--at', 'noon'], 2, 'at: "noon" is not an RFC 3339 time'],
+    [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not an RFC 3339 time'],
+    [
+      ['example.com', '--diff', '2024-01-01', '2023-01-01'],
+      2,
+      'dms: --diff: FROM, 2024-01-01T00:00:00Z, is later than TO, 2023-01-01T00:00:00Z.',
+    ],
     [['example.com', '--at', '2020-01-01T00:00:00Z'], 1, 'No history is recorded for example.com up to 2020'],
     [
       ['example.com', '--diff', '2023-01-01T00:00:00Z'],

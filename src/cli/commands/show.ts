@@ -1,5 +1,6 @@
 import type { Ask } from '../../asking.js';
-import { UsageError } from '../../model/errors.js';
+import { InvalidObservationError, UsageError } from '../../model/errors.js';
+import { parseInstant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import {
@@ -54,6 +55,7 @@ export async function runShow(
   if (diff !== undefined && diff.length !== (name === undefined ? 3 : 2)) {
     throw new UsageError(`--diff has two times: dms show ${domain} --diff FROM TO.`);
   }
+  if (from !== undefined && to !== undefined) requireInOrder(from, to);
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');
   }
@@ -68,6 +70,19 @@ export async function runShow(
     if (from !== undefined && to !== undefined) return showDifference(showing, from, to);
     return at === undefined ? showHistory(showing) : showState(showing, at);
   });
+}
+
+/** @throws UsageError that names the option, and not the parameters of REST. */
+function requireInOrder(from: string, to: string): void {
+  const [first, second] = [from, to].map((time) => {
+    try {
+      return parseInstant(time);
+    } catch (error) {
+      throw error instanceof InvalidObservationError ? new UsageError(`--diff: ${error.message}`) : error;
+    }
+  });
+  if (first !== undefined && second !== undefined && first > second)
+    throw new UsageError(`--diff: FROM, ${from}, is later than TO, ${to}.`);
 }
 
 /** The bodies of REST. */
