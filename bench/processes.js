@@ -44,13 +44,14 @@ export async function isInstalled(command) {
  * @param {string[]} command the script and its arguments
  * @param {NodeJS.ProcessEnv} environment added to our own
  * @param {string} logFile what it prints goes there
+ * @param {string} [node] the Node that runs it; ours if absent
  * @returns {Promise<RunningServer>}
  * @throws {Error} with what it printed, if it ends instead
  */
-export async function startServer(command, environment, logFile) {
+export async function startServer(command, environment, logFile, node = process.execPath) {
   const port = await freePort();
   const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, command, {
+  const child = spawn(node, command, {
     env: { ...process.env, ...environment, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', log, log],
   });

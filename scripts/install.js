@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { run } from './run.js';
+import { ROOT, run } from './run.js';
 
 /** @typedef {{ version?: string, integrity?: string, dev?: boolean, optional?: boolean, devOptional?: boolean }} LockedPackage */
 
@@ -29,13 +29,15 @@ export function isInstalled(root, { development }) {
 /**
  * Runs `npm ci`. No dependency of the project needs its install script.
  *
+ * @param {string} [root] the folder with package-lock.json
  * @returns {Promise<void>}
  * @throws {Error} if npm fails; npm has printed why
  */
-export async function install() {
+export async function install(root = ROOT) {
   const [command, ...first] = npmCommand();
   const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-  await run(command, [...first, ...args], { quiet: false });
+  const place = root === ROOT ? [] : [`--prefix=${root}`];
+  await run(command, [...first, ...args, ...place], { quiet: false });
 }
 
 /**

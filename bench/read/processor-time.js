@@ -18,26 +18,38 @@ export function processorTime(pid) {
 }
 
 /**
- * What a server and the PostgreSQL processes of a database have computed so far, by process: pools open
- * and close connections, so that sums would run backwards.
+ * Microseconds of a server and, by process, of PostgreSQL for a database: pools open and close connections, so that
+ * sums would run backwards. NaN where PostgreSQL is on another machine.
  *
+ * @typedef {{ server: number, database: Map<number, number> }} ProcessorTimes
+ */
+
+/**
  * @param {number | undefined} pid of the server
  * @param {import('pg').Client} client connected to the database; its own process does not count
- * @returns {Promise<Map<number, number>>} microseconds; NaN where PostgreSQL is on another machine
+ * @returns {Promise<ProcessorTimes>} so far
  */
 export async function processorTimes(pid, client) {
   const { rows } = await client.query(
     'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
-  const pids = [pid ?? 0, ...rows.map((row) => row.pid)];
-  return new Map(pids.map((each) => [each, processorTime(each)]));
+  return {
+    server: processorTime(pid),
+    database: new Map(rows.map((row) => [row.pid, processorTime(row.pid)])),
+  };
 }
 
 /**
- * @param {Map<number, number>} before
- * @param {Map<number, number>} after
- * @returns {number} microseconds computed between the two
+ * @param {ProcessorTimes} before
+ * @param {ProcessorTimes} after
+ * @returns microseconds computed between the two
  */
 export function spentBetween(before, after) {
-  return [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
+  return {
+    server: after.server - before.server,
+    database: [...after.database].reduce(
+      (sum, [pid, time]) => sum + time - (before.database.get(pid) ?? 0),
+      0,
+    ),
+  };
 }
