@@ -7,8 +7,8 @@ import { median } from '../report.js';
 /**
  * @typedef {object} Asked
  * @property {string} ours a contestant's id
- * @property {string[]} others of which the fastest is the measure
- * @property {number} target the least ratio of our rate to its
+ * @property {string[]} others the measure is the one that we surpass least
+ * @property {number} target the least ratio of our rate to that one's
  */
 
 /** @type {Asked[]} */
@@ -25,14 +25,14 @@ const ASKED = [
  * @returns of what was asked, that of which both sides took part: which contestant was the measure, and the ratio
  */
 export function compareWithAsked(rates) {
-  return ASKED.flatMap(({ ours, others, target }) => {
-    const [other] = others
+  return ASKED.flatMap(({ ours, others, target }) =>
+    others
       .filter((id) => rates.has(id))
-      .sort((one, another) => median(rates.get(another) ?? []) - median(rates.get(one) ?? []));
-    if (other === undefined) return [];
-    const ratio = medianRatio(rates, ours, other);
-    return [{ ours, other, ratio, target, reached: ratio >= target }];
-  });
+      .map((other) => ({ ours, other, ratio: medianRatio(rates, ours, other), target }))
+      .sort((one, another) => one.ratio - another.ratio)
+      .slice(0, 1)
+      .map((least) => ({ ...least, reached: least.ratio >= target })),
+  );
 }
 
 /**
