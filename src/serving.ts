@@ -1,5 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Express } from 'express';
+import type { RequestListener } from 'node:http';
 import type { JWTVerifyGetKey } from 'jose';
 import { type AuthenticationOptions, createAuthentication } from './auth/authenticate.js';
 import { createJwtVerifier } from './auth/jwt-verifier.js';
@@ -15,8 +14,7 @@ import {
   type GraphqlOverHttp,
   type GraphqlOverHttpOptions,
 } from './graphql/over-http.js';
-import { createApp } from './http/app.js';
-import { clientOf } from './http/authenticate-requests.js';
+import { type App, createApp } from './http/app.js';
 import { webOperations } from './http/pages/web-page.js';
 import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
@@ -87,7 +85,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const metrics = createRequestMetrics(monitoring.registry);
   const app = appOf(parts, executor, graphql, metrics, failures);
   const listener: RequestListener = (request, response) => {
-    if (!monitoring.endpoint(request, response)) app(request, response);
+    if (!monitoring.endpoint(request, response)) app.listener(request, response);
   };
   const { timeLimits } = parts;
   const onRejected = (status: number) => metrics.rejected(NOWHERE, status);
@@ -97,7 +95,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     // Behind a proxy, all clients may have its address.
     ...(settings.trustProxy !== 0 && {
       connectionsPerClient: Number.POSITIVE_INFINITY,
-      clientOf: (request: IncomingMessage) => clientOf(app, request),
+      clientOf: app.clientOf,
     }),
   });
   const server = await listening.catch(async (error: unknown) => {
@@ -123,7 +121,7 @@ function appOf(
   graphql: GraphqlOverHttp,
   metrics: RequestMetrics,
   failures: Penalties,
-): Express {
+): App {
   const { settings, knownOperations, log, monitoring } = parts;
   return createApp({
     basePath: settings.basePath,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
@@ -93,14 +94,20 @@ const LONGEST_KEPT = 255;
  *
  * @returns The value of `Content-Type`; undefined where Accept has none that is supported.
  */
-export function mediaTypeFor(request: Request): string | undefined {
-  const { accept } = request.headers;
+export function mediaTypeFor({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const { accept } = headers;
   if (accept === undefined) return JSON_RESPONSE;
   const known = negotiated.get(accept);
   if (known !== undefined) return known || undefined;
+  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), { headers });
   const mediaType = request.accepts(OF_RESPONSE);
   if (accept.length <= LONGEST_KEPT) negotiated.set(accept, mediaType);
   return mediaType || undefined;
+}
+
+/** Whether the value of Content-Type is that of JSON, with any parameters. */
+export function isJson(type: string | undefined): boolean {
+  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
 /** Whether the client accepts server-sent events. */
@@ -131,8 +138,8 @@ export function checkHead(request: Request): void {
       fields: { allow: METHODS },
     });
   }
-  const essence = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (essence !== 'application/json' && (method === 'POST' || essence !== undefined)) {
+  const { 'content-type': type } = headers;
+  if (!isJson(type) && (method === 'POST' || type !== undefined)) {
     throw rejection(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be application/json. ${HOW_TO_SEND}.`);
   }
   // Nothing is executed whose response the client does not accept (RFC 9110, section 15.5.7).

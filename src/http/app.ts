@@ -1,19 +1,27 @@
-import express, { type Express, type Handler, type Request } from 'express';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import express, { type ErrorRequestHandler, type Express, type Handler, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
+import { isJson } from '../graphql/request.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
-import { authenticateRequests, warnOfForwarding } from './authenticate-requests.js';
+import {
+  authenticateRequests,
+  type ClientOf,
+  findClients,
+  warnOfForwarding,
+} from './authenticate-requests.js';
 import { beginResponses } from './begin-responses.js';
 import { allowOrigins } from './cross-origin.js';
+import { pathOf } from './endpoint.js';
 import { handleErrors, notFound } from './handle-errors.js';
-
 import { limitBodies } from './limit-body.js';
 import { identifyRequests, logRequests } from './log-requests.js';
 import { answerPages } from './pages/pages.js';
 import { requestKinds } from './request-kind.js';
+import { joinStages, type OnFailure, type Stage } from './stages.js';
 
 /** The parts of the HTTP side. */
 interface AppOptions {
@@ -41,39 +49,69 @@ interface AppOptions {
   readonly graphql: Handler;
 }
 
-/** Joins the stages of a request, in their order. */
-export function createApp(options: AppOptions): Express {
-  const { basePath, access, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
-  const { authenticate, rest, graphql } = options;
+/** The HTTP side of the service. */
+export interface App {
+  readonly listener: RequestListener;
+  /** The key of a request's client, before the app handles the request. */
+  readonly clientOf: ClientOf;
+}
+
+/** Joins the stages of a request, in their order. REST is the last of them for its paths; all else is handled by Express. */
+export function createApp(options: AppOptions): App {
+  const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
+  const graphqlPath = `${basePath}/graphql`;
+  const onFailure = handleErrors(log, (path) => path === graphqlPath);
+  const app = createExpressApp(options, onFailure);
+  const head = (request: IncomingMessage) => headOf(app, request);
+  const clientOf = findClients(trustProxy === 0 ? null : (request) => head(request).ip);
+  const observers = { log, kinds: requestKinds(basePath), metrics, tracing, redact };
+  const stages: Stage[] = [
+    identifyRequests,
+    logRequests({ ...observers, schemeOf: (request) => head(request).protocol }),
+    beginResponses({ variesByOrigin: corsOrigins !== '*' && corsOrigins.length > 0 }),
+    ...(corsOrigins.length > 0 ? [allowOrigins(corsOrigins)] : []),
+    limitBodies((request) => pathOf(request) === graphqlPath && isJsonPost(request)),
+    ...(trustProxy === 0 ? [warnOfForwarding(log)] : []),
+    authenticateRequests(options.authenticate, clientOf, log),
+    answerRest(`${basePath}/api/v1`, options.rest),
+    app,
+  ];
+  return { listener: joinStages(stages, onFailure), clientOf };
+}
+
+/** The pages, GraphQL, and all other paths. */
+function createExpressApp(options: AppOptions, onFailure: OnFailure): Express {
+  const { basePath, access, trustProxy, sandbox, webPage, graphql } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.set('trust proxy', trustProxy);
-
-  const graphqlPath = `${basePath}/graphql`;
-  app.use(identifyRequests);
-  app.use(logRequests({ log, kinds: requestKinds(basePath), metrics, tracing, redact }));
-  const variesByOrigin = corsOrigins !== '*' && corsOrigins.length > 0;
-  app.use(beginResponses({ variesByOrigin }));
-  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
-  app.use(limitBodies((request) => request.path === graphqlPath && isJsonPost(request)));
-  if (trustProxy === 0) app.use(warnOfForwarding(log));
-  app.use(authenticateRequests(authenticate, log));
-  app.use(answerPages({ basePath, access, anyQuery: options.sandbox, webPage: options.webPage }));
-  app.use(`${basePath}/api/v1`, restHandler(rest));
-  app.all(graphqlPath, graphql);
+  app.use(answerPages({ basePath, access, anyQuery: sandbox, webPage }));
+  app.all(`${basePath}/graphql`, graphql);
   app.use(notFound);
-  app.use(handleErrors(log, (path) => path === graphqlPath));
+  // Express knows an error handler by its four parameters.
+  const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
+    onFailure(error, request, response);
+  app.use(handleError);
   return app;
 }
 
-function restHandler(rest: RestHandler): Handler {
-  return (request, response) => rest(request, response, request.path, request.viewer);
+/** Express' view of the head of a request, as far as it depends on trusted proxies. */
+function headOf(app: Express, { headers, socket }: IncomingMessage): Pick<Request, 'ip' | 'protocol'> {
+  return Object.assign(Object.create(app.request), { headers, socket });
+}
+
+function answerRest(prefix: string, rest: RestHandler): Stage {
+  return (request, response, next) => {
+    // Pages are below the same path.
+    if (request.kind.api !== 'rest') return next();
+    return rest(request, response, pathOf(request).slice(prefix.length), request.viewer);
+  };
 }
 
 /** Whether GraphQL reads the body. */
-function isJsonPost(request: Request): boolean {
-  return request.method === 'POST' && request.is('application/json') !== false;
+function isJsonPost({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && isJson(headers['content-type']);
 }

@@ -1,20 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Express, Handler } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
 import { UnauthenticatedError } from '../model/errors.js';
 import { clientKey } from '../rates/client-key.js';
 import { LimitReachedError } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { Logger } from '../telemetry/logging.js';
+import type { Stage } from './stages.js';
 
 /**
  * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
  * error for every reason; the log has the reason, with the request's id.
  */
-export function authenticateRequests(authenticate: Authenticate, log: Logger): Handler {
+export function authenticateRequests(authenticate: Authenticate, clientOf: ClientOf, log: Logger): Stage {
   return async (request, response, next) => {
-    shortenForwarding(request.headers);
-    const client = clientKey(request.ip, request.socket.remoteAddress);
+    const client = clientOf(request);
     try {
       request.viewer = await authenticate(request.headers.authorization, client);
     } catch (error) {
@@ -28,11 +27,16 @@ export function authenticateRequests(authenticate: Authenticate, log: Logger): H
   };
 }
 
-/** The key of a request's client, as authenticateRequests() has it, before the app handles the request. */
-export function clientOf(app: Express, { headers, socket }: IncomingMessage): string {
-  shortenForwarding(headers);
-  const ip: unknown = Reflect.get(app.request, 'ip', { app, headers, socket });
-  return clientKey(String(ip), socket.remoteAddress);
+/** Gives the key of a request's client. */
+export type ClientOf = (request: IncomingMessage) => string;
+
+/** @param addressOf The address that trusted proxies name; null: none is trusted. */
+export function findClients(addressOf: ((request: IncomingMessage) => string | undefined) | null): ClientOf {
+  if (addressOf === null) return ({ socket }) => clientKey(undefined, socket.remoteAddress);
+  return (request) => {
+    shortenForwarding(request.headers);
+    return clientKey(addressOf(request), request.socket.remoteAddress);
+  };
 }
 
 /** In characters: some 60 proxies. To compare 3,800 addresses with those that are trusted takes 57 ms. */
@@ -51,7 +55,7 @@ const UNTRUSTED_PROXY =
   'rate limit. If your proxy sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one proxy; otherwise ignore this';
 
 /** Logs once that there may be a proxy that TRUST_PROXY does not name. For use where no proxy is trusted. */
-export function warnOfForwarding(log: Logger): Handler {
+export function warnOfForwarding(log: Logger): Stage {
   let warned = false;
   return (request, _response, next) => {
     if (!warned && request.headers['x-forwarded-for'] !== undefined) {

@@ -1,7 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import compression from 'compression';
-import type { Handler, Request, Response } from 'express';
+import express, { type Request } from 'express';
 import { PublicError } from '../model/errors.js';
 import { defaultFields } from './response-fields.js';
+import type { Stage } from './stages.js';
 
 /** Bodies of fewer octets go into one packet anyway. */
 export const COMPRESSION_THRESHOLD = 1_024;
@@ -9,7 +11,7 @@ export const COMPRESSION_THRESHOLD = 1_024;
 /** Responses that their handler has encoded as the client accepts it: they are not compressed for each request. */
 export const encodedResponses: WeakSet<object> = new WeakSet();
 
-const compress = compression({
+const compressing = compression({
   threshold: COMPRESSION_THRESHOLD,
   filter(request, response) {
     if (encodedResponses.has(response)) return false;
@@ -18,9 +20,11 @@ const compress = compression({
     return isCompressible;
   },
 });
+// It uses nothing of Express; its types are those of Express' handlers.
+const compress = compressing as unknown as (...parameters: Parameters<Stage>) => void;
 
 /** The length of a compressed body is not known, and that of HEAD must be the same (RFC 9110, section 8.6). */
-function omitLength(response: Response): void {
+function omitLength(response: ServerResponse): void {
   const isCompressed = response.hasHeader('content-encoding');
   const isSmall = Number(response.getHeader('content-length')) < COMPRESSION_THRESHOLD;
   if (!isCompressed && !isSmall) response.removeHeader('content-length');
@@ -32,7 +36,7 @@ function omitLength(response: Response): void {
  *
  * @param variesByOrigin Whether the response depends on Origin.
  */
-export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }): Handler {
+export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: boolean }): Stage {
   const setFields = defaultFields(variesByOrigin);
   return (request, response, next) => {
     setFields(response);
@@ -48,13 +52,16 @@ export function beginResponses({ variesByOrigin }: { readonly variesByOrigin: bo
 const LONGEST_PREFERENCE = 1_000;
 
 /** A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3). */
-function ignoreLongPreferences({ headers }: Request): void {
+function ignoreLongPreferences({ headers }: IncomingMessage): void {
   if ((headers.accept?.length ?? 0) > LONGEST_PREFERENCE) delete headers.accept;
   if (String(headers['accept-encoding'] ?? '').length > LONGEST_PREFERENCE) delete headers['accept-encoding'];
 }
 
-function acceptsCompression(request: Request): boolean {
-  if (request.headers['accept-encoding'] === undefined) return false;
+function acceptsCompression({ headers }: IncomingMessage): boolean {
+  if (headers['accept-encoding'] === undefined) return false;
+  const request: Pick<Request, 'acceptsEncodings'> = Object.assign(Object.create(express.request), {
+    headers,
+  });
   const coding = request.acceptsEncodings('br', 'gzip', 'deflate', 'identity');
   return coding !== false && coding !== 'identity';
 }
@@ -65,7 +72,7 @@ function acceptsCompression(request: Request): boolean {
  *
  * @throws PublicError INVALID_PARAMETER.
  */
-function requireSingleFields({ rawHeaders, httpVersion }: Request): void {
+function requireSingleFields({ rawHeaders, httpVersion }: IncomingMessage): void {
   // Node.js keeps the first of several fields only.
   const hosts = countFields(rawHeaders, 'host');
   if (hosts !== 1 && (hosts !== 0 || httpVersion !== '1.0')) {
@@ -92,7 +99,7 @@ function countFields(rawHeaders: readonly string[], wanted: string): number {
 }
 
 /** What the server as a whole can do (RFC 9110, section 9.3.7). */
-function sendMethods(response: Response): void {
+function sendMethods(response: ServerResponse): void {
   response.writeHead(204, { allow: 'GET, HEAD, POST' });
   response.end();
 }

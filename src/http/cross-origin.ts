@@ -1,5 +1,5 @@
 import cors, { type CorsRequest } from 'cors';
-import type { Handler } from 'express';
+import type { Stage } from './stages.js';
 
 /** The header fields that a page of another site may read. */
 const EXPOSED = ['Deprecation', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'];
@@ -19,7 +19,7 @@ const OPTIONS = {
  *
  * @param origins All, or those that may. Requests of others get no CORS fields.
  */
-export function allowOrigins(origins: '*' | readonly string[]): Handler {
+export function allowOrigins(origins: '*' | readonly string[]): Stage {
   const allow = cors({
     ...OPTIONS,
     // For all origins, the response is the same with and without Origin, so that caches may share it (section 3.3.6).

@@ -1,8 +1,11 @@
-import type { ErrorRequestHandler, Handler, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Handler } from 'express';
 import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
 import { PublicError } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
+import { pathOf } from './endpoint.js';
+import type { OnFailure } from './stages.js';
 
 /** For every path that nothing else handles. */
 export const notFound: Handler = () => {
@@ -15,9 +18,8 @@ export const notFound: Handler = () => {
  *
  * @param isGraphql Whether a path, with the base path and without the query, is GraphQL's.
  */
-export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): ErrorRequestHandler {
-  // Express knows an error handler by its four parameters.
-  return (error: unknown, request, response, _next) => {
+export function handleErrors(log: Logger, isGraphql: (path: string) => boolean): OnFailure {
+  return (error, request, response) => {
     const { requestId } = request;
     if (response.headersSent) {
       log.error({ requestId, err: error }, 'response aborted');
@@ -29,12 +31,16 @@ export function handleErrors(log: Logger, isGraphql: (path: string) => boolean):
     // A disconnected client needs no database.
     const concerns = !(response.destroyed && problem.body.code === 'UNAVAILABLE');
     if (concerns) for (const err of failures) log.error({ requestId, err }, 'request failed');
-    if (isGraphql(request.originalUrl.split('?', 1)[0] ?? '')) sendGraphqlError(request, response, problem);
+    if (isGraphql(pathOf(request))) sendGraphqlError(request, response, problem);
     else sendProblem(request, response, problem);
   };
 }
 
-function sendGraphqlError(request: Request, response: Response, { body, headers }: Problem): void {
+function sendGraphqlError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { body, headers }: Problem,
+): void {
   const errors = [{ message: body.detail, extensions: { code: body.code } }];
   const text = JSON.stringify({ errors });
   response.writeHead(body.status, {

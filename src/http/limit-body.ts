@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Handler, NextFunction, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_LIMIT } from '../graphql/request.js';
 import { PublicError } from '../model/errors.js';
+import type { Next, Stage } from './stages.js';
 
 /**
  * For how long, in milliseconds, a rejected body is still read after its last octet, and in all: a connection
@@ -17,7 +18,7 @@ const MAX_LINGER_MS = 20_000;
  *
  * @param isRead Whether the handler of a request reads its body, and limits it.
  */
-export function limitBodies(isRead: (request: Request) => boolean): Handler {
+export function limitBodies(isRead: (request: IncomingMessage) => boolean): Stage {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     if (length !== undefined && Number(length) > BODY_LIMIT) reject(request, response, next);
@@ -26,7 +27,7 @@ export function limitBodies(isRead: (request: Request) => boolean): Handler {
   };
 }
 
-function readUnread(request: Request, response: Response, next: NextFunction): void {
+function readUnread(request: IncomingMessage, response: ServerResponse, next: Next): void {
   let bytes = 0;
   // The rest of the request belongs to its trace, and not to the event of the socket.
   const end = AsyncResource.bind(() => next());
@@ -40,11 +41,11 @@ function readUnread(request: Request, response: Response, next: NextFunction): v
 }
 
 /** Whether the client sends the body only after a 100 Continue, or after some time. */
-function waitsForContinue({ headers }: Request): boolean {
+function waitsForContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue';
 }
 
-function reject(request: Request, response: Response, next: NextFunction): void {
+function reject(request: IncomingMessage, response: ServerResponse, next: Next): void {
   const began = performance.now();
   const wait = () => {
     if (performance.now() - began < MAX_LINGER_MS) timer.refresh();

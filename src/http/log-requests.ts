@@ -1,4 +1,4 @@
-import type { Handler, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../auth/viewer.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { RequestMetrics } from '../telemetry/request-metrics.js';
@@ -7,20 +7,21 @@ import { socketRejections } from './client-errors.js';
 import { pathOf } from './endpoint.js';
 import type { RequestKinds, RoutedKind } from './request-kind.js';
 import { REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
+import type { Stage } from './stages.js';
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** The id of the request, in the log and for the client. */
-      requestId: string;
-      /** Set once the request is authenticated. */
-      viewer: Viewer;
-    }
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The id of the request, in the log and for the client. */
+    requestId: string;
+    /** What the request is for, by its path. */
+    kind: RoutedKind;
+    /** Set once the request is authenticated. */
+    viewer: Viewer;
   }
 }
 
 /** Gives each request its id, and sets it in the response. */
-export const identifyRequests: Handler = (request, response, next) => {
+export const identifyRequests: Stage = (request, response, next) => {
   const requestId = requestIdOf(request.headers);
   request.requestId = requestId;
   response.setHeader(REQUEST_ID_FIELD, requestId);
@@ -36,22 +37,31 @@ interface RequestObservers {
   readonly tracing: Tracing | null;
   /** Removes secrets from what a client has sent, as the log does, before it is sent with a trace. */
   readonly redact: (text: string) => string;
+  /** By which a client sent a request to this service or to a trusted proxy before it. */
+  readonly schemeOf: (request: IncomingMessage) => string;
 }
 
 /**
  * Logs, counts and traces each request when its response is closed. The line of the log has no query, which may be
  * confidential, and no header fields, of which one has the token.
  */
-export function logRequests({ log, kinds, metrics, tracing, redact }: RequestObservers): Handler {
+export function logRequests(observers: RequestObservers): Stage {
+  const { log, kinds, metrics, tracing, redact } = observers;
   return (request, response, next) => {
     const began = performance.now();
     // Before a router removes its part of the path.
     const path = pathOf(request);
     const kind = kinds.of(path);
+    request.kind = kind;
     const span = tracing?.startRequest(
       traceFieldsOf(request, redact),
       spanNameOf(request, kind),
-      attributesOf(request, redact(path), redact(request.requestId), kind),
+      attributesOf(request, {
+        path: redact(path),
+        requestId: redact(request.requestId),
+        scheme: observers.schemeOf(request),
+        kind,
+      }),
     );
     metrics.began();
     let sending: Sending = 'under way';
@@ -92,7 +102,7 @@ interface Outcome {
   readonly duration: number;
 }
 
-function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> {
+function endOf(response: ServerResponse, sending: Sending): Omit<Outcome, 'duration'> {
   if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
   const rejection = socketRejections.get(response);
   if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
@@ -104,18 +114,21 @@ function endOf(response: Response, sending: Sending): Omit<Outcome, 'duration'> 
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client has
  * disconnected or was disconnected.
  */
-function statusOf({ req, headersSent, socket, statusCode }: Response, sending: Sending): number {
+function statusOf({ req, headersSent, socket, statusCode }: ServerResponse, sending: Sending): number {
   const tooLate = req.complete ? socket === null && sending === 'under way' : sending !== 'complete';
   return headersSent && !tooLate ? statusCode : 0;
 }
 
-function isOfType(response: Response, mediaType: string): boolean {
+function isOfType(response: ServerResponse, mediaType: string): boolean {
   const type = response.getHeader('content-type');
   return typeof type === 'string' && type.startsWith(mediaType);
 }
 
 /** The fields of W3C Trace Context. What a client has written into tracestate is passed on to the collector. */
-function traceFieldsOf({ headers }: Request, redact: (text: string) => string): Record<string, string> {
+function traceFieldsOf(
+  { headers }: IncomingMessage,
+  redact: (text: string) => string,
+): Record<string, string> {
   const { traceparent, tracestate } = headers;
   return {
     ...(typeof traceparent === 'string' ? { traceparent } : {}),
@@ -124,27 +137,33 @@ function traceFieldsOf({ headers }: Request, redact: (text: string) => string): 
 }
 
 /** OpenTelemetry's semantic conventions for HTTP, name of a server's span. */
-function spanNameOf({ method }: Request, { route }: RoutedKind): string {
+function spanNameOf({ method = '' }: IncomingMessage, { route }: RoutedKind): string {
   return route === undefined ? method : `${method} ${route}`;
 }
 
+/** What is sent of a request with its trace. */
+interface Traced {
+  readonly path: string;
+  readonly requestId: string;
+  readonly scheme: string;
+  readonly kind: RoutedKind;
+}
+
 function attributesOf(
-  { method, protocol }: Request,
-  path: string,
-  requestId: string,
-  { route }: RoutedKind,
+  { method = '' }: IncomingMessage,
+  { path, requestId, scheme, kind: { route } }: Traced,
 ): Record<string, string> {
   return {
     'http.request.method': method,
     'url.path': path,
-    'url.scheme': protocol,
+    'url.scheme': scheme,
     'dms.request.id': requestId,
     ...(route === undefined ? {} : { 'http.route': route }),
   };
 }
 
 function lineOf(
-  { requestId, method }: Request,
+  { requestId, method }: IncomingMessage,
   path: string,
   { status, complete, duration, reason }: Outcome,
   span: RequestSpan | undefined,

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Response } from 'express';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 /** The sources of each directive (CSP Level 3, section 6); none: nothing may be loaded by it. */
 export type PolicySources = Readonly<Record<string, readonly string[]>>;
@@ -50,7 +49,7 @@ export const VARY = 'Accept-Encoding, Authorization';
  *
  * @param variesByOrigin Whether the response is another for another site's page.
  */
-export function defaultFields(variesByOrigin: boolean): (response: Response) => void {
+export function defaultFields(variesByOrigin: boolean): (response: ServerResponse) => void {
   const fields = Object.entries({ ...DEFAULT_FIELDS, vary: variesByOrigin ? `${VARY}, Origin` : VARY });
   return (response) => {
     for (const [name, value] of fields) response.setHeader(name, value);

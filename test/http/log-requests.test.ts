@@ -26,7 +26,8 @@ beforeEach(async () => {
   const app = express();
   const metrics = createRequestMetrics(registry);
   app.use(identifyRequests);
-  app.use(logRequests({ log, kinds: requestKinds(''), metrics, tracing: null, redact: redactSecrets }));
+  const observers = { log, kinds: requestKinds(''), metrics, tracing: null, redact: redactSecrets };
+  app.use(logRequests({ ...observers, schemeOf: () => 'http' }));
   app.get('/short', (_request, response) => void response.end('done'));
   app.get('/long', (_request, response) => void response.end(LONG));
   app.get('/cut', (_request, response) => {

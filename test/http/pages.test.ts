@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import express from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { handleErrors } from '../../src/http/handle-errors.js';
@@ -167,7 +167,10 @@ describe('what the pages load', () => {
     const folder = await mkdtemp(join(tmpdir(), 'dms-test-assets-'));
     const app = express();
     for (const [path, handler] of assetHandlers('/assets', folder)) app.use(path, handler);
-    app.use(handleErrors(createLogger({ level: 'silent' }), () => false));
+    const onFailure = handleErrors(createLogger({ level: 'silent' }), () => false);
+    // Express knows an error handler by its four parameters.
+    app.use(((error, asked, response, _next) =>
+      onFailure(error, asked, response)) satisfies ErrorRequestHandler);
     const path = '/assets/swagger-ui/swagger-ui.css';
     const missing = await request(app).get(path).set('accept-encoding', 'gzip');
     expect([missing.status, missing.body.code]).toEqual([500, 'INTERNAL']);
