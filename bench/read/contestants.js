@@ -49,11 +49,13 @@ const TAGS_AT_ONCE = 20;
 export async function startContestants(setting) {
   const { databaseUrl, domains } = setting;
   const sql = await start(setting, ['bench/read/hand-written-sql.js'], { DATABASE_URL: databaseUrl });
-  const ours = await start(setting, ['bin/dms.js', 'serve'], {
+  const unlimited = {
     DATABASE_URL: databaseUrl,
     RATE_LIMIT_ANONYMOUS: '1000000000',
     RATE_LIMIT_TOKEN: '1000000000',
-  });
+  };
+  const ours = await start(setting, ['bin/dms.js', 'serve'], unlimited);
+  const uncached = await start(setting, ['bin/dms.js', 'serve'], { ...unlimited, CACHE_MB: '0' });
   const bodies = await sameBodies(sql, ours, [1, Math.ceil(domains / 2), domains].map(domainName));
   const bodyFile = requestFile(setting, 'bench/read/get-domain.graphql');
   const tagsFile = await collectTags(setting, ours);
@@ -61,13 +63,13 @@ export async function startContestants(setting) {
   /** @type {Contestant[]} */
   const withData = [
     { id: 'sql', title: 'node:http, hand-written SQL', server: sql, path: GET_DOMAIN },
-    { id: 'rest', title: 'this service, REST', ...rest },
+    { id: 'rest', title: 'this service, REST', server: uncached, path: GET_DOMAIN },
     { id: 'rest-zipf', title: 'this service, REST, Zipf', ...rest, popularity: 'zipf' },
     { id: 'rest-304', title: 'this service, REST, 304', ...rest, tagsFile },
     {
       id: 'graphql',
       title: 'this service, GraphQL POST',
-      server: ours,
+      server: uncached,
       path: GRAPHQL,
       bodyFile,
       answerOf: ofGraphql,

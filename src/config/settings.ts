@@ -43,6 +43,7 @@ const port = integer(1, 65_535);
 const freePort = integer(0, 65_535);
 const perMinute = integer(1, 1_000_000_000);
 const atOnce = integer(1, 100_000);
+const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 31_536_000;
 const KB = 1024;
 const MB = 1024 * KB;
@@ -137,6 +138,11 @@ export function settingsFrom(read: Read) {
       maxAge: read('HTTP_MAX_AGE', '0', integer(0, YEAR_SECONDS)),
       /** The origins whose pages may read responses in a browser: all, or these. */
       corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
+      /** How many megabytes of REST's bodies are kept, and for how many seconds one is sent again without a look at the database. */
+      cache: {
+        megabytes: read('CACHE_MB', '32', integer(0, 1_000_000)),
+        seconds: read('CACHE_SECONDS', '0', integer(0, DAY_SECONDS)),
+      },
     },
     graphql: {
       /** The largest estimated cost of one request. */

@@ -43,12 +43,16 @@ interface StoredType {
  * clock of the process that sent it. That each recording moves the version into a later second is what makes
  * `If-Modified-Since` reliable (RFC 9110, section 8.8.2.2).
  *
+ * Its place within that second is random: a domain that is forgotten and recorded again must not get a version that it had
+ * before, for which clients and caches have another history.
+ *
  * @param before null for a domain that was not recorded.
  * @param recorded How many observations are recorded: the version grows by each.
  */
 export function leastNextVersion(before: Pick<DomainRow, 'version'> | null, recorded: number): bigint {
   const secondBefore = ((before?.version ?? 0n) + MICROSECONDS - 1n) / MICROSECONDS;
-  return secondBefore * MICROSECONDS + BigInt(recorded);
+  const places = Math.max(1, Number(MICROSECONDS) - recorded);
+  return secondBefore * MICROSECONDS + BigInt(recorded) + BigInt(Math.floor(Math.random() * places));
 }
 
 const MICROSECONDS = 1_000_000n;

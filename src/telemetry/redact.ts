@@ -50,7 +50,8 @@ export function redactorOf(secrets: readonly string[]): (text: string) => string
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
   ]);
-  return (text) => redactSecrets([...new Set(forms)].reduce(withoutSecret, text));
+  const distinct = [...new Set(forms)];
+  return (text) => redactSecrets(distinct.reduce(withoutSecret, text));
 }
 
 function withoutSecret(text: string, secret: string): string {

@@ -48,7 +48,7 @@ test('without any setting, the defaults hold', () => {
     },
     limits: { recordsPerType: 1000, records: 10_000, headers: 500, headerValue: 32_768, line: 4_194_304 },
     responseMemory: 67_108_864,
-    http: { maxAge: 0, corsOrigins: [] },
+    http: { maxAge: 0, corsOrigins: [], cache: { megabytes: 32, seconds: 0 } },
     graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
 });
@@ -99,6 +99,8 @@ test('each setting is read', () => {
     ANSWER_MEMORY: '1GB',
     HTTP_MAX_AGE: '300',
     CORS_ORIGINS: 'https://app.example',
+    CACHE_MB: '0',
+    CACHE_SECONDS: '5',
     GRAPHQL_MAX_COST: '5000',
     GRAPHQL_INTROSPECTION: 'off',
     PERSISTED_ONLY: 'operations.json',
@@ -158,7 +160,7 @@ test('each setting is read', () => {
     },
     limits: { recordsPerType: 1, records: 1_000_000, headers: 2, headerValue: 1024, line: 65_536 },
     responseMemory: 1_073_741_824,
-    http: { maxAge: 300, corsOrigins: ['https://app.example'] },
+    http: { maxAge: 300, corsOrigins: ['https://app.example'], cache: { megabytes: 0, seconds: 5 } },
     graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });
   expect(readSettings({ OBSERVE_IGNORED_HEADERS: 'none' }).observe.ignoredHeaders).toEqual(new Set());

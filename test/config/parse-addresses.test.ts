@@ -85,7 +85,11 @@ const corsOrigins = (value: string) => readSettings({ CORS_ORIGINS: value }).htt
 
 describe('CORS_ORIGINS', () => {
   test('names no origin, all, or a list', () => {
-    expect(readSettings({}).http).toEqual({ maxAge: 0, corsOrigins: [] });
+    expect(readSettings({}).http).toEqual({
+      maxAge: 0,
+      corsOrigins: [],
+      cache: { megabytes: 32, seconds: 0 },
+    });
     expect(corsOrigins('*')).toBe('*');
     expect(corsOrigins('https://app.example, http://localhost:3000')).toEqual([
       'https://app.example',

@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readSettings } from '../../src/config/env.js';
 import { requireDocumented } from '../support/documented-fetch.js';
 import { exchangeRaw } from '../support/raw-http.js';
 import { insertDomain, insertHeaderChanges } from '../support/rows.js';
@@ -7,6 +8,7 @@ import { bearer, startTestService, type TestService } from '../support/service.j
 
 const ALLOWED = 'https://app.example';
 const PATH = '/api/v1/domain/example.com';
+const HTTP = readSettings({}).http;
 const QUERY = { query: '{ __schema { types { name description } } }' };
 
 let service: TestService;
@@ -14,9 +16,9 @@ let open: TestService;
 let closed: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ http: { maxAge: 0, corsOrigins: [ALLOWED, 'http://localhost:3000'] } });
+  service = await startTestService({ http: { ...HTTP, corsOrigins: [ALLOWED, 'http://localhost:3000'] } });
   const { database } = service;
-  open = await startTestService({ database, http: { maxAge: 0, corsOrigins: '*' } });
+  open = await startTestService({ database, http: { ...HTTP, corsOrigins: '*' } });
   closed = await startTestService({ database });
   await insertDomain(database.pool, { name: 'example.com' });
   await insertDomain(database.pool, { name: 'small.example' });

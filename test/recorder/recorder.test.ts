@@ -167,6 +167,18 @@ describe('recording', () => {
     expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
   });
 
+  test('nor are the versions of one that is recorded, erased and recorded again within a second', async () => {
+    const versions = new Set<bigint>();
+    for (let life = 0; life < 5; life += 1) {
+      for (let at = 1; at <= 5; at += 1) {
+        await record({ at, records: [] });
+        versions.add((await stored())[0]?.version ?? 0n);
+      }
+      await forget(database.writingPrisma, ['example.com']);
+    }
+    expect(versions.size).toBe(25);
+  });
+
   test('a record of 65,000 bytes, 1,000 records and 300 headers of 16 kB fit on one domain', async () => {
     const records = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     const headers = Object.fromEntries(

@@ -70,6 +70,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 }
 
 const TEST_ENVIRONMENT = {
+  // The suite has to hold with kept responses and without.
+  CACHE_MB: process.env['CACHE_MB'],
   PORT: '0',
   RATE_LIMIT_ANONYMOUS: '1000000',
   RATE_LIMIT_TOKEN: '1000000',

@@ -11,6 +11,7 @@ import {
 } from '../../graphql/execute.js';
 import { PublicError } from '../../model/errors.js';
 import { setRateFields } from '../../rates/rate-policy.js';
+import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { BodyInParts } from './body-in-parts.js';
 import { type EventStream, prefersEvents, streamEvents } from './event-stream.js';
 import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
@@ -44,6 +45,8 @@ export type RestHandler = (
 export interface RestOptions {
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
+  /** Which bodies are kept to be sent again. */
+  readonly cache: BodyCacheOptions;
   /** Takes the errors that the client of a stream is not shown, for the log. */
   readonly onInternalError: (error: unknown, response: ServerResponse) => void;
 }
@@ -66,6 +69,7 @@ interface Exchange {
   readonly response: ServerResponse;
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
+  readonly bodies: BodyCache;
 }
 
 /**
@@ -75,10 +79,11 @@ interface Exchange {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { maxAge, onInternalError }: RestOptions,
+  { maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
+  const bodies = new BodyCache(cache);
   return async (request, response, path, viewer) => {
     const matched = match(path);
     if (matched === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
@@ -87,7 +92,8 @@ export function createRestV1(
     requireToken(viewer);
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
-    const exchange = { route, viewer, request, response, caching: cacheControl(audience, maxAge) };
+    const caching = cacheControl(audience, maxAge);
+    const exchange = { route, viewer, request, response, caching, bodies };
     const { stream } = route;
     if (stream !== undefined)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
@@ -110,10 +116,19 @@ async function readVariables(
   } catch (error) {
     if (!(error instanceof PublicError)) throw error;
     // It counts against the rate limit like what the operation rejects.
-    const { budget } = executor.contextFor(viewer, response);
-    await budget.spend(1).finally(() => setRateFields(response, viewer.rates));
+    await countRequest(executor, viewer, response);
     throw error;
   }
+}
+
+/** Counts a request that executes nothing. @throws RateLimitedError */
+async function countRequest(
+  executor: GraphqlExecutor,
+  viewer: Viewer,
+  response: ServerResponse,
+): Promise<void> {
+  const { budget } = executor.contextFor(viewer, response);
+  await budget.spend(1).finally(() => setRateFields(response, viewer.rates));
 }
 
 /** Compiles the operations of a route. */
@@ -156,24 +171,50 @@ function readStoredOperation(file: string): string {
 }
 
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, viewer, request, response } = exchange;
+  const { route, variables, viewer, request, response, bodies } = exchange;
   const { validation } = route;
+  const key = keyOfBody(route, variables);
+  const kept = key === undefined ? undefined : bodies.find(key);
+  if (kept !== undefined && bodies.isFresh(kept)) {
+    await countRequest(executor, viewer, response);
+    return sendKept(exchange, kept);
+  }
   const asked = { route, variables, viewer, recipient: response };
   const setRates = () => setRateFields(response, viewer.rates);
-  const conditional = validation !== null && mayBeUnmodified(request.headers, validation.tag);
-  if (conditional) {
-    const state = foundIn(
-      await execute(executor, asked, validation.stored, false).finally(setRates),
-      route,
-      variables,
-    );
-    if (sendIfUnmodified(exchange, validatorsOf(state, validation.tag))) return;
+  const readsState =
+    validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag));
+  if (readsState) {
+    const result = await execute(executor, asked, validation.stored, false).finally(setRates);
+    const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
+    if (kept?.validators.etag === validators.etag) {
+      kept.checkedAt = performance.now();
+      return sendKept(exchange, kept);
+    }
+    if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { found, octets } = await findBody(executor, asked, conditional).finally(setRates);
+  const { found, octets } = await findBody(executor, asked, readsState).finally(setRates);
+  const validators = validation && validatorsOf(found, validation.tag);
+  send(exchange, validators, octets);
+  const [whole, ...others] = octets;
+  if (key !== undefined && validators !== null && whole !== undefined && others.length === 0)
+    bodies.keep(key, validators, whole);
+}
+
+/** The key of a body that is kept; pages are not, of which each has another cursor. */
+function keyOfBody({ inParts, parameters, path }: Route, variables: Variables): string | undefined {
+  return inParts && !('first' in parameters) ? `${path} ${JSON.stringify(variables)}` : undefined;
+}
+
+function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
+  if (!sendIfUnmodified(exchange, validators)) send(exchange, validators, [octets]);
+}
+
+function send(exchange: Exchange, validators: Validators | null, octets: readonly Buffer[]): void {
+  const { response } = exchange;
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': octets.reduce((sum, { length }) => sum + length, 0),
-    ...(validation && validationFields(exchange, validatorsOf(found, validation.tag))),
+    ...(validators && validationFields(exchange, validators)),
   });
   for (const part of octets.slice(0, -1)) response.write(part);
   response.end(octets.at(-1));

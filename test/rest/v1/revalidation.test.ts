@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readSettings } from '../../../src/config/env.js';
 import { parseDmsLine } from '../../../src/importers/dms.js';
 import { LATEST_INSTANT } from '../../../src/model/instant.js';
 import { forget } from '../../../src/recorder/forget.js';
@@ -21,7 +22,7 @@ let service: TestService;
 let authorization: Record<string, string>;
 
 beforeAll(async () => {
-  service = await startTestService({ role: 'api', http: { maxAge: 60, corsOrigins: [] } });
+  service = await startTestService({ role: 'api', http: { ...readSettings({}).http, maxAge: 60 } });
   await insertDomain(service.database.pool, { name: NAME });
   authorization = bearer(await service.createToken());
 });

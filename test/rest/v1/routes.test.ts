@@ -45,7 +45,12 @@ let url: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
-  const rest = createRestV1(openExecutor(database), { maxAge: 60, onInternalError: () => {} }, WITH_QUERY);
+  const cache = { megabytes: 1, seconds: 0 };
+  const rest = createRestV1(
+    openExecutor(database),
+    { maxAge: 60, cache, onInternalError: () => {} },
+    WITH_QUERY,
+  );
   server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1);
     rest(request, response, path, anonymous()).catch((error) =>

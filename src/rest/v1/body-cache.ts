@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import type { Validators } from './validators.js';
+
+/** A body that was sent before. */
+export interface KeptBody {
+  readonly validators: Validators;
+  readonly octets: Buffer;
+  /** When its validators were those of the stored state, in milliseconds of the monotonic clock. */
+  checkedAt: number;
+}
+
+export interface BodyCacheOptions {
+  /** How much is kept, in megabytes; 0: nothing. */
+  readonly megabytes: number;
+  /** For how many seconds a kept body is used without a look at the stored state. */
+  readonly seconds: number;
+}
+
+const MEGABYTE = 1024 ** 2;
+
+/** What an entry takes in memory besides its key and its octets, approximately. */
+const OCTETS_OF_ENTRY = 500;
+
+/** In octets: a larger body would displace many others. */
+const LARGEST = 128 * 1024;
+
+/** Of so many requests, those are remembered whose body was not kept. */
+const MOST_REQUESTED = 10_000;
+
+/**
+ * Bodies of recent responses, for all clients. A body stands for the version in its entity tag, so an entry never has to be
+ * removed: whichever process records an observation, the domain has another version, and the entity tag is another one.
+ */
+export class BodyCache {
+  readonly #bodies: LRUCache<string, KeptBody> | undefined;
+  readonly #requested = new Set<string>();
+  readonly #milliseconds: number;
+
+  constructor({ megabytes, seconds }: BodyCacheOptions) {
+    this.#milliseconds = seconds * 1000;
+    if (megabytes === 0) return;
+    this.#bodies = new LRUCache({
+      maxSize: megabytes * MEGABYTE,
+      maxEntrySize: LARGEST,
+      sizeCalculation: ({ octets }, key) => key.length + octets.length + OCTETS_OF_ENTRY,
+    });
+  }
+
+  /** @param key Of an operation with its variables. */
+  find(key: string): KeptBody | undefined {
+    return this.#bodies?.get(key);
+  }
+
+  /**
+   * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes longer than it
+   * saves, and displaces others.
+   */
+  keep(key: string, validators: Validators, octets: Buffer): void {
+    if (this.#bodies === undefined) return;
+    if (this.#bodies.has(key) || this.#requested.delete(key)) {
+      this.#bodies.set(key, { validators, octets, checkedAt: performance.now() });
+      return;
+    }
+    if (this.#requested.size === MOST_REQUESTED) this.#requested.clear();
+    this.#requested.add(key);
+  }
+
+  /** Whether a body may be used without a look at the stored state. */
+  isFresh({ checkedAt }: KeptBody): boolean {
+    return this.#milliseconds > 0 && performance.now() - checkedAt < this.#milliseconds;
+  }
+}
