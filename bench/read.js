@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '32' },
     rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
     'without-peers': { type: 'boolean', default: false },
     out: { type: 'string', default: inCheckout('bench/results/latest.json') },
@@ -35,6 +36,7 @@ const domains = Number(options.domains);
 const connections = Number(options.connections);
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
+const warmUp = Number(options['warm-up']);
 
 await main();
 
@@ -94,7 +96,7 @@ async function prepare(databaseUrl, client) {
 
 /**
  * Measures all of them in turn, again and again, so that what else the machine does falls on all alike.
- * The first round warms up and does not count.
+ * The first round is longer, and does not count: V8 has compiled what is frequent after some 10,000 requests.
  *
  * @param {Contestant[]} contestants
  * @param {pg.Client} client of the database
@@ -105,7 +107,7 @@ async function measureInterleaved(contestants, client) {
   const measured = new Map(contestants.map(({ id }) => [id, []]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const contestant of contestants) {
-      const result = await measureOnce(contestant, client);
+      const result = await measureOnce(contestant, client, round === 0 ? warmUp : seconds);
       console.error(`round ${round}: ${contestant.title}: ${whole(result.rate)}/s`);
       if (round > 0) measured.get(contestant.id)?.push(result);
     }
@@ -116,10 +118,11 @@ async function measureInterleaved(contestants, client) {
 /**
  * @param {Contestant} contestant
  * @param {pg.Client} client
+ * @param {number} seconds
  * @returns `rate`: requests a second; `latency` and `slow`: its median and 99th percentile, in milliseconds;
  *   `serverTime` and `databaseTime`: processor time of a request, in microseconds
  */
-async function measureOnce({ server, path, popularity, bodyFile, tagsFile }, client) {
+async function measureOnce({ server, path, popularity, bodyFile, tagsFile }, client, seconds) {
   const before = await processorTimes(server.child.pid, client);
   const url = server.url + path;
   const measured = await measure({ url, domains, popularity, bodyFile, tagsFile, connections, seconds });

@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Request } from 'express';
 import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { createHandler } from 'graphql-sse';
 import type { RequestContext } from '../resolvers/context.js';
@@ -12,7 +11,7 @@ interface Streamed {
   readonly results: AsyncGenerator<ExecutionResult, void, void>;
 }
 
-const graphqlEvents = createHandler<Request, Streamed>({
+const graphqlEvents = createHandler<IncomingMessage, Streamed>({
   // Distinct connections alone: without a token, no stream is reserved.
   authenticate: () => null,
   onSubscribe: ({ context }) => context.results,
@@ -20,14 +19,14 @@ const graphqlEvents = createHandler<Request, Streamed>({
 
 /** Sends the results of a subscription as events, until they end or the client disconnects (GraphQL over SSE). */
 export async function sendResults(
-  request: Request,
+  request: IncomingMessage,
   response: ServerResponse,
   results: AsyncGenerator<ExecutionResult, void, void>,
 ): Promise<void> {
   // The request is read, and its document examined: what the library is given of it is not used but for its media types.
   const [events] = await graphqlEvents({
     method: 'POST',
-    url: request.url,
+    url: request.url ?? '',
     headers: { get: (name) => (name === 'accept' ? 'text/event-stream' : 'application/json') },
     body: { query: '' },
     raw: request,

@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApolloServer } from '@apollo/server';
-import type { Request, RequestHandler, Response } from 'express';
 import type { ExecutionResult, GraphQLFormattedError } from 'graphql';
 import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
@@ -35,9 +35,9 @@ import { stringifyInSlices } from './slices.js';
 
 export interface GraphqlOverHttpOptions extends DocumentsOptions {
   /** Who sent a request. */
-  readonly viewerOf: (request: Request) => Viewer;
+  readonly viewerOf: (request: IncomingMessage) => Viewer;
   /** Takes the errors that the client of a request is not shown, for the log. */
-  readonly onInternalError: (error: unknown, request: Request) => void;
+  readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   /** Whether `GET` in a browser opens Apollo Sandbox. */
   readonly sandbox: boolean;
   /** Counts the requests that take nothing that is limited by itself; absent: they are not limited. */
@@ -47,7 +47,7 @@ export interface GraphqlOverHttpOptions extends DocumentsOptions {
 /** GraphQL over HTTP on one path: POST, GET and HEAD, and Apollo Sandbox for a browser. */
 export interface GraphqlOverHttp {
   /** Reads the body itself. */
-  readonly handle: RequestHandler;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -85,9 +85,9 @@ export async function createGraphqlOverHttp(
 }
 
 /** The stages of a request, in their order: read, identify, examine, execute, write. */
-function stagesOf(parts: Parts): RequestHandler {
+function stagesOf(parts: Parts): GraphqlOverHttp['handle'] {
   const { viewerOf, sandbox, apollo } = parts;
-  const run = async (request: Request, response: Response) => {
+  const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     if (sandbox && isReading(request) && prefersPage(request)) {
       return sendPage(response, await sandboxPage(apollo));
@@ -106,15 +106,12 @@ function stagesOf(parts: Parts): RequestHandler {
       throw error;
     }
   };
-  return (request, response, next) => {
-    run(request, response)
-      .catch((error: unknown) => {
-        if (!(error instanceof RejectedRequest)) throw error;
-        for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
-        return write(request, response, error, viewerOf(request));
-      })
-      .catch(next);
-  };
+  return (request, response) =>
+    run(request, response).catch((error: unknown) => {
+      if (!(error instanceof RejectedRequest)) throw error;
+      for (const [name, value] of Object.entries(error.fields)) response.setHeader(name, value);
+      return write(request, response, error, viewerOf(request));
+    });
 }
 
 /** A request whose document is identified. */
@@ -124,7 +121,7 @@ interface Exchange {
   /** Of its body, decompressed. */
   readonly octets: number;
   readonly viewer: Viewer;
-  readonly response: Response;
+  readonly response: ServerResponse;
 }
 
 /** A request whose document has passed the limits. */
@@ -135,8 +132,8 @@ interface Examined extends Exchange {
 
 async function readAndIdentify(
   { bodies, documents, documentLimit, sandbox }: Parts,
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   viewer: Viewer,
 ): Promise<Exchange> {
   try {
@@ -271,13 +268,13 @@ async function executeOperation(
   return { status: http.status ?? 200, data, errors: formatted };
 }
 
-function isReading({ method }: Request): boolean {
+function isReading({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 async function write(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   { status, data, errors, extensions, values }: GraphqlResponse,
   { rateLimitKey }: Viewer,
 ): Promise<void> {
@@ -309,20 +306,20 @@ function isOfOperation(status: number, errors: readonly GraphQLFormattedError[] 
 }
 
 /** The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites. */
-function sendMethods(response: Response): void {
+function sendMethods(response: ServerResponse): void {
   response.setHeader('allow', METHODS);
   response.setHeader('content-length', 0);
   response.end();
 }
 
-function sendPage(response: Response, html: string): void {
+function sendPage(response: ServerResponse, html: string): void {
   response.setHeader('content-security-policy', sandboxPolicy(html));
   // It would keep Apollo's frame out.
   response.removeHeader('cross-origin-embedder-policy');
   end(response, 'text/html; charset=utf-8', html);
 }
 
-function end(response: Response, mediaType: string, body: string): void {
+function end(response: ServerResponse, mediaType: string, body: string): void {
   response.setHeader('content-type', mediaType);
   // Node.js would leave it out of the response to HEAD.
   response.setHeader('content-length', Buffer.byteLength(body));

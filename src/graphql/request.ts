@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import express, { type Request, type Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Request } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { abandoned } from '../loaders/recipient.js';
@@ -8,12 +8,12 @@ import { endOfString, isJsonObject } from '../model/json-values.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { Variables } from './limits/cost.js';
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** The length of the body, decompressed, once it was read. One that cannot be decompressed counts as the largest. */
-      bodyOctets?: number;
-    }
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The length of the body, decompressed, once it was read. One that cannot be decompressed counts as the largest. */
+    bodyOctets?: number;
+    /** The text of the body once it was read, then its value. */
+    body?: unknown;
   }
 }
 
@@ -99,10 +99,15 @@ export function mediaTypeFor({ headers }: Pick<IncomingMessage, 'headers'>): str
   if (accept === undefined) return JSON_RESPONSE;
   const known = negotiated.get(accept);
   if (known !== undefined) return known || undefined;
-  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), { headers });
-  const mediaType = request.accepts(OF_RESPONSE);
+  const mediaType = preferred({ headers }, OF_RESPONSE);
   if (accept.length <= LONGEST_KEPT) negotiated.set(accept, mediaType);
   return mediaType || undefined;
+}
+
+/** Which of some media types a client prefers, as Express finds it; false: none. */
+function preferred({ headers }: Pick<IncomingMessage, 'headers'>, mediaTypes: string[]): string | false {
+  const request: Pick<Request, 'accepts'> = Object.assign(Object.create(express.request), { headers });
+  return request.accepts(mediaTypes);
 }
 
 /** Whether the value of Content-Type is that of JSON, with any parameters. */
@@ -111,14 +116,14 @@ export function isJson(type: string | undefined): boolean {
 }
 
 /** Whether the client accepts server-sent events. */
-export function acceptsEvents(request: Request): boolean {
-  return request.accepts([EVENT_STREAM]) !== false;
+export function acceptsEvents(request: IncomingMessage): boolean {
+  return preferred(request, [EVENT_STREAM]) !== false;
 }
 
 /** Whether the client of a GET prefers a page to a response. */
-export function prefersPage(request: Request): boolean {
+export function prefersPage(request: IncomingMessage): boolean {
   const { accept } = request.headers;
-  return accept !== undefined && /text\//i.test(accept) && request.accepts(WITH_PAGE) === 'text/html';
+  return accept !== undefined && /text\//i.test(accept) && preferred(request, WITH_PAGE) === 'text/html';
 }
 
 export const METHODS = 'GET, HEAD, POST';
@@ -131,7 +136,7 @@ const HOW_TO_SEND =
  *
  * @throws RejectedRequest
  */
-export function checkHead(request: Request): void {
+export function checkHead(request: IncomingMessage): void {
   const { method, headers } = request;
   if (method !== 'POST' && method !== 'GET' && method !== 'HEAD') {
     throw rejection(405, 'METHOD_NOT_ALLOWED', methodNotAllowed(METHODS), {
@@ -151,7 +156,7 @@ export function checkHead(request: Request): void {
 }
 
 /** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */
-export function requireEvents(request: Request): void {
+export function requireEvents(request: IncomingMessage): void {
   if (acceptsEvents(request)) return;
   const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
   throw rejection(406, 'NOT_ACCEPTABLE', message);
@@ -164,7 +169,7 @@ const PREFLIGHT_FIELDS = ['apollo-require-preflight', 'x-apollo-operation-name']
  * Rejects a GET that a page of another site may have sent without a preflight request (Fetch Standard, section 2.2.2):
  * it would be executed at the expense of the user of that page.
  */
-function requirePreflight({ headers }: Request): void {
+function requirePreflight({ headers }: IncomingMessage): void {
   if (headers['content-type'] !== undefined) return;
   if (PREFLIGHT_FIELDS.some((name) => headers[name] !== undefined && headers[name] !== '')) return;
   throw badRequest(
@@ -258,8 +263,8 @@ export class BodyReader {
    * @throws RejectedRequest where it cannot be read, is not JSON, or is nested too deep; BusyError; what `check` throws.
    */
   async read(
-    request: Request,
-    response: Response,
+    request: IncomingMessage,
+    response: ServerResponse,
     client: string,
     check: (octets: number | undefined) => void,
   ): Promise<void> {
@@ -280,7 +285,7 @@ export class BodyReader {
     }
   }
 
-  #receive(request: Request, response: Response): Promise<void> {
+  #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     return new Promise((resolve, reject) => {
       if (request.headers['content-encoding'] !== undefined) {
         request.bodyOctets = BODY_LIMIT;
@@ -296,7 +301,7 @@ export class BodyReader {
 }
 
 /** The length of a request's body; undefined where it is sent in chunks, or compressed. */
-function lengthOf({ headers }: Request): number | undefined {
+function lengthOf({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
     return undefined;
   return Number(headers['content-length'] ?? 0);
@@ -377,8 +382,8 @@ function requireShallow(json: string, what: string): void {
  * @param page Whether a browser would get a page at this address.
  * @throws RejectedRequest
  */
-export function readParameters(request: Request, page: boolean): GraphqlParameters {
-  const { method, body, url } = request;
+export function readParameters(request: IncomingMessage, page: boolean): GraphqlParameters {
+  const { method, body, url = '' } = request;
   if (method === 'POST') {
     const reason = Array.isArray(body) ? 'The body is a list: send one operation in a request.' : NO_QUERY;
     if (!isJsonObject(body)) throw badRequest(`${reason} ${HOW_TO_SEND}.`);

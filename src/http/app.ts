@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type Handler, type Request } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
 import type { Authenticate } from '../auth/authenticate.js';
+import type { GraphqlOverHttp } from '../graphql/over-http.js';
 import { isJson } from '../graphql/request.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import type { AnonymousAccess } from '../rest/v1/routes.js';
@@ -46,7 +47,7 @@ interface AppOptions {
   readonly authenticate: Authenticate;
   readonly rest: RestHandler;
   /** Reads the body itself. */
-  readonly graphql: Handler;
+  readonly graphql: GraphqlOverHttp['handle'];
 }
 
 /** The HTTP side of the service. */
@@ -56,7 +57,7 @@ export interface App {
   readonly clientOf: ClientOf;
 }
 
-/** Joins the stages of a request, in their order. REST is the last of them for its paths; all else is handled by Express. */
+/** Joins the stages of a request, in their order. The APIs are the last of them for their paths; all else is handled by Express. */
 export function createApp(options: AppOptions): App {
   const { basePath, trustProxy, corsOrigins, log, metrics, tracing, redact } = options;
   const graphqlPath = `${basePath}/graphql`;
@@ -73,15 +74,15 @@ export function createApp(options: AppOptions): App {
     limitBodies((request) => pathOf(request) === graphqlPath && isJsonPost(request)),
     ...(trustProxy === 0 ? [warnOfForwarding(log)] : []),
     authenticateRequests(options.authenticate, clientOf, log),
-    answerRest(`${basePath}/api/v1`, options.rest),
+    answerApis(`${basePath}/api/v1`, options),
     app,
   ];
   return { listener: joinStages(stages, onFailure), clientOf };
 }
 
-/** The pages, GraphQL, and all other paths. */
+/** The pages, and all other paths. */
 function createExpressApp(options: AppOptions, onFailure: OnFailure): Express {
-  const { basePath, access, trustProxy, sandbox, webPage, graphql } = options;
+  const { basePath, access, trustProxy, sandbox, webPage } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -89,7 +90,6 @@ function createExpressApp(options: AppOptions, onFailure: OnFailure): Express {
   app.enable('strict routing');
   app.set('trust proxy', trustProxy);
   app.use(answerPages({ basePath, access, anyQuery: sandbox, webPage }));
-  app.all(`${basePath}/graphql`, graphql);
   app.use(notFound);
   // Express knows an error handler by its four parameters.
   const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
@@ -103,11 +103,12 @@ function headOf(app: Express, { headers, socket }: IncomingMessage): Pick<Reques
   return Object.assign(Object.create(app.request), { headers, socket });
 }
 
-function answerRest(prefix: string, rest: RestHandler): Stage {
+/** @param prefix Of the paths of REST. */
+function answerApis(prefix: string, { rest, graphql }: Pick<AppOptions, 'rest' | 'graphql'>): Stage {
   return (request, response, next) => {
-    // Pages are below the same path.
-    if (request.kind.api !== 'rest') return next();
-    return rest(request, response, pathOf(request).slice(prefix.length), request.viewer);
+    const { api } = request.kind;
+    if (api === 'rest') return rest(request, response, pathOf(request).slice(prefix.length), request.viewer);
+    return api === 'graphql' ? graphql(request, response) : next();
   };
 }
 

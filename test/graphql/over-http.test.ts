@@ -36,7 +36,7 @@ async function serve({ limit = 100_000, introspection = true, sandbox = true }: 
   const executor = openExecutor(database, { anonymous: limit, token: limit });
   const onInternalError = (error: unknown) => logged.push(error);
   const server = await createGraphqlOverHttp(executor, {
-    viewerOf: (request) => (request.get('authorization') ? withToken() : anonymous()),
+    viewerOf: ({ headers }) => (headers.authorization ? withToken() : anonymous()),
     onInternalError,
     introspection,
     sandbox,
