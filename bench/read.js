@@ -11,6 +11,7 @@ import pg from 'pg';
 import { isInstalled, peakMemory, run } from './processes.js';
 import { compareWithAsked, medianRatio } from './read/asked.js';
 import { inCheckout, startContestants } from './read/contestants.js';
+import { compareFigures, figuresOf, TAKING_PART, writeFigures } from './read/figures.js';
 import { fill } from './read/fill.js';
 import { processorTimes, spentBetween } from './read/processor-time.js';
 import { measure } from './read/wrk.js';
@@ -19,6 +20,9 @@ import { createScratchDatabase } from './scratch-database.js';
 
 /** @typedef {import('./read/contestants.js').Contestant} Contestant */
 /** @typedef {Awaited<ReturnType<typeof measureOnce>>} Round */
+
+/** A noisy minute fails a comparison: it is repeated so often. */
+const ATTEMPTS = 3;
 
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +33,8 @@ const { values: options } = parseArgs({
     'warm-up': { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
     'without-peers': { type: 'boolean', default: false },
+    figures: { type: 'string' },
+    'write-figures': { type: 'boolean', default: false },
     out: { type: 'string', default: inCheckout('bench/results/latest.json') },
   },
 });
@@ -64,7 +70,8 @@ async function main() {
       withPeers: !options['without-peers'],
       only: options.only,
     });
-    report(contestants, await measureInterleaved(contestants, client));
+    if (options.figures === undefined) report(contestants, await measureInterleaved(contestants, client));
+    else await keepFigures(contestants, client, options.figures);
   } finally {
     for (const server of servers) await server.stop();
     await client.end();
@@ -129,6 +136,35 @@ async function measureOnce({ server, path, popularity, bodyFile, tagsFile }, cli
   const spent = spentBetween(before, await processorTimes(server.child.pid, client));
   const requests = measured.rate * seconds;
   return { ...measured, serverTime: spent.server / requests, databaseTime: spent.database / requests };
+}
+
+/**
+ * Writes the figures of this run, or compares them with those of the file: the process fails if one has grown.
+ *
+ * @param {Contestant[]} all
+ * @param {pg.Client} client
+ * @param {string} file
+ */
+async function keepFigures(all, client, file) {
+  const contestants = all.filter(({ id }) => TAKING_PART.includes(id));
+  if (options['write-figures']) {
+    writeFigures(figuresOf(await measureInterleaved(contestants, client)), file);
+    return;
+  }
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const compared = compareFigures(figuresOf(await measureInterleaved(contestants, client)), file);
+    const rows = compared.map(({ id, figure, kept, isWithin }) => [
+      all.find((contestant) => contestant.id === id)?.title ?? id,
+      figure.toFixed(2),
+      kept.toFixed(2),
+      isWithin ? 'yes' : 'no',
+    ]);
+    printTable(['server', 'processor time ÷ Express', 'in the repository', 'within a fifth'], rows);
+    if (compared.every(({ isWithin }) => isWithin)) return;
+  }
+  complain(
+    `A request takes more than a fifth more processor time than ${file} has. If that is intended: --write-figures.`,
+  );
 }
 
 /**

@@ -140,7 +140,7 @@ export function settingsFrom(read: Read) {
       corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
       /** How many megabytes of REST's bodies are kept, and for how many seconds one is sent again without a look at the database. */
       cache: {
-        megabytes: read('CACHE_MB', '32', integer(0, 1_000_000)),
+        megabytes: read('CACHE_MB', '24', integer(0, 1_000_000)),
         seconds: read('CACHE_SECONDS', '0', integer(0, DAY_SECONDS)),
       },
     },

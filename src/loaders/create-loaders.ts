@@ -9,8 +9,10 @@ import {
   type DomainHistory,
   type DomainHistoryKey,
   type HistoryPages,
+  historyOf,
   LargeHistory,
   loadDomainHistories,
+  NO_PARTS,
   readHistoryPages,
   wholeHistory,
 } from './domain-history.js';
@@ -190,7 +192,7 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       async load(key) {
         if (!(key.dnsRecords || key.httpHeaders || key.counts || key.times)) {
           const row = await shares.run<DomainRow | null>(key.client, () => loadRow(key));
-          return row && { ...row, ...NO_PARTS, at: key.at };
+          return row && historyOf(row, NO_PARTS, key.at);
         }
         const found = await shares.run(key.client, async () => {
           const history = await loadHistory(key);
@@ -223,8 +225,6 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     statistics: pages('statistics', loadStatistics),
   };
 }
-
-const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
 
 const BATCHING = {
   cache: false,

@@ -57,6 +57,36 @@ export interface DomainHistory extends DomainRow {
   readonly octets: number;
 }
 
+/** The parts of a history besides its row. */
+type LoadedParts = Pick<DomainHistory, 'dnsRecords' | 'httpHeaders' | 'counts' | 'times' | 'octets'>;
+
+/** What a domain has whose row alone is needed. */
+export const NO_PARTS: LoadedParts = {
+  dnsRecords: null,
+  httpHeaders: null,
+  counts: null,
+  times: null,
+  octets: 0,
+};
+
+/** A history of its row and its parts. Field by field: to spread several objects into one takes ten times as long. */
+export function historyOf(row: DomainRow, parts: LoadedParts, at: Instant | undefined): DomainHistory {
+  return {
+    name: row.name,
+    created: row.created,
+    lastUpdate: row.lastUpdate,
+    lastChange: row.lastChange,
+    recordedAt: row.recordedAt,
+    version: row.version,
+    dnsRecords: parts.dnsRecords,
+    httpHeaders: parts.httpHeaders,
+    counts: parts.counts,
+    times: parts.times,
+    octets: parts.octets,
+    at,
+  };
+}
+
 /** How much there is of a domain's history. */
 interface HistoryCounts {
   /** DNS entries: records present and records removed. */
@@ -273,16 +303,14 @@ function historiesOf(
   const [recordOctets = 0, headerOctets = 0] = row.octets?.split(',').map(Number) ?? [];
   let parsed: DomainHistory | undefined;
   const parse = () => {
-    parsed ??= {
-      ...parseDomainRow(row.name, row.numbers),
-      ...withTimes(row.times, at, {
-        dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
-        httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
-      }),
-      counts: row.counts === null ? null : parseHistoryCounts(row.counts),
-      at,
-      octets: recordOctets + headerOctets,
-    };
+    if (parsed !== undefined) return parsed;
+    const { dnsRecords, httpHeaders, times } = withTimes(row.times, at, {
+      dnsRecords: row.dnsRecords === null ? null : parseDnsEntries(row.dnsRecords),
+      httpHeaders: row.httpHeaders === null ? null : parseHeaderEntries(row.httpHeaders),
+    });
+    const counts = row.counts === null ? null : parseHistoryCounts(row.counts);
+    const parts = { dnsRecords, httpHeaders, counts, times, octets: recordOctets + headerOctets };
+    parsed = historyOf(parseDomainRow(row.name, row.numbers), parts, at);
     return parsed;
   };
   return (needed) => {

@@ -48,7 +48,7 @@ test('without any setting, the defaults hold', () => {
     },
     limits: { recordsPerType: 1000, records: 10_000, headers: 500, headerValue: 32_768, line: 4_194_304 },
     responseMemory: 67_108_864,
-    http: { maxAge: 0, corsOrigins: [], cache: { megabytes: 32, seconds: 0 } },
+    http: { maxAge: 0, corsOrigins: [], cache: { megabytes: 24, seconds: 0 } },
     graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
   });
 });

@@ -88,7 +88,7 @@ describe('CORS_ORIGINS', () => {
     expect(readSettings({}).http).toEqual({
       maxAge: 0,
       corsOrigins: [],
-      cache: { megabytes: 32, seconds: 0 },
+      cache: { megabytes: 24, seconds: 0 },
     });
     expect(corsOrigins('*')).toBe('*');
     expect(corsOrigins('https://app.example, http://localhost:3000')).toEqual([

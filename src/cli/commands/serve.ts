@@ -7,7 +7,7 @@ import { watchedText } from './watch-text.js';
 
 /**
  * How far V8 lets the heap grow between two collections, in percent of what is alive; by default, up to four times as
- * far. Half of that takes 100 MB off a busy server, and costs 3 % of processor time; less would cost 10 % (bench/README.md).
+ * far. A fifth of that takes 100 MB off a busy server and costs little; less would cost 15 % of processor time (bench/README.md).
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 

@@ -1,5 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { DomainHistory, DomainHistoryKey } from '../../loaders/domain-history.js';
+import {
+  type DomainHistory,
+  type DomainHistoryKey,
+  historyOf,
+  NO_PARTS,
+} from '../../loaders/domain-history.js';
 import type { DomainRow } from '../../loaders/domain-row.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
@@ -35,9 +40,6 @@ export function instantOf(at: Instant | null | undefined): Instant | undefined {
   return at == null ? undefined : requireReached(at, BigInt(Date.now()) * 1_000n);
 }
 
-/** What a domain has whose row alone is needed. */
-const NO_PARTS = { dnsRecords: null, httpHeaders: null, counts: null, times: null, octets: 0 };
-
 /** A domain that was found, of which a history counts as one `domain`. */
 export async function foundDomain(
   row: DomainRow,
@@ -45,7 +47,7 @@ export async function foundDomain(
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory> {
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
-  if (!(dnsRecords || httpHeaders || counts || times)) return { ...row, ...NO_PARTS, at: undefined };
+  if (!(dnsRecords || httpHeaders || counts || times)) return historyOf(row, NO_PARTS, undefined);
   const found = await loadDomain(row.name, undefined, context, info);
   if (found === null)
     throw new PublicError('UNAVAILABLE', `${row.name} was erased while it was read. Try again.`);
@@ -62,7 +64,7 @@ export async function loadDomain(
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory | null> {
-  if (selectsNames(info)) return { name, at, ...UNREAD, ...NO_PARTS };
+  if (selectsNames(info)) return historyOf({ name, ...UNREAD }, NO_PARTS, at);
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
   if (dnsRecords || httpHeaders || counts || times)
     await context.budget.readDomains(`${pathOf(info)} ${name}`, 1);
