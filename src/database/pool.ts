@@ -34,7 +34,8 @@ export function createPools(
   reading: pg.PoolConfig = {},
 ): Pools {
   const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
-  const forWriting = createPool({ ...config, max: size });
+  // What a transaction sends together does not wait for one result after the other.
+  const forWriting = createPool({ ...config, max: size, pipeline: true });
   const forReading = createPool({ ...config, ...reading, ...limits, max: size });
   limitQueries(forReading.pool, query);
   return {

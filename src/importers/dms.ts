@@ -120,9 +120,11 @@ function parseHeaders(value: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(value)) throw new InvalidObservationError('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
   for (const [name, given] of Object.entries(value)) {
-    readAt(`httpHeaders[${quoted(name)}]`, () => {
+    try {
       for (const text of valuesOf(given)) addHeaderField(headers, name, text);
-    });
+    } catch (error) {
+      throw errorAt(`httpHeaders[${quoted(name)}]`, error);
+    }
   }
   return joinHeaderFields(headers);
 }

@@ -40,11 +40,15 @@ interface ImportOptions {
 }
 
 /**
- * Large enough to see several observations of a domain at once. The bytes are those of lines that do not repeat what
- * an earlier one says; in memory, a batch takes some ten times as much, and as much again to record it.
+ * Large enough to see several observations of a domain at once, and small enough for its memory: some 10 kB for each domain,
+ * and twenty times the bytes of lines that do not repeat what an earlier one says.
  */
-const BATCH_OBSERVATIONS = 5_000;
-const BATCH_BYTES = 1024 * 1024;
+const BATCH_OBSERVATIONS = 10_000;
+const BATCH_DOMAINS = 2_000;
+const BATCH_BYTES = 256 * 1024;
+
+/** Full batches that have no domain in common: while the rules are applied to one, the database writes others. */
+const BATCHES_AT_ONCE = 4;
 
 /**
  * A line waits no longer for its batch to fill, unless the batch before is still being recorded: the lines of a running
@@ -53,8 +57,8 @@ const BATCH_BYTES = 1024 * 1024;
 const LONGEST_WAIT_MILLISECONDS = 500;
 
 /**
- * Records the observations of lines, in the order of the lines: while one batch is being recorded the
- * next is read, and no more, so that memory does not grow with the input.
+ * Records the observations of lines, those of a domain in the order of the lines: while four batches at most are being
+ * recorded the next is read, and no more, so that memory does not grow with the input.
  *
  * @returns false if it stopped at a rejected line. Here, and when the input or the database throws, what came before
  *   is recorded.
@@ -109,23 +113,16 @@ function parsed(line: Line, parse: ImportOptions['parse']): ParsedLine | string 
   }
 }
 
-interface Batch {
-  readonly observations: Observation[];
-  /** How many of the observations each line has, in their order. */
-  readonly lines: number[];
-}
-
-/** The batch that is being filled, and the one that is being recorded. */
+/** The batch that is being filled, and those that are being recorded. */
 class BatchQueue {
   readonly #record: (batch: Batch) => Promise<void>;
   readonly #isWhole: boolean;
-  #batch: Batch = { observations: [], lines: [] };
-  #bytes = 0;
+  #batch = new Batch();
   /** What the lines said so far, for as long as it is in memory. */
   readonly #contents = new WeakSet<object>();
   /** Runs from a batch's first line on; undefined: the batch is overdue, or empty. */
   #timer: NodeJS.Timeout | undefined;
-  #recording: Promise<void> | undefined;
+  readonly #recording = new Map<Batch, Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
 
   /** @param whole A domain's observations are in one batch, however many they are and however long that takes. */
@@ -134,14 +131,10 @@ class BatchQueue {
     this.#isWhole = whole;
   }
 
-  get #isFull(): boolean {
-    return this.#batch.observations.length >= BATCH_OBSERVATIONS || this.#bytes >= BATCH_BYTES;
-  }
-
   /** Whether the batch is full, and may end before these observations. */
   mayEndBefore([next]: readonly Observation[]): boolean {
     return (
-      this.#isFull &&
+      this.#batch.isFull &&
       (!this.#isWhole || (next !== undefined && next.domain !== this.#batch.observations.at(-1)?.domain))
     );
   }
@@ -149,65 +142,100 @@ class BatchQueue {
   /** @param bytes Of the line. @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
     this.#throwFailure();
-    if (this.#batch.observations.length === 0 && observations.length > 0 && !this.#isWhole) {
+    if (this.#batch.isEmpty && observations.length > 0 && !this.#isWhole) {
       this.#timer = setTimeout(this.#onOverdue, LONGEST_WAIT_MILLISECONDS);
     }
     this.#batch.lines.push(observations.length);
     for (const observation of observations) {
-      this.#batch.observations.push(observation);
       // Lines that say the same have their contents in common (see parseDmsLine).
       const content = observation.dns ?? observation.httpHeaders ?? observation;
-      if (!this.#contents.has(content)) this.#bytes += bytes;
+      this.#batch.add(observation, this.#contents.has(content) ? 0 : bytes);
       this.#contents.add(content);
     }
   }
 
-  /** Hands over a full batch when the one before it is recorded. It may have become overdue while it waited. */
+  /** Hands over a full batch when its turn has come. It may have become overdue while it waited. */
   async submitInTurn(): Promise<void> {
-    while (this.#recording !== undefined && this.#isFull) await this.#recording;
+    while (this.#batch.isFull && this.#mustWait()) await Promise.race(this.#recording.values());
     this.#throwFailure();
-    if (this.#isFull) this.#submit();
+    if (this.#batch.isFull) this.#submit();
   }
 
   /** Records what is left. @throws why a batch could not be recorded. */
   async finish(): Promise<void> {
-    while (
-      this.#recording !== undefined ||
-      (this.#failure === undefined && this.#batch.observations.length > 0)
-    ) {
-      if (this.#recording === undefined) this.#submit();
-      await this.#recording;
+    while (this.#recording.size > 0 || (this.#failure === undefined && !this.#batch.isEmpty)) {
+      if (this.#recording.size === 0) this.#submit();
+      await Promise.all(this.#recording.values());
     }
     clearTimeout(this.#timer);
     this.#throwFailure();
   }
 
-  /** Hands over the batch, while none is being recorded; after a failure, nothing more is recorded. */
+  /** Observations of one domain are recorded one after the other. */
+  #mustWait(): boolean {
+    return (
+      this.#recording.size >= BATCHES_AT_ONCE ||
+      [...this.#recording.keys()].some((batch) => batch.hasDomainOf(this.#batch))
+    );
+  }
+
+  /** Hands over the batch; after a failure, nothing more is recorded. */
   #submit(): void {
     if (this.#failure !== undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#batch;
-    this.#batch = { observations: [], lines: [] };
-    this.#bytes = 0;
-    this.#recording = this.#record(batch)
+    this.#batch = new Batch();
+    const recording = this.#record(batch)
       .catch((error: unknown) => {
         this.#failure = { error };
       })
       .finally(() => {
-        this.#recording = undefined;
+        this.#recording.delete(batch);
         // What came meanwhile was gathered: a slow database does not get a batch of each moment.
-        if (this.#timer === undefined && this.#batch.observations.length > 0 && !this.#isWhole)
-          this.#submit();
+        if (this.#timer === undefined) this.#onOverdue();
       });
+    this.#recording.set(batch, recording);
   }
 
   readonly #onOverdue = (): void => {
     this.#timer = undefined;
-    if (this.#recording === undefined) this.#submit();
+    if (this.#recording.size === 0 && !this.#batch.isEmpty && !this.#isWhole) this.#submit();
   };
 
   #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}
+
+/** Observations that are recorded together. */
+class Batch {
+  readonly observations: Observation[] = [];
+  readonly #domains = new Set<string>();
+  /** How many of the observations each line has, in their order. */
+  readonly lines: number[] = [];
+  #bytes = 0;
+
+  get isEmpty(): boolean {
+    return this.observations.length === 0;
+  }
+
+  get isFull(): boolean {
+    return (
+      this.observations.length >= BATCH_OBSERVATIONS ||
+      this.#domains.size >= BATCH_DOMAINS ||
+      this.#bytes >= BATCH_BYTES
+    );
+  }
+
+  hasDomainOf(other: Batch): boolean {
+    for (const domain of other.#domains) if (this.#domains.has(domain)) return true;
+    return false;
+  }
+
+  add(observation: Observation, bytes: number): void {
+    this.observations.push(observation);
+    this.#domains.add(observation.domain);
+    this.#bytes += bytes;
   }
 }

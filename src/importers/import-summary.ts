@@ -34,13 +34,13 @@ export class ImportSummary {
   headersUpdated = 0;
   /** What lines could not tell, and of how many lines that is true. */
   readonly remarks = new Map<string, number>();
-  readonly #names = new Set<string>();
-  readonly #newNames = new Set<string>();
+  /** The domains, and whether this import has recorded them first: one map, since it is most of what an import keeps in memory. */
+  readonly #domains = new Map<string, boolean>();
 
   /** @param lines How many of the observations each line has, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
     for (const name of recording.newNames) {
-      if (this.#newNames.size < MOST_DOMAINS_COUNTED) this.#newNames.add(name);
+      if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, true);
     }
     let first = 0;
     for (const count of lines) {
@@ -54,7 +54,8 @@ export class ImportSummary {
     this.headersCreated += recording.headersCreated;
     this.headersUpdated += recording.headersUpdated;
     for (const { domain } of batch) {
-      if (this.#names.size < MOST_DOMAINS_COUNTED) this.#names.add(domain);
+      if (this.#domains.size < MOST_DOMAINS_COUNTED && !this.#domains.has(domain))
+        this.#domains.set(domain, false);
     }
   }
 
@@ -64,7 +65,7 @@ export class ImportSummary {
     this[kind] += 1;
     this.contradicting += outcomes.some(({ contradicts }) => contradicts) ? 1 : 0;
     this.partial += kind !== 'stale' && outcomes.some(isLeftOut) ? 1 : 0;
-    if (kind === 'stale' && this.#newNames.has(domain)) {
+    if (kind === 'stale' && this.#domains.get(domain) === true) {
       this.lost += 1;
       this.lostOlder += precedes ? 1 : 0;
     } else if (precedes) this.older += 1;
@@ -81,7 +82,7 @@ export class ImportSummary {
 
   /** How many domains the observations were of. */
   get domains(): { readonly count: number; readonly exact: boolean } {
-    return { count: this.#names.size, exact: this.#names.size < MOST_DOMAINS_COUNTED };
+    return { count: this.#domains.size, exact: this.#domains.size < MOST_DOMAINS_COUNTED };
   }
 }
 

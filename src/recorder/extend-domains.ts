@@ -4,7 +4,7 @@ import type { Outcome } from '../history/record-observations.js';
 import type { RecordedResponse, RecordStay } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
 import type { Observation } from '../model/observation.js';
-import { type Columns, rowsOf, write } from './bulk-write.js';
+import { type Columns, type WriteRows, write } from './bulk-write.js';
 import { untilNoneLeft } from './contention.js';
 import { type HistoryOctets, historyOctets } from './history-octets.js';
 import { historyOfRows, readStoredRows, type StoredRows } from './read-histories.js';
@@ -203,6 +203,9 @@ const KEPT: Columns<Rewriting> = [
   ['kept', 'jsonb', ({ kept }) => (kept === undefined ? null : storedKeptTimes(kept))],
 ];
 
+const SET_KEPT: WriteRows = (rows) =>
+  `UPDATE domain AS d SET kept_times = new.kept FROM ${rows} WHERE d.name = new.name`;
+
 /** Deletes the rows that are written again, or are no more; what is kept of observations is replaced. */
 async function replaceRows(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
   const all = <Item>(itemsOf: (domain: Rewriting) => readonly Item[]): RowOf<Item>[] =>
@@ -225,12 +228,11 @@ async function replaceRows(client: PoolClient, written: readonly Rewriting[]): P
     RESPONSES,
     all(({ responses }) => responses),
   );
-  const set = `UPDATE domain AS d SET kept_times = new.kept FROM ${rowsOf(KEPT)} WHERE d.name = new.name`;
-  await write(client, set, KEPT, written);
+  await write(client, SET_KEPT, KEPT, written);
 }
 
 /** By all of the columns. */
-function deleteFrom<Row>(table: string, columns: Columns<Row>): string {
+function deleteFrom<Row>(table: string, columns: Columns<Row>): WriteRows {
   const equal = columns.map(([column]) => `old.${column} = new.${column}`);
-  return `DELETE FROM ${table} AS old USING ${rowsOf(columns)} WHERE ${equal.join(' AND ')}`;
+  return (rows) => `DELETE FROM ${table} AS old USING ${rows} WHERE ${equal.join(' AND ')}`;
 }

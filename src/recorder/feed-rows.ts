@@ -1,7 +1,7 @@
 import type { Changes } from '../history/apply-observation.js';
 import { CHANGE_KINDS } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
-import { type Columns, DATABASE_NOW, rowsOf } from './bulk-write.js';
+import { type Columns, DATABASE_NOW, type WriteRows } from './bulk-write.js';
 import { historyOctets } from './history-octets.js';
 
 /** An observation that changed something, or that what was told of a domain has moved from a time on. */
@@ -71,8 +71,8 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
 const FEED_LOCK = 0x646d73_66656564n;
 
 /** Numbers the rows in the order of commits: the lock is kept until the transaction ends. */
-export const INSERT_FEED = `
+export const INSERT_FEED: WriteRows = (rows) => `
   WITH lock AS MATERIALIZED (SELECT pg_advisory_xact_lock(${FEED_LOCK}))
   INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
   SELECT new.domain, new.observed_at, new.types::text[], new.counts::integer[], new.octets, ${DATABASE_NOW}
-    FROM lock, ${rowsOf(FEED_COLUMNS)}`;
+    FROM lock, ${rows}`;

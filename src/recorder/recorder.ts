@@ -59,19 +59,8 @@ interface BatchOptions extends RecorderOptions {
 
 /** Creates a recorder. */
 export function createRecorder(pool: Pool, options: RecorderOptions = {}): Recorder {
-  // What the batch before changed: new domains come together, as do those of which nothing is new.
-  let changed = 0;
   return {
-    async record(observations, older = false) {
-      const batches = byDomain(observations);
-      const recording = await recordBatch(
-        pool,
-        { ...options, older },
-        changed > FEW_CHANGED ? slicesOf(batches) : [batches],
-      );
-      changed = recording.changes.size;
-      return recording;
-    },
+    record: (observations, older = false) => recordBatch(pool, { ...options, older }, byDomain(observations)),
     async preview(observations) {
       const batches = byDomain(observations);
       const rows = await loadDomainRows(
@@ -106,38 +95,26 @@ interface AppliedBatch extends DomainBatch {
   readonly merged: MergedChanges;
 }
 
-/** With fewer changed domains, the statements of several transactions take more time than is saved. */
-const FEW_CHANGED = 100;
-
-/** @param slices Each is written in transactions of its own. */
 async function recordBatch(
   pool: Pool,
   options: BatchOptions,
-  slices: readonly (readonly DomainBatch[])[],
+  batches: readonly DomainBatch[],
 ): Promise<Recording> {
   const recorded: AppliedBatch[] = [];
   const extending: DomainBatch[] = [];
-  const waiting = [...slices];
-  const recordSlices = async () => {
-    for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
-      await untilNoneLeft(slice, async (left) => {
-        const rows = await loadDomainRows(
-          pool,
-          left.map(({ name }) => name),
-        );
-        const inside = new Set(left.filter((batch) => belongsInside(batch, rows, options.older)));
-        const others = left.filter((batch) => !inside.has(batch));
-        const applied = await applyRules(pool, options, others, rows);
-        const written = await write(pool, applied);
-        for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
-        for (const batch of inside) extending.push(batch);
-        return others.filter(({ name }) => !written.has(name));
-      });
-    }
-  };
-  // The rules are applied to one slice while the database writes another.
-  const results = await Promise.allSettled(Array.from({ length: SLICES_AT_ONCE }, recordSlices));
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  await untilNoneLeft(batches, async (left) => {
+    const rows = await loadDomainRows(
+      pool,
+      left.map(({ name }) => name),
+    );
+    const inside = new Set(left.filter((batch) => belongsInside(batch, rows, options.older)));
+    const others = left.filter((batch) => !inside.has(batch));
+    const applied = await applyRules(pool, options, others, rows);
+    const written = await write(pool, applied);
+    for (const batch of applied) if (written.has(batch.name)) recorded.push(batch);
+    for (const batch of inside) extending.push(batch);
+    return others.filter(({ name }) => !written.has(name));
+  });
   const extended = await extendDomains(pool, extending, options);
   return summarize([...recorded.map(recordedOf), ...extended.map(extensionOf)]);
 }
@@ -153,17 +130,6 @@ function belongsInside(
   if (row === undefined) return false;
   const state = stateOfRow(row);
   return observations.some((observation) => isInside(state, observation, older));
-}
-
-/** Domains that are written in one transaction. */
-const DOMAINS_OF_SLICE = 200;
-const SLICES_AT_ONCE = 2;
-
-function slicesOf(batches: readonly DomainBatch[]): DomainBatch[][] {
-  const count = Math.ceil(batches.length / DOMAINS_OF_SLICE);
-  return Array.from({ length: count }, (_, at) =>
-    batches.slice(at * DOMAINS_OF_SLICE, (at + 1) * DOMAINS_OF_SLICE),
-  );
 }
 
 function byDomain(observations: readonly Observation[]): DomainBatch[] {

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { Changes } from '../history/apply-observation.js';
 import type { MergedChanges } from '../history/merge-changes.js';
@@ -6,7 +6,15 @@ import type { DomainState, HeaderChange, RecordedResponse, RecordStay } from '..
 import type { KeptTimes } from '../history/stored-history.js';
 import type { Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
-import { type Columns, DATABASE_NOW, insertInto, namesOf, rowsOf, write } from './bulk-write.js';
+import {
+  type Columns,
+  DATABASE_NOW,
+  insertInto,
+  namesOf,
+  type WriteRows,
+  write,
+  writing,
+} from './bulk-write.js';
 import { noneOnContention } from './contention.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
 import type { HistoryOctets } from './history-octets.js';
@@ -136,15 +144,15 @@ const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
 
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
-const INSERT_DOMAINS = `
+const INSERT_DOMAINS: WriteRows = (rows) => `
   INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets, kept_times)
   SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, record_octets, header_octets,
          kept_times
-    FROM ${rowsOf(DOMAIN_COLUMNS)}
+    FROM ${rows}
   ON CONFLICT (name) DO NOTHING
   RETURNING name`;
 
-const UPDATE_DOMAINS = `
+const UPDATE_DOMAINS: WriteRows = (rows) => `
   UPDATE domain AS d
      SET ${STATE_COLUMNS.map(([name]) => `${name} = new.${name}`).join(', ')},
          version = GREATEST(new.version, ${DATABASE_NOW}),
@@ -154,25 +162,25 @@ const UPDATE_DOMAINS = `
          header_octets = d.header_octets + new.header_octets,
          kept_times = CASE WHEN new.kept_times IS NULL THEN d.kept_times
                            ELSE COALESCE(d.kept_times, '{}') || new.kept_times END
-    FROM ${rowsOf(DOMAIN_COLUMNS)}
+    FROM ${rows}
    WHERE d.name = new.name AND d.version = new.version_before
   RETURNING d.name`;
 
-const END_STAYS = `
+const END_STAYS: WriteRows = (rows) => `
   UPDATE dns_record AS r
      SET removed = new.removed, last_seen = new.last_seen, last_sighted = new.last_sighted,
          removed_source = new.removed_source
-    FROM ${rowsOf([...STAY_KEY, ...STAY_END])}
+    FROM ${rows}
    WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
 
 // In one order for all writers: rows of two that are inserted in different orders would be a deadlock.
-const INSERT_NAMES = `
-  INSERT INTO known_name (name) SELECT name FROM ${rowsOf(NAME_COLUMNS)} ORDER BY name ON CONFLICT DO NOTHING`;
+const INSERT_NAMES: WriteRows = (rows) => `
+  INSERT INTO known_name (name) SELECT name FROM ${rows} ORDER BY name ON CONFLICT DO NOTHING`;
 
-const INSERT_TEXTS = `
+const INSERT_TEXTS: WriteRows = (rows) => `
   INSERT INTO known_text (kind, digest, text)
   SELECT kind, substring(sha256(convert_to(text, 'UTF8')) FOR 16) AS digest, text
-    FROM ${rowsOf(TEXT_COLUMNS)} ORDER BY kind, digest ON CONFLICT DO NOTHING`;
+    FROM ${rows} ORDER BY kind, digest ON CONFLICT DO NOTHING`;
 
 /**
  * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.
@@ -186,14 +194,17 @@ export async function writeDomains<Domain extends DomainChanges>(
   remove: (client: PoolClient, written: readonly Domain[]) => Promise<void> = async () => {},
 ): Promise<Set<string>> {
   if (domains.length === 0) return new Set();
+  const writtenOf = (names: ReadonlySet<string>) => domains.filter(({ name }) => names.has(name));
   return noneOnContention(() =>
-    inTransaction(pool, async (client) => {
-      const names = await writeDomainRows(client, domains);
-      const written = domains.filter(({ name }) => names.has(name));
-      await remove(client, written);
-      await writeHistory(client, written);
-      return names;
-    }),
+    inTransaction(
+      pool,
+      async (client) => {
+        const names = await writeDomainRows(client, domains);
+        await remove(client, writtenOf(names));
+        return names;
+      },
+      (names) => writingHistory(writtenOf(names)),
+    ),
   );
 }
 
@@ -212,36 +223,30 @@ export async function writeDomains<Domain extends DomainChanges>(
 async function writeDomainRows(client: PoolClient, domains: readonly DomainChanges[]): Promise<Set<string>> {
   const first = domains.filter(({ before }) => before === null);
   const further = domains.filter(({ before }) => before !== null);
-  const inserted = await write<DomainChanges, { name: string }>(
-    client,
-    INSERT_DOMAINS,
-    DOMAIN_COLUMNS,
-    first,
-  );
-  const updated = await write<DomainChanges, { name: string }>(
-    client,
-    UPDATE_DOMAINS,
-    DOMAIN_COLUMNS,
-    further,
-  );
+  const [inserted, updated] = await Promise.all([
+    write<DomainChanges, { name: string }>(client, INSERT_DOMAINS, DOMAIN_COLUMNS, first),
+    write<DomainChanges, { name: string }>(client, UPDATE_DOMAINS, DOMAIN_COLUMNS, further),
+  ]);
   return new Set([...inserted, ...updated].map(({ name }) => name));
 }
 
-async function writeHistory(client: PoolClient, domains: readonly DomainChanges[]): Promise<void> {
+function writingHistory(domains: readonly DomainChanges[]): QueryConfig[] {
   const all = <Item>(itemsOf: (changes: MergedChanges) => readonly Item[]): RowOf<Item>[] =>
     domains.flatMap(({ name, changes }) => itemsOf(changes).map((item) => ({ domain: name, item })));
   const added = all((changes) => changes.added);
   const removed = all((changes) => changes.removed);
   const headers = all((changes) => changes.headers);
   const responses = all((changes) => changes.responses);
-  await write(client, insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added);
-  await write(client, END_STAYS, [...STAY_KEY, ...STAY_END], removed);
-  await write(client, insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers);
-  await write(client, insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses);
-  await write(client, INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added));
-  await write(client, INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers));
-  // The last statement: other writers wait from here on until the transaction is committed.
-  await write(client, INSERT_FEED, FEED_COLUMNS, feedRows(domains));
+  return [
+    ...writing(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
+    ...writing(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
+    ...writing(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
+    ...writing(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
+    ...writing(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
+    ...writing(INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers)),
+    // The last statement: other writers wait from here on until the transaction is committed.
+    ...writing(INSERT_FEED, FEED_COLUMNS, feedRows(domains)),
+  ];
 }
 
 /** The names of domains that were not recorded, and the other owner names of records. */

@@ -285,8 +285,8 @@ describe('dms import', () => {
   });
 
   test('--sort shows how far the file is read to be sorted, and then how many of its lines are recorded', async () => {
-    const lines = Array.from({ length: 20_000 }, (_, at) =>
-      observationLine({ at: 20_000 - at, records: [] }),
+    const lines = Array.from({ length: 50_000 }, (_, at) =>
+      observationLine({ at: 50_000 - at, records: [] }),
     );
     const path = await file('progress.ndjson', lines.join('\n'));
     // A line every ten seconds, of which one is over with each turn of the event loop.
@@ -305,7 +305,7 @@ describe('dms import', () => {
       /^\[#+\.+\] [1-9]\d? % {2}[1-9]\d?,\d{3} lines to sort, /,
     );
     expect(recorded[0]).toMatch(/^\[#*\.+\] \d\d? % {2}[\d,]+ lines, /);
-    expect(recorded.at(-1)).toMatch(/^\[#+\] 100 % {2}20,000 lines, /);
+    expect(recorded.at(-1)).toMatch(/^\[#+\] 100 % {2}50,000 lines, /);
   });
 
   test('the help explains every word of the summary that counts lines, and the exit codes', async () => {

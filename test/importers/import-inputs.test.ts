@@ -30,12 +30,13 @@ function importStandardInput() {
   const summary = new ImportSummary();
   const real = createRecorder(database.pool);
   const given: Given[] = [];
-  let recording = 0;
+  let [recording, most] = [0, 0];
   const recorder: Recorder = {
     ...real,
     async record(batch) {
       given.push({ observations: batch.length, linesRead: summary.linesRead });
       recording += 1;
+      most = Math.max(most, recording);
       return real.record(batch).finally(() => {
         recording -= 1;
       });
@@ -56,7 +57,9 @@ function importStandardInput() {
   });
   return {
     given,
+    summary,
     end,
+    mostAtOnce: () => most,
     close: () => stdin.end(),
     isRecording: () => recording > 0,
     isGiven: (line: number) => given.reduce((sum, { observations }) => sum + observations, 0) >= line,
@@ -70,7 +73,7 @@ function importStandardInput() {
 }
 
 async function latestRecorded(): Promise<bigint | undefined> {
-  const { rows } = await database.pool.query<{ last: bigint }>('SELECT last_update AS last FROM domain');
+  const { rows } = await database.pool.query<{ last: bigint }>('SELECT max(last_update) AS last FROM domain');
   return rows[0]?.last;
 }
 
@@ -96,15 +99,14 @@ describe('while standard input goes on', () => {
   });
 
   test.each([
-    ['5,000 lines', 12_000, ''],
-    ['a megabyte', 12, 'x'.repeat(200_000)],
+    ['10,000 lines', 24_000, () => ({ headers: { 'x-a': 'same' } })],
+    ['2,000 domains', 5_000, (at: number) => ({ domain: `d${at}.example`, headers: {} })],
+    ['256 kB', 12, (at: number) => ({ headers: { 'x-a': at + 'x'.repeat(50_000) } })],
   ])(
     'lines that come at once are recorded with each batch of %s, before any time is over',
-    async (_, count, value) => {
+    async (_, count, partsOf) => {
       const input = importStandardInput();
-      const lines = Array.from({ length: count }, (_line, at) =>
-        observationLine({ at, headers: { 'x-a': at + value } }),
-      );
+      const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));
       await input.write(lines);
       // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
       expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
@@ -114,4 +116,21 @@ describe('while standard input goes on', () => {
       expect(await input.end).toBe('complete');
     },
   );
+
+  test('lines of a domain are recorded in their order, while batches of other domains are recorded at once', async () => {
+    const input = importStandardInput();
+    // Some five lines are a batch. Three domains alternate, then come ten that have two lines each.
+    const domains = [
+      ...Array.from({ length: 30 }, (_, at) => `alternating${at % 3}.example`),
+      ...Array.from({ length: 20 }, (_, at) => `twice${Math.floor(at / 2)}.example`),
+    ];
+    const lines = domains.map((domain, at) =>
+      observationLine({ domain, at, headers: { 'x-a': at + 'x'.repeat(50_000) } }),
+    );
+    await input.write(lines);
+    input.close();
+    expect(await input.end).toBe('complete');
+    expect(input.summary).toMatchObject({ changed: lines.length, stale: 0 });
+    expect(input.mostAtOnce()).toBeGreaterThan(1);
+  });
 });
