@@ -34,7 +34,7 @@ export function createPools(
   reading: pg.PoolConfig = {},
 ): Pools {
   const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
-  // What a transaction sends together does not wait for one result after the other.
+  // Statements that a transaction sends together do not wait for each other's results.
   const forWriting = createPool({ ...config, max: size, pipeline: true });
   const forReading = createPool({ ...config, ...reading, ...limits, max: size });
   limitQueries(forReading.pool, query);
@@ -61,10 +61,10 @@ function createPool(config: pg.PoolConfig) {
     client.on('error', () => {});
   });
   pool.on('remove', (client) => clients.delete(client));
-  // A query that a silent server never answers must not keep the process alive.
+  // A query that a silent server never answers must not keep the process alive: end() would wait for it.
   const close = async (milliseconds: number) => {
     const limit = setTimeout(() => {
-      for (const client of clients) if (client instanceof pg.Client) void client.end();
+      for (const client of clients) if (client instanceof pg.Client) client.connection.stream.destroy();
     }, milliseconds);
     await pool.end();
     clearTimeout(limit);

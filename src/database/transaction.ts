@@ -5,23 +5,24 @@ import type pg from 'pg';
  * when `work` has ended, and rolled back if it fails. Nothing is retried here. On the embedded database all other
  * clients wait for the transaction: `work` must wait for nothing but its own statements.
  *
- * @param last The statements after `work`, given its result. They are sent together with COMMIT, so that no lock is held while
- *   this process does something else.
+ * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so that no lock is
+ *   held while this process does something else. Their parameters are texts, numbers, booleans or null, which the driver
+ *   cannot fail to send.
  * @throws What `work` throws, unchanged; the database's error if it cannot begin or commit; Error if `work` has
  *   ignored a failed statement, since PostgreSQL then responds to COMMIT by rolling back.
  */
 export async function inTransaction<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
-  last: (result: Result) => readonly pg.QueryConfig[] = () => [],
+  lastStatements: (result: Result) => readonly pg.QueryConfig[] = () => [],
 ): Promise<Result> {
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
     const result = await work(client);
-    // COMMIT rolls back if one of them fails, and the error is that of the first that did.
-    const statements = last(result).map((statement) => client.query(statement));
-    await Promise.all([...statements, commit(client)]);
+    // If the database rejects one of them, COMMIT rolls back, and the error is that of the first.
+    const last = lastStatements(result).map((statement) => client.query(statement));
+    await Promise.all([...last, commit(client)]);
     client.release();
     return result;
   } catch (error) {

@@ -25,12 +25,19 @@ export function diffRecords(
 ): DnsChanges {
   const { observedAt } = observation;
   const source = observation.source ?? null;
+  const begun = (record: DnsRecord, position: number): RecordStay => ({
+    firstSeen: observedAt,
+    position,
+    record,
+    source,
+    removal: null,
+  });
+  // The first observation of a type: nothing to compare.
+  if (present.length === 0) return { added: records.map(begun), removed: [] };
   const known = new Set(present.map(({ record }) => identityOf(record)));
   const held = new Set(records.map(identityOf));
   return {
-    added: records
-      .filter((record) => !known.has(identityOf(record)))
-      .map((record, position) => ({ firstSeen: observedAt, position, record, source, removal: null })),
+    added: records.filter((record) => !known.has(identityOf(record))).map(begun),
     removed: present
       .filter(({ record }) => !held.has(identityOf(record)))
       .map((stay) => endedAt(stay, observedAt, latest, source)),

@@ -51,7 +51,7 @@ const BATCH_BYTES = 256 * 1024;
 const BATCHES_AT_ONCE = 4;
 
 /**
- * A line waits no longer for its batch to fill, unless the batch before is still being recorded: the lines of a running
+ * A line waits no longer for its batch to fill, unless batches before are still being recorded: the lines of a running
  * tool are to be recorded within a second, and few are to be lost with a process.
  */
 const LONGEST_WAIT_MILLISECONDS = 500;
@@ -60,8 +60,8 @@ const LONGEST_WAIT_MILLISECONDS = 500;
  * Records the observations of lines, those of a domain in the order of the lines: while four batches at most are being
  * recorded the next is read, and no more, so that memory does not grow with the input.
  *
- * @returns false if it stopped at a rejected line. Here, and when the input or the database throws, what came before
- *   is recorded.
+ * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is recorded; when the
+ *   database does, of each domain no line after one that is not.
  */
 export async function importLines(
   chunks: AsyncIterable<readonly Line[]>,
@@ -188,7 +188,8 @@ class BatchQueue {
     this.#batch = new Batch();
     const recording = this.#record(batch)
       .catch((error: unknown) => {
-        this.#failure = { error };
+        // What fails after it may fail for its sake.
+        this.#failure ??= { error };
       })
       .finally(() => {
         this.#recording.delete(batch);

@@ -13,10 +13,10 @@ export type WriteRows = (rows: string) => string;
 export const DATABASE_NOW = '(extract(epoch FROM statement_timestamp()) * 1000000)::bigint';
 
 /**
- * A statement for rows of any number; none of no rows. A column is one parameter: an array, or the value that all rows have,
- * which for half of the columns takes a third of the time off both sides.
+ * The statement for rows of any number; none for no rows. Each column is one parameter: an array, or the value that all rows have.
+ * Half of the columns have one value for all rows; sent once, it saves a third of the time, here and in the database.
  */
-export function writing<Row>(
+export function statementsFor<Row>(
   statement: WriteRows,
   columns: Columns<Row>,
   rows: readonly Row[],
@@ -38,26 +38,33 @@ export function writing<Row>(
   return [{ text, values }];
 }
 
-/** Runs `writing()`, and returns the rows that it does. */
+/** Runs the statement for rows. @returns the rows that it returns. */
 export async function write<Row, Result extends object>(
   client: PoolClient,
-  ...of: Parameters<typeof writing<Row>>
+  statement: WriteRows,
+  columns: Columns<Row>,
+  rows: readonly Row[],
 ): Promise<Result[]> {
-  const results = await Promise.all(writing(...of).map((statement) => client.query<Result>(statement)));
+  const statements = statementsFor(statement, columns, rows);
+  const results = await Promise.all(statements.map((each) => client.query<Result>(each)));
   return results.flatMap(({ rows }) => rows);
 }
 
-function literalOf(value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : (value ?? null);
+type Literal = string | number | boolean | null;
+
+function literalOf(value: unknown): Literal {
+  if (value === undefined || value === null) return null;
+  return typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
 }
 
 /**
- * An array as PostgreSQL reads it (8.15.2), a quarter of the time that the driver takes: JSON quotes `"` and `\` alike, and
- * only control characters otherwise. With what may be one, the array is left to the driver.
+ * The text of an array (PostgreSQL, 8.15.2), in a quarter of the time that the driver takes: JSON quotes `"` and `\` alike. Where
+ * it may have escaped something else, each element is quoted here.
  */
-function arrayOf(values: readonly unknown[]): unknown {
-  const json = JSON.stringify(values);
-  return MAY_BE_CONTROL.test(json) ? values : `{${json.slice(1, -1)}}`;
+function arrayOf(literals: readonly Literal[]): string {
+  const json = JSON.stringify(literals);
+  if (!MAY_BE_CONTROL.test(json)) return `{${json.slice(1, -1)}}`;
+  return `{${literals.map((literal) => (literal === null ? 'NULL' : `"${String(literal).replace(/["\\]/g, '\\$&')}"`))}}`;
 }
 
 const MAY_BE_CONTROL = /\\[bfnrtu]/;

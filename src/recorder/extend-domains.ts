@@ -32,8 +32,8 @@ interface ExtendOptions {
   readonly httpsGrace?: bigint | undefined;
 }
 
-/** Domains whose histories are in memory together. */
-const DOMAINS_AT_ONCE = 100;
+/** Domains whose histories are in memory together; an importer records four batches at once. */
+const DOMAINS_AT_ONCE = 25;
 
 /**
  * Puts observations where their times belong in the histories of domains (history/extend-history.ts). Each history is read

@@ -1,5 +1,5 @@
 import type { Changes } from '../history/apply-observation.js';
-import { CHANGE_KINDS } from '../model/change-kinds.js';
+import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { type Columns, DATABASE_NOW, type WriteRows } from './bulk-write.js';
 import { historyOctets } from './history-octets.js';
@@ -41,14 +41,25 @@ function typesOf({ added, removed }: Changes): string[] {
 
 function countsOf(changes: Changes | null): number[] {
   const { added, removed, headers } = changes ?? NONE;
-  const kinds = [
-    ...(changes === null ? ['HISTORY_EXTENDED'] : []),
-    ...added.map(() => 'DNS_RECORD_ADDED'),
-    ...removed.map(() => 'DNS_RECORD_REMOVED'),
-    ...headers.map(({ kind }) => `HEADER_${kind.toUpperCase()}`),
-  ];
-  return CHANGE_KINDS.map((kind) => kinds.filter((each) => each === kind).length);
+  const counts: Record<ChangeKind, number> = {
+    DNS_RECORD_ADDED: added.length,
+    DNS_RECORD_REMOVED: removed.length,
+    HEADER_CREATED: 0,
+    HEADER_UPDATED: 0,
+    HEADER_GONE: 0,
+    HEADER_RETURNED: 0,
+    HISTORY_EXTENDED: changes === null ? 1 : 0,
+  };
+  for (const { kind } of headers) counts[KIND_OF_HEADER[kind]] += 1;
+  return CHANGE_KINDS.map((kind) => counts[kind]);
 }
+
+const KIND_OF_HEADER = {
+  created: 'HEADER_CREATED',
+  updated: 'HEADER_UPDATED',
+  gone: 'HEADER_GONE',
+  returned: 'HEADER_RETURNED',
+} as const;
 
 function octetsOf({ added, removed, headers }: Changes): number {
   const octets = historyOctets(

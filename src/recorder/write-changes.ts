@@ -11,9 +11,9 @@ import {
   DATABASE_NOW,
   insertInto,
   namesOf,
+  statementsFor,
   type WriteRows,
   write,
-  writing,
 } from './bulk-write.js';
 import { noneOnContention } from './contention.js';
 import { FEED_COLUMNS, feedRows, INSERT_FEED } from './feed-rows.js';
@@ -203,7 +203,7 @@ export async function writeDomains<Domain extends DomainChanges>(
         await remove(client, writtenOf(names));
         return names;
       },
-      (names) => writingHistory(writtenOf(names)),
+      (names) => historyStatements(writtenOf(names)),
     ),
   );
 }
@@ -230,7 +230,7 @@ async function writeDomainRows(client: PoolClient, domains: readonly DomainChang
   return new Set([...inserted, ...updated].map(({ name }) => name));
 }
 
-function writingHistory(domains: readonly DomainChanges[]): QueryConfig[] {
+function historyStatements(domains: readonly DomainChanges[]): QueryConfig[] {
   const all = <Item>(itemsOf: (changes: MergedChanges) => readonly Item[]): RowOf<Item>[] =>
     domains.flatMap(({ name, changes }) => itemsOf(changes).map((item) => ({ domain: name, item })));
   const added = all((changes) => changes.added);
@@ -238,14 +238,14 @@ function writingHistory(domains: readonly DomainChanges[]): QueryConfig[] {
   const headers = all((changes) => changes.headers);
   const responses = all((changes) => changes.responses);
   return [
-    ...writing(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
-    ...writing(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
-    ...writing(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
-    ...writing(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
-    ...writing(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
-    ...writing(INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers)),
+    ...statementsFor(insertInto('dns_record', STAY_COLUMNS), STAY_COLUMNS, added),
+    ...statementsFor(END_STAYS, [...STAY_KEY, ...STAY_END], removed),
+    ...statementsFor(insertInto('header_change', HEADER_COLUMNS), HEADER_COLUMNS, headers),
+    ...statementsFor(insertInto('site_response', RESPONSE_COLUMNS), RESPONSE_COLUMNS, responses),
+    ...statementsFor(INSERT_NAMES, NAME_COLUMNS, namesIn(domains, added)),
+    ...statementsFor(INSERT_TEXTS, TEXT_COLUMNS, textsIn(added, headers)),
     // The last statement: other writers wait from here on until the transaction is committed.
-    ...writing(INSERT_FEED, FEED_COLUMNS, feedRows(domains)),
+    ...statementsFor(INSERT_FEED, FEED_COLUMNS, feedRows(domains)),
   ];
 }
 

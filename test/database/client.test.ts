@@ -115,6 +115,15 @@ describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
     await one.close();
   });
 
+  test('closing does not wait for a statement that does not end', async () => {
+    const other = await openDatabase(database.options);
+    const lent = await other.pool.connect();
+    const endless = lent.query('SELECT pg_sleep(100)').finally(() => lent.release(true));
+    const ended = expect(endless).rejects.toThrow('Connection terminated');
+    await other.close();
+    await ended;
+  });
+
   test('connections that the server ends, idle or in use, do not end the process, and new ones are made', async () => {
     const other = await openDatabase(database.options);
     const lent = await other.pool.connect();

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -47,6 +48,50 @@ test('a failed statement that the work has ignored is an error, not an empty com
     await client.query('SELECT missing').catch(() => {});
   });
   await expect(failing).rejects.toThrow('The transaction was rolled back');
+  expect(await notes()).toEqual([]);
+});
+
+test('the last statements are given the work’s result, and are committed with it', async () => {
+  const result = await inTransaction(
+    database.pool,
+    async (client) => (await client.query('INSERT INTO note VALUES (1) RETURNING number')).rows.length,
+    (count) => [
+      { text: 'INSERT INTO note VALUES ($1)', values: [count + 1] },
+      { text: 'INSERT INTO note VALUES (3)' },
+    ],
+  );
+  expect(result).toBe(1);
+  expect(await notes()).toEqual([1, 2, 3]);
+});
+
+test('if the database rejects one of the last statements, its error is thrown, nothing is committed, and the connection is used again', async () => {
+  const pool = new pg.Pool({ ...database.pool.options, max: 1 });
+  try {
+    const failing = inTransaction(
+      pool,
+      (client) => client.query('INSERT INTO note VALUES (1)'),
+      () => [2, 1, 3].map((number) => ({ text: 'INSERT INTO note VALUES ($1)', values: [number] })),
+    );
+    await expect(failing).rejects.toMatchObject({ code: '23505' });
+    expect(await notes()).toEqual([]);
+    await inTransaction(
+      pool,
+      async () => {},
+      () => [{ text: 'INSERT INTO note VALUES (4)' }],
+    );
+    expect(await notes()).toEqual([4]);
+  } finally {
+    await pool.end();
+  }
+});
+
+test('if the work fails, the last statements are not sent', async () => {
+  const failing = inTransaction(
+    database.pool,
+    () => Promise.reject(new Error('no more')),
+    () => [{ text: 'INSERT INTO note VALUES (1)' }],
+  );
+  await expect(failing).rejects.toThrow('no more');
   expect(await notes()).toEqual([]);
 });
 

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Columns, write } from '../../src/recorder/bulk-write.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+
+interface Row {
+  readonly number: number;
+  readonly text: string | null;
+  readonly time: bigint | null;
+  readonly isSighted: boolean;
+  readonly json: string | null;
+}
+
+const COLUMNS: Columns<Row> = [
+  ['number', 'integer', ({ number }) => number],
+  ['text', 'text', ({ text }) => text],
+  ['time', 'bigint', ({ time }) => time],
+  ['is_sighted', 'boolean', ({ isSighted }) => isSighted],
+  ['json', 'json', ({ json }) => json ?? undefined],
+];
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+/** The rows as the database sees them. */
+async function seen(rows: readonly Row[]): Promise<Row[]> {
+  const client = await database.pool.connect();
+  try {
+    const select = (from: string) =>
+      `SELECT number, text, time, is_sighted AS "isSighted", json::text AS json FROM ${from} ORDER BY number`;
+    return await write<Row, Row>(client, select, COLUMNS, rows);
+  } finally {
+    client.release();
+  }
+}
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({
+    unit: fc.constantFrom('"', '\\', '{', '}', ',', '\n', '\t', '\u0001', '\u007f', '\u2028', ' ', 'a'),
+  }),
+  fc.constantFrom('', 'NULL', 'null', ' ', '\\n', '{}', '"'),
+);
+const storable = text.filter((value) => !value.includes('\0'));
+const row = fc.record({
+  text: fc.option(storable),
+  time: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+  isSighted: fc.boolean(),
+  json: fc.option(fc.json()),
+});
+
+describe('rows that are written', () => {
+  test('have the values that were given, whether they are different in a column or all the same', async () => {
+    const numbered = (rows: readonly Omit<Row, 'number'>[]) =>
+      rows.map((each, number) => ({ ...each, number }));
+    const rows = fc.oneof(
+      fc.array(row, { maxLength: 5 }).map(numbered),
+      fc.tuple(row, fc.integer({ min: 1, max: 3 })).map(([each, count]) => numbered(Array(count).fill(each))),
+    );
+    await fc.assert(
+      fc.asyncProperty(rows, async (given) => {
+        expect(await seen(given)).toEqual(given);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('may be none', async () => {
+    expect(await seen([])).toEqual([]);
+  });
+});
