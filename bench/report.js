@@ -29,3 +29,21 @@ export function printTable(titles, rows) {
 export function whole(number) {
   return Math.round(number).toLocaleString('en');
 }
+
+const WIDEST_BAR = 40;
+
+/**
+ * Prints numbers as bars of text, each with its title before it.
+ *
+ * @param {string} title
+ * @param {[title: string, number: number][]} rows
+ */
+export function printBars(title, rows) {
+  const most = Math.max(...rows.map(([, number]) => number));
+  const width = Math.max(...rows.map(([name]) => name.length));
+  console.log(`\n${title}`);
+  for (const [name, number] of rows) {
+    const bar = '█'.repeat(Math.round((number / most) * WIDEST_BAR));
+    console.log(`${name.padStart(width)} ${bar.padEnd(WIDEST_BAR)} ${whole(number)}`);
+  }
+}

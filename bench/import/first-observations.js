@@ -17,13 +17,14 @@ const HEADERS = {
  * A line of format `dms`: the first observation of a domain, with ten DNS records and twelve headers.
  *
  * @param {number} number the domain's
+ * @param {string} [domain] its name
+ * @param {number} [later] milliseconds after its first observation
  * @returns {string} with its line feed
  */
-export function firstObservation(number) {
-  const domain = `n${number}.example`;
+export function firstObservation(number, domain = `n${number}.example`, later = 0) {
   const observation = {
     domain,
-    observedAt: new Date(Date.UTC(2024, 0, 1) + number * 7).toISOString(),
+    observedAt: new Date(Date.UTC(2024, 0, 1) + number * 7 + later).toISOString(),
     dnsRecords: recordsOf(domain, number).map((data) => ({ host: domain, class: 'IN', ...data })),
     httpHeaders: { ...HEADERS, etag: `"${number.toString(36)}-18d"` },
     source: 'bench',

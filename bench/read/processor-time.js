@@ -8,13 +8,45 @@ const MICROSECONDS_PER_TICK = 10_000;
  * @returns {number} microseconds that a process has computed so far; NaN where the system does not tell
  */
 export function processorTime(pid) {
+  return sumOf(statusOf(pid), [USER_TIME, SYSTEM_TIME]);
+}
+
+/**
+ * @param {number} backend the process of a connection to PostgreSQL
+ * @returns {number} microseconds that the processes of its server have computed that have ended, as those of closed connections and
+ *   of autovacuum have; NaN where PostgreSQL is on another machine
+ */
+export function timeOfEndedBackends(backend) {
+  const postmaster = Number(statusOf(backend)[PARENT]);
+  return sumOf(statusOf(postmaster), [USER_TIME_OF_CHILDREN, SYSTEM_TIME_OF_CHILDREN]);
+}
+
+/** Places in /proc/PID/stat, counted from the one after the process's name. */
+const PARENT = 1;
+const USER_TIME = 11;
+const SYSTEM_TIME = 12;
+const USER_TIME_OF_CHILDREN = 13;
+const SYSTEM_TIME_OF_CHILDREN = 14;
+
+/**
+ * @param {number | undefined} pid
+ * @returns {string[]} none where the system does not tell
+ */
+function statusOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return Number.NaN;
+    return [];
   }
+}
+
+/**
+ * @param {string[]} status
+ * @param {number[]} places
+ */
+function sumOf(status, places) {
+  return places.reduce((sum, place) => sum + Number(status[place]) * MICROSECONDS_PER_TICK, 0);
 }
 
 /**
