@@ -86,11 +86,13 @@ export interface GraphqlExecutor {
   ): Promise<Subscribed>;
 
   /**
-   * Executes an operation of this program's own, in the same way. Its result is limited in size, and costs by it, only if it is
-   * a page; with `inParts`, that of a large history is an error (largeHistoryIn).
+   * Executes an operation of this program's own, which has one limited field: it is a unit of the rate limit, counted here and
+   * not by the directive, whose resolvers take a tenth of a request's time. Its result is limited in size, and costs by it,
+   * only if it is a page; with `inParts`, that of a large history is an error (largeHistoryIn).
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
+   * @throws RateLimitedError
    */
   executeStored(
     operation: StoredOperation,
@@ -138,7 +140,8 @@ interface GraphqlExecutorOptions {
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
-interface ContextOptions extends Partial<Pick<RequestContext, 'counted' | 'onLarge' | 'onInternalError'>> {
+interface ContextOptions extends Partial<Pick<RequestContext, 'onInternalError'>> {
+  readonly onLarge?: RequestContext['onLarge'] | undefined;
   /** Whether the size of the result is limited; if absent, it is. */
   readonly limited?: boolean;
 }
@@ -146,10 +149,11 @@ interface ContextOptions extends Partial<Pick<RequestContext, 'counted' | 'onLar
 /** One for each process, since it counts the requests of each client. */
 export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlExecutor {
   const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
-  const { schema, charge } = limitRates(createSchema(), { limits: rateLimits, limiters, onRateLimited });
+  const unlimited = createSchema();
+  const { schema, charge } = limitRates(unlimited, { limits: rateLimits, limiters, onRateLimited });
   const slicedSchema = executeInSlices(schema);
   const contextOf = (viewer: Viewer, recipient?: Recipient, options: ContextOptions = {}): RequestContext => {
-    const { limited = true, counted = false, onLarge, onInternalError } = options;
+    const { limited = true, onLarge, onInternalError } = options;
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
@@ -164,7 +168,6 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       loaders,
       recipient,
       budget,
-      counted,
       onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets, loaders.mostOctets)),
       onInternalError,
     };
@@ -177,9 +180,9 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     contextFor: (viewer, recipient, onInternalError) => contextOf(viewer, recipient, { onInternalError }),
     prepare(source) {
       const document = parse(source);
-      const errors = validate(schema, document);
+      const errors = validate(unlimited, document);
       if (errors.length > 0) throw invalidOperation(errors);
-      return compileOperation(schema, document);
+      return compileOperation(unlimited, document);
     },
     executeCompiled: execute,
     subscribe: async (document, { operationName, variables }, contextValue) =>
@@ -191,19 +194,16 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       if (compiled === undefined) throw new Error('The operation is no subscription.');
       return compiled(undefined, context, variables);
     },
-    executeStored: (operation, variables, viewer, recipient, options = {}) => {
+    async executeStored(operation, variables, viewer, recipient, options = {}) {
       const { counted = false, inParts = false, isPage = false } = options;
-      const context = contextOf(viewer, recipient, {
-        limited: isPage,
-        counted,
-        ...(inParts && { onLarge: rejectLarge }),
-      });
-      // The unit of the earlier operation.
-      if (counted) context.budget.granted('');
+      const onLarge = inParts ? rejectLarge : undefined;
+      const context = contextOf(viewer, recipient, { limited: isPage, onLarge });
+      if (!counted) await charge(viewer, 1, 0);
+      context.budget.granted('');
       return execute(operation, variables, context);
     },
     async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }) {
-      const context = contextOf(viewer, recipient, { limited: false, counted: true });
+      const context = contextOf(viewer, recipient, { limited: false });
       context.budget.granted(key.name);
       await context.budget.read(octets);
       const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);

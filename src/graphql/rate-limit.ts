@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
-import type { IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
+import { type IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
 import { RateLimitedError } from '../model/errors.js';
 import type { Limiters } from '../rates/limiters.js';
@@ -31,21 +31,6 @@ interface LimitedSchema {
   charge(viewer: Viewer, units: number, paid: number): Promise<void>;
 }
 
-/**
- * The schema with the limits that its `@rateLimit` names, and with the given ones where it names none.
- * Every occurrence of a field counts. A limiter has one limit for all its clients, so that each kind of
- * viewer has a limiter of its own, in which the other kind's requests cost nothing. What a viewer has left
- * is in its `rates` afterwards.
- */
-export function limitRates(schema: GraphQLSchema, options: RateLimiting): LimitedSchema {
-  const token = limitKind(schema, 'token', options);
-  const anonymous = limitKind(token.schema, 'anonymous', options);
-  return {
-    schema: anonymous.schema,
-    charge: (viewer, ...units) => (viewer.kind === 'token' ? token : anonymous).charge(viewer, ...units),
-  };
-}
-
 /** The limits, and where requests are counted. */
 interface RateLimiting {
   readonly limits: RateLimits;
@@ -53,59 +38,90 @@ interface RateLimiting {
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
-function limitKind(
+/** A limiter for each kind of viewer: a limiter has one limit for all its clients. */
+type LimiterOfKind = Readonly<Record<Viewer['kind'], RateLimiterMemory>>;
+
+/**
+ * The schema with the limits that its `@rateLimit` names, and with the given ones where it names none.
+ * Every occurrence of a field counts. What a viewer has left is in its `rates` afterwards.
+ */
+export function limitRates(
   schema: GraphQLSchema,
-  kind: Viewer['kind'],
   { limits, limiters, onRateLimited }: RateLimiting,
 ): LimitedSchema {
-  const policy = ratePolicy(kind, limits[kind]);
-  const Limiter = limiters.classFor(policy);
-  let limiter = new Limiter({});
-  const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
-    viewer.rates = { policy, remaining, resetAfter };
+  const policies = {
+    token: ratePolicy('token', limits.token),
+    anonymous: ratePolicy('anonymous', limits.anonymous),
   };
-  const rejected = (resetAfter: number) => {
+  const [OfToken, OfAnonymous] = [limiters.classFor(policies.token), limiters.classFor(policies.anonymous)];
+  const limitersOf = (options: IRateLimiterOptions): LimiterOfKind => ({
+    token: new OfToken(options),
+    anonymous: new OfAnonymous(options),
+  });
+  const common = limitersOf({});
+  const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
+    viewer.rates = { policy: policies[viewer.kind], remaining, resetAfter };
+  };
+  const rejected = ({ kind }: Viewer, resetAfter: number) => {
     onRateLimited?.(kind);
     return new RateLimitedError(secondsUntilReset({ resetAfter }));
   };
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
-    // Fields without a limit of their own are counted together with what is charged.
-    limiterClass: class extends Limiter {
+    limiterClass: class extends RateLimiterMemory {
+      readonly #ofKind: LimiterOfKind;
       constructor(options: IRateLimiterOptions) {
         super(options);
-        if (options.points === undefined) limiter = this;
+        // Fields without a limit of their own are counted together with what is charged.
+        this.#ofKind = options.points === undefined ? common : limitersOf(options);
+      }
+      override consume(key: string | number, points?: number) {
+        const { kind, client } = clientOf(String(key));
+        return this.#ofKind[kind].consume(client, points);
       }
     },
-    pointsCalculator: (_directive, _source, _args, { viewer, counted, budget }, { path }) =>
-      viewer.kind === kind && counted !== true ? budget.pointsOf(path.key) : 0,
+    pointsCalculator: (_directive, _source, _args, { budget }, { path }) => budget.pointsOf(path.key),
     // The library's own key is the field alone: one budget for all clients together.
-    keyGenerator: (_directive, _source, _args, { viewer }) => viewer.rateLimitKey,
+    keyGenerator: (_directive, _source, _args, { viewer }) => keyOf(viewer),
     setState: (
       { consumedPoints, remainingPoints, msBeforeNext },
-      { limit = policy.limit },
+      { limit },
       _source,
       _args,
       context,
-      { path },
+      info,
     ) => {
       const viewer: CountedViewer = context.viewer;
       note(viewer, remainingPoints, msBeforeNext);
       // It is called for rejected ones, too.
-      if (consumedPoints > limit) return;
+      if (consumedPoints > (limit ?? policies[viewer.kind].limit)) return;
       viewer.granted = true;
-      if (context.counted !== true) context.budget.granted(path.key);
+      context.budget.granted(info.path.key);
     },
-    onLimit: ({ msBeforeNext }) => {
-      throw rejected(msBeforeNext);
+    onLimit: ({ msBeforeNext }, _directive, _source, _args, { viewer }) => {
+      throw rejected(viewer, msBeforeNext);
     },
   });
   return {
     schema: rateLimitDirectiveTransformer(schema),
     async charge(viewer: CountedViewer, units, paid) {
-      const { consumedPoints, msBeforeNext } = await limiter.penalty(viewer.rateLimitKey, units);
-      note(viewer, Math.max(0, policy.limit - consumedPoints), msBeforeNext);
-      if (consumedPoints - units - paid >= policy.limit) throw rejected(msBeforeNext);
+      const { limit } = policies[viewer.kind];
+      const { consumedPoints, msBeforeNext } = await common[viewer.kind].penalty(viewer.rateLimitKey, units);
+      note(viewer, Math.max(0, limit - consumedPoints), msBeforeNext);
+      if (consumedPoints - units - paid >= limit) throw rejected(viewer, msBeforeNext);
       viewer.granted = true;
     },
   };
+}
+
+const TOKEN_PREFIX = 'token ';
+
+function keyOf({ kind, rateLimitKey }: Viewer): string {
+  return kind === 'token' ? TOKEN_PREFIX + rateLimitKey : rateLimitKey;
+}
+
+/** What keyOf() has joined. No address of a client begins like the prefix. */
+function clientOf(key: string): { readonly kind: Viewer['kind']; readonly client: string } {
+  return key.startsWith(TOKEN_PREFIX)
+    ? { kind: 'token', client: key.slice(TOKEN_PREFIX.length) }
+    : { kind: 'anonymous', client: key };
 }

@@ -8,8 +8,6 @@ import type { RequestBudget } from './request-budget.js';
 export interface RequestContext {
   readonly viewer: Viewer;
   readonly loaders: Loaders;
-  /** Whether an earlier operation of the request was counted against the rate limit. */
-  readonly counted?: boolean;
   readonly budget: RequestBudget;
   /** Called before a large history is read, with the approximate octets of a response with the parts that are needed; may reject. */
   readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;

@@ -1,6 +1,12 @@
 import { type ExecutionResult, execute, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGraphqlExecutor, type GraphqlExecutor } from '../../src/graphql/execute.js';
+import type { Viewer } from '../../src/auth/viewer.js';
+import {
+  compileOperation,
+  createGraphqlExecutor,
+  type GraphqlExecutor,
+  type StoredOperation,
+} from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { PublicError } from '../../src/model/errors.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -101,13 +107,27 @@ describe('the rate limits', () => {
   const THREE =
     '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "c.example") { name } }';
 
+  function ofClient({ schema }: GraphqlExecutor, source: string): StoredOperation {
+    return compileOperation(schema, parse(source));
+  }
+
+  function run(
+    limited: GraphqlExecutor,
+    operation: StoredOperation,
+    viewer: Viewer,
+    variables: Record<string, unknown> = {},
+  ): Promise<ExecutionResult> {
+    return limited.executeCompiled(operation, variables, limited.contextFor(viewer));
+  }
+
   test('count every alias, answer what is within them, and say when to come back', async () => {
     const limited = openExecutor(database, limits);
-    const operation = limited.prepare(
+    const operation = ofClient(
+      limited,
       '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }',
     );
-    expect((await limited.executeStored(operation, {}, anonymous())).errors).toBeUndefined();
-    const { data, errors } = await limited.executeStored(operation, {}, anonymous());
+    expect((await run(limited, operation, anonymous())).errors).toBeUndefined();
+    const { data, errors } = await run(limited, operation, anonymous());
     expect(data).toEqual({ a: { name: 'a.example' }, b: null });
     expect(errors).toHaveLength(1);
     expect(errors).toMatchObject([{ path: ['b'], originalError: { code: 'RATE_LIMITED' } }]);
@@ -119,25 +139,46 @@ describe('the rate limits', () => {
 
   test('are one budget for each client, which no other client uses up', async () => {
     const limited = openExecutor(database, limits);
-    const operation = limited.prepare(THREE);
+    const operation = ofClient(limited, THREE);
     for (const viewer of [anonymous('192.0.2.1'), anonymous('192.0.2.2'), withToken('192.0.2.1')]) {
-      expect((await limited.executeStored(operation, {}, viewer)).errors).toBeUndefined();
+      expect((await run(limited, operation, viewer)).errors).toBeUndefined();
     }
-    expect((await limited.executeStored(operation, {}, anonymous('192.0.2.2'))).errors).toHaveLength(3);
+    expect((await run(limited, operation, anonymous('192.0.2.2'))).errors).toHaveLength(3);
   });
 
   test('are wider for clients with a token', async () => {
     const limited = openExecutor(database, limits);
-    const operation = limited.prepare(THREE);
-    expect((await limited.executeStored(operation, {}, withToken())).errors).toBeUndefined();
-    expect((await limited.executeStored(operation, {}, withToken())).errors).toHaveLength(1);
+    const operation = ofClient(limited, THREE);
+    expect((await run(limited, operation, withToken())).errors).toBeUndefined();
+    expect((await run(limited, operation, withToken())).errors).toHaveLength(1);
   });
 
   test('are one and the same for all operations of a process', async () => {
     const limited = openExecutor(database, limits);
-    expect((await limited.executeStored(limited.prepare(THREE), {}, anonymous())).errors).toBeUndefined();
-    const other = limited.prepare('query ($name: String!) { domain(name: $name) { created } }');
-    expect((await limited.executeStored(other, { name: 'a.example' }, anonymous())).errors).toHaveLength(1);
+    expect((await run(limited, ofClient(limited, THREE), anonymous())).errors).toBeUndefined();
+    const other = ofClient(limited, 'query ($name: String!) { domain(name: $name) { created } }');
+    expect((await run(limited, other, anonymous(), { name: 'a.example' })).errors).toHaveLength(1);
+  });
+
+  test('take one unit for an operation of REST, from the same budget, and say when to come back', async () => {
+    const limited = openExecutor(database, limits);
+    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
+    const result = await limited.executeStored(stored, {}, anonymous());
+    expect(result).toEqual({ data: { domain: { name: 'a.example' } } });
+    expect((await run(limited, ofClient(limited, THREE), anonymous())).errors).toHaveLength(1);
+    const viewer = anonymous();
+    await expect(limited.executeStored(stored, {}, viewer)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    expect(viewer.rates).toMatchObject({ policy: { name: 'anonymous', limit: 3 }, remaining: 0 });
+    expect(await limited.executeStored(stored, {}, withToken())).toEqual(result);
+  });
+
+  test('are not taken from again by the later operation of a request that was counted', async () => {
+    const limited = openExecutor(database, { anonymous: 1, token: 1 });
+    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
+    await limited.executeStored(stored, {}, anonymous());
+    expect(await limited.executeStored(stored, {}, anonymous(), undefined, { counted: true })).toEqual({
+      data: { domain: { name: 'a.example' } },
+    });
   });
 });
 
