@@ -121,7 +121,7 @@ function* linesOf(numbers, later) {
  * @param {pg.Client} client of the same
  * @param {Generator<string>} lines
  * @returns `rate`: observations per second of the whole process; `importerTime` and `databaseTime`: processor time of an
- *   observation, in microseconds, of the two
+ *   observation, in microseconds, of the two; `logged`: octets of the write-ahead log for it
  */
 async function importLines(url, client, lines) {
   const child = spawn(process.execPath, [PROGRAM, 'import', '--json', '-'], {
@@ -138,6 +138,7 @@ async function importLines(url, client, lines) {
     importer = processorTime(child.pid) || importer;
   }, 50);
   const database = await databaseTime(client);
+  const log = await octetsLogged(client);
   const began = performance.now();
   await Promise.all([pipeline(Readable.from(lines), child.stdin), once(child, 'close')]);
   clearInterval(watch);
@@ -148,8 +149,20 @@ async function importLines(url, client, lines) {
     rate: count / time,
     importerTime: importer / count,
     databaseTime: ((await databaseTime(client)) - database) / count,
+    logged: ((await octetsLogged(client)) - log) / count,
     memory,
   };
+}
+
+/**
+ * @param {pg.Client} client
+ * @returns {Promise<number>} octets that have been written to the write-ahead log
+ */
+async function octetsLogged(client) {
+  const { rows } = await client.query(
+    "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS octets",
+  );
+  return rows[0]?.octets;
 }
 
 /** @param {pg.Client} client */
@@ -232,6 +245,7 @@ function report(results) {
       'median; 99 of 100',
       'µs each, service + database',
       'octets per domain',
+      'of the log, first; unchanged',
       'importer',
     ],
     results.map(({ size, first, unchanged, request, stored, fill }) => [
@@ -244,6 +258,7 @@ function report(results) {
       `${request.latency.toFixed(1)} ms; ${request.slow.toFixed(1)} ms`,
       `${whole(request.serverTime)} + ${whole(request.databaseTime)}`,
       whole(octetsOf(stored) / size),
+      `${whole(first.logged)}; ${whole(unchanged.logged)}`,
       `${Math.max(first.memory, fill.memory)} MB`,
     ]),
   );

@@ -124,12 +124,6 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** A request whose document has passed the limits. */
-interface Examined extends Exchange {
-  /** Undefined where the document has no operation of the name. */
-  readonly estimatedCost: number | undefined;
-}
-
 async function readAndIdentify(
   { bodies, documents, documentLimit, sandbox }: Parts,
   request: IncomingMessage,
@@ -170,16 +164,24 @@ async function examineAndExecute(parts: Parts, exchange: Exchange): Promise<Grap
     );
     if (turn !== undefined) await turn;
     if (exchange.response.destroyed) throw abandoned();
-    return await execute(parts, { ...exchange, document, estimatedCost });
+    return await execute(parts, exchange, document, estimatedCost);
   } finally {
     documents.release(document);
     await documentLimit?.leave(viewer, document, spent, exchange.octets, estimatedCost);
   }
 }
 
-/** Executes a document that is valid and within the limits: compiled if it is frequent, else by Apollo Server. */
-async function execute(parts: Parts, request: Examined): Promise<GraphqlResponse> {
-  const { parameters, document, octets, viewer, response, estimatedCost } = request;
+/**
+ * Executes a document that is valid and within the limits: compiled if it is frequent, else by Apollo Server.
+ *
+ * @param estimatedCost Undefined where the document has no operation of the name.
+ */
+async function execute(
+  parts: Parts,
+  { parameters, octets, viewer, response }: Exchange,
+  document: KnownDocument,
+  estimatedCost: number | undefined,
+): Promise<GraphqlResponse> {
   const { documents, executor } = parts;
   const onInternalError = (error: unknown) => parts.onInternalError(error, response.req);
   const context = executor.contextFor(viewer, response, onInternalError);

@@ -387,7 +387,7 @@ export function readParameters(request: IncomingMessage, page: boolean): Graphql
   if (method === 'POST') {
     const reason = Array.isArray(body) ? 'The body is a list: send one operation in a request.' : NO_QUERY;
     if (!isJsonObject(body)) throw badRequest(`${reason} ${HOW_TO_SEND}.`);
-    return { ...parametersOf(body, `${NO_QUERY} ${HOW_TO_SEND}.`), posted: true };
+    return parametersOf(body, true, `${NO_QUERY} ${HOW_TO_SEND}.`);
   }
   const search = new URLSearchParams(/\?.*$/s.exec(url)?.[0]);
   const parameters = {
@@ -398,10 +398,11 @@ export function readParameters(request: IncomingMessage, page: boolean): Graphql
   };
   const read = parametersOf(
     parameters,
+    false,
     `The request has no query. ${HOW_TO_SEND}${page ? ', or open this address in a browser' : ''}.`,
   );
   requirePreflight(request);
-  return { ...read, posted: false };
+  return read;
 }
 
 const NO_QUERY = 'The body has no query.';
@@ -409,8 +410,9 @@ const NO_QUERY = 'The body has no query.';
 /** @param parameters Values of JSON; null is as absent (GraphQL over HTTP, section 5.1). */
 function parametersOf(
   parameters: Readonly<Record<string, unknown>>,
+  posted: boolean,
   withoutQuery: string,
-): Omit<GraphqlParameters, 'posted'> {
+): GraphqlParameters {
   const query = parameters['query'] ?? undefined;
   const operationName = parameters['operationName'] ?? null;
   const variables = parameters['variables'] ?? {};
@@ -423,7 +425,7 @@ function parametersOf(
   if (!isJsonObject(extensions)) throw badRequest('`extensions` must be a JSON object.');
   const id = persistedId(extensions['persistedQuery'] ?? undefined);
   if (id === undefined && !query) throw badRequest(withoutQuery);
-  return { query, id, operationName, variables };
+  return { query, id, operationName, variables, posted };
 }
 
 /** The id by which automatic persisted queries name a document. */

@@ -72,11 +72,11 @@ export function logRequests(observers: RequestObservers): Stage {
     response.once('close', () => {
       const duration = performance.now() - began;
       const served = isOfType(response, 'text/html') && kind.api === 'graphql' ? kinds.graphqlPage : kind;
-      const outcome = { ...endOf(response, sending), duration };
+      const outcome = endOf(response, sending);
       // How long a client listens is no measure of the service.
       const measured = isOfType(response, 'text/event-stream') ? undefined : duration / 1000;
       metrics.answered(served, outcome.status, measured);
-      if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, span), 'request');
+      if (log.isLevelEnabled('info')) log.info(lineOf(request, path, outcome, duration, span), 'request');
       span?.end(outcome.status === 0 ? undefined : outcome.status);
     });
     if (span === undefined) next();
@@ -98,11 +98,9 @@ interface Outcome {
   readonly complete: boolean;
   /** Why the response was written to the socket itself. */
   readonly reason?: string | undefined;
-  /** In milliseconds. */
-  readonly duration: number;
 }
 
-function endOf(response: ServerResponse, sending: Sending): Omit<Outcome, 'duration'> {
+function endOf(response: ServerResponse, sending: Sending): Outcome {
   if (sending === 'complete') return { status: statusOf(response, sending), complete: true };
   const rejection = socketRejections.get(response);
   if (rejection === undefined) return { status: statusOf(response, sending), complete: false };
@@ -165,7 +163,8 @@ function attributesOf(
 function lineOf(
   { requestId, method }: IncomingMessage,
   path: string,
-  { status, complete, duration, reason }: Outcome,
+  { status, complete, reason }: Outcome,
+  duration: number,
   span: RequestSpan | undefined,
 ): object {
   return {

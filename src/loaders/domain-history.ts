@@ -329,10 +329,11 @@ function withTimes(
   at: Instant | undefined,
   lists: Pick<DomainHistory, 'dnsRecords' | 'httpHeaders'>,
 ): Pick<DomainHistory, 'dnsRecords' | 'httpHeaders' | 'times'> {
-  if (times === null) return { ...lists, times: null };
+  const { dnsRecords, httpHeaders } = lists;
+  if (times === null) return { dnsRecords, httpHeaders, times: null };
   const parsed = parsePartTimes(times, lists, at);
   setLastSeen(lists, parsed);
-  return { ...lists, times: parsed };
+  return { dnsRecords, httpHeaders, times: parsed };
 }
 
 /** The counts from what historyCountsSql() gives. */

@@ -65,10 +65,18 @@ export class Turns {
     try {
       return await loadWanted(load, keys);
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
+      this.#leave();
     }
+  }
+
+  /**
+   * The next takes over the place. Not in the asynchronous function: its frame would keep the next, that one the next but one, and
+   * the garbage of each would outlive all but a full collection.
+   */
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running -= 1;
+    else next();
   }
 }
 
@@ -93,6 +101,12 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
   return keys.map((key) => (isWanted(key) ? failure : abandoned()));
 }
 
+/** What is done for a client, and what waits. */
+interface Share {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
 /**
  * Limits how much of some work is done for one client at once, so that others do not wait for all of it. Apart from
  * Turns, which limits the statements of all clients together: what waits here has no statement.
@@ -100,7 +114,7 @@ function failedFor(keys: readonly Requested[], error: unknown): Error[] {
 export class ClientShares {
   readonly #atOnce: number;
   /** What waits, by client; a client without an entry has nothing in progress. */
-  readonly #clients = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+  readonly #clients = new Map<string, Share>();
 
   constructor(atOnce: number) {
     this.#atOnce = atOnce;
@@ -109,18 +123,22 @@ export class ClientShares {
   /** @param client Undefined: no client, and no limit. */
   async run<Result>(client: string | undefined, work: () => Promise<Result>): Promise<Result> {
     if (client === undefined) return work();
-    const share = this.#clients.get(client) ?? { running: 0, waiting: [] };
+    const share: Share = this.#clients.get(client) ?? { running: 0, waiting: [] };
     this.#clients.set(client, share);
     if (share.running < this.#atOnce) share.running += 1;
     else await new Promise<void>((resolve) => share.waiting.push(resolve));
     try {
       return await work();
     } finally {
-      // The next takes over the place.
-      const next = share.waiting.shift();
-      if (next !== undefined) next();
-      else share.running -= 1;
-      if (share.running === 0) this.#clients.delete(client);
+      this.#leave(client, share);
     }
+  }
+
+  /** As in Turns. */
+  #leave(client: string, share: Share): void {
+    const next = share.waiting.shift();
+    if (next !== undefined) next();
+    else share.running -= 1;
+    if (share.running === 0) this.#clients.delete(client);
   }
 }

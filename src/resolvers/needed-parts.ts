@@ -31,9 +31,11 @@ const pagesOfNode = new WeakMap<FieldNode, boolean>();
 /** Whether pages of the histories of headers are selected. Nearly every query has headers, and none: it is looked for once. */
 export function selectsHistoryPages(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
   return info.fieldNodes.some((node) => {
-    const known = pagesOfNode.get(node) ?? selectedFields(node, info.fragments).has('historyConnection');
-    pagesOfNode.set(node, known);
-    return known;
+    const known = pagesOfNode.get(node);
+    if (known !== undefined) return known;
+    const selects = selectedFields(node, info.fragments).has('historyConnection');
+    pagesOfNode.set(node, selects);
+    return selects;
   });
 }
 

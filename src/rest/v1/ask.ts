@@ -30,8 +30,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
-    const { octets } = await findBody(executor, { route, variables, viewer, recipient: undefined }, false);
-    return JSON.parse(Buffer.concat(octets).toString());
+    const { body } = await findBody(executor, { route, variables, viewer, recipient: undefined }, false);
+    return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }
 

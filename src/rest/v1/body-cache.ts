@@ -55,10 +55,10 @@ export class BodyCache {
    * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes longer than it
    * saves, and displaces others.
    */
-  keep(key: string, validators: Validators, octets: Buffer): void {
+  keep(key: string, validators: Validators, body: string): void {
     if (this.#bodies === undefined) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
-      this.#bodies.set(key, { validators, octets, checkedAt: performance.now() });
+      this.#bodies.set(key, { validators, octets: Buffer.from(body), checkedAt: performance.now() });
       return;
     }
     if (this.#requested.size === MOST_REQUESTED) this.#requested.clear();

@@ -93,22 +93,23 @@ export function createRestV1(
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const caching = cacheControl(audience, maxAge);
-    const exchange = { route, viewer, request, response, caching, bodies };
     const { stream } = route;
     if (stream !== undefined)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
     const isStream = stream !== undefined && prefersEvents(request);
     const read = isStream ? stream.readParameters : route.readParameters;
-    const variables = await readVariables(executor, exchange, () => read(segments, request.url));
-    if (!isStream) return answer(executor, { ...exchange, variables });
+    const variables = await readVariables(executor, viewer, response, () => read(segments, request.url));
+    if (!isStream) return answer(executor, { route, variables, viewer, request, response, caching, bodies });
     const onFailure = (error: unknown) => onInternalError(error, response);
-    await streamEvents(executor, stream, { ...exchange, variables, onInternalError: onFailure });
+    const listening = { variables, viewer, request, response, onInternalError: onFailure };
+    await streamEvents(executor, stream, listening);
   };
 }
 
 async function readVariables(
   executor: GraphqlExecutor,
-  { response, viewer }: Omit<Exchange, 'variables'>,
+  viewer: Viewer,
+  response: ServerResponse,
   read: () => Variables,
 ): Promise<Variables> {
   try {
@@ -192,12 +193,11 @@ async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<vo
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { found, octets } = await findBody(executor, asked, readsState).finally(setRates);
+  const { found, body } = await findBody(executor, asked, readsState).finally(setRates);
   const validators = validation && validatorsOf(found, validation.tag);
-  send(exchange, validators, octets);
-  const [whole, ...others] = octets;
-  if (key !== undefined && validators !== null && whole !== undefined && others.length === 0)
-    bodies.keep(key, validators, whole);
+  if (typeof body !== 'string') return sendParts(exchange, validators, body);
+  send(exchange, validators, body);
+  if (key !== undefined && validators !== null) bodies.keep(key, validators, body);
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */
@@ -206,24 +206,39 @@ function keyOfBody({ inParts, parameters, path }: Route, variables: Variables): 
 }
 
 function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
-  if (!sendIfUnmodified(exchange, validators)) send(exchange, validators, [octets]);
+  if (!sendIfUnmodified(exchange, validators)) send(exchange, validators, octets);
 }
 
-function send(exchange: Exchange, validators: Validators | null, octets: readonly Buffer[]): void {
+function send(exchange: Exchange, validators: Validators | null, body: string | Buffer): void {
+  const length = Buffer.byteLength(body);
+  begin(exchange, validators, length);
+  // Node.js joins Latin-1, which ASCII is a part of, with the header section, and copies it once.
+  exchange.response.end(body, length === body.length ? 'latin1' : 'utf8');
+}
+
+function sendParts(exchange: Exchange, validators: Validators | null, parts: readonly Buffer[]): void {
   const { response } = exchange;
-  response.writeHead(200, {
+  begin(
+    exchange,
+    validators,
+    parts.reduce((sum, { length }) => sum + length, 0),
+  );
+  for (const part of parts.slice(0, -1)) response.write(part);
+  response.end(parts.at(-1));
+}
+
+function begin(exchange: Exchange, validators: Validators | null, octets: number): void {
+  exchange.response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': octets.reduce((sum, { length }) => sum + length, 0),
+    'content-length': octets,
     ...(validators && validationFields(exchange, validators)),
   });
-  for (const part of octets.slice(0, -1)) response.write(part);
-  response.end(octets.at(-1));
 }
 
-/** What an operation has found, and the body that it makes. */
+/** What an operation has found, and the body that it makes: that of a large history in parts. */
 export interface FoundBody {
   readonly found: object;
-  readonly octets: readonly Buffer[];
+  readonly body: string | readonly Buffer[];
 }
 
 /** What a route is asked, and for whom. */
@@ -251,7 +266,7 @@ export async function findBody(
   const large = largeHistoryIn(result);
   if (large === undefined) {
     const found = foundIn(result, route, variables);
-    return { found, octets: [Buffer.from(JSON.stringify(route.body.present(found)))] };
+    return { found, body: JSON.stringify(route.body.present(found)) };
   }
   const parts = new BodyInParts();
   let first: object | undefined;
@@ -261,7 +276,7 @@ export async function findBody(
     parts.add(route.body.present(found));
   }
   if (first === undefined) throw nothingFound(route, variables);
-  return { found: first, octets: parts.octets() };
+  return { found: first, body: parts.octets() };
 }
 
 function execute(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { completeLeases, leaseDue } from '../../../src/observer/schedule/leases.js';
 import { listWatched, watchDomains } from '../../../src/observer/schedule/watch-list.js';
-import { openTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../../support/database.js';
 import { NOW } from '../../support/observations.js';
 
 const HOUR = 3_600_000_000n;
@@ -50,7 +50,7 @@ async function waiting(): Promise<void> {
 }
 
 // Clients of the embedded database never wait for each other's rows: a transaction holds all others off.
-test.skipIf(process.env['DATABASE_URL'] === undefined)(
+test.skipIf(TEST_SERVER === undefined)(
   'a deadlock with another writer neither loses a domain that is added nor a lease that is ended',
   async () => {
     const names = ['a.example', 'b.example'];
