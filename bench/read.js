@@ -31,6 +31,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '10' },
+    settle: { type: 'string', default: '2' },
     only: { type: 'string', default: '' },
     'without-peers': { type: 'boolean', default: false },
     figures: { type: 'string' },
@@ -43,6 +44,7 @@ const connections = Number(options.connections);
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const warmUp = Number(options['warm-up']);
+const settle = Number(options.settle);
 
 await main();
 
@@ -130,9 +132,11 @@ async function measureInterleaved(contestants, client) {
  *   `serverTime` and `databaseTime`: processor time of a request, in microseconds
  */
 async function measureOnce({ server, path, popularity, bodyFile, tagsFile }, client, seconds) {
+  const load = { url: server.url + path, domains, popularity, bodyFile, tagsFile, connections };
+  // While a server waits for its turn, V8 gives memory and compiled code back.
+  if (settle > 0) await measure({ ...load, seconds: settle });
   const before = await processorTimes(server.child.pid, client);
-  const url = server.url + path;
-  const measured = await measure({ url, domains, popularity, bodyFile, tagsFile, connections, seconds });
+  const measured = await measure({ ...load, seconds });
   const spent = spentBetween(before, await processorTimes(server.child.pid, client));
   const requests = measured.rate * seconds;
   return { ...measured, serverTime: spent.server / requests, databaseTime: spent.database / requests };
