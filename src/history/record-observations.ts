@@ -125,13 +125,13 @@ function recordOne({ state, holdings }: Known, observed: Observation, httpsGrace
   const differs = acting.http?.differs === true || acting.types.some((part) => part.differs);
   if (holdings === null && differs) return null;
   const held = holdings ?? NOTHING_HELD;
-  const applied = applyObservation(state, held, { ...judged, observation }, acting);
-  if (isEmpty(applied.changes)) {
+  const { state: after, changes } = applyObservation(state, held, { ...judged, observation }, acting);
+  if (isEmpty(changes)) {
     const outcome: Outcome = { kind: 'unchanged', contradicts, precedes, isPartial: acting.stale, heldBack };
-    return { state: applied.state, holdings, changes: null, outcome };
+    return { state: after, holdings, changes: null, outcome };
   }
   const outcome: Outcome = { kind: 'changed', contradicts, precedes, isPartial: acting.stale, heldBack };
-  return { ...applied, holdings: holdingsAfter(held, applied.changes), outcome };
+  return { state: after, holdings: holdingsAfter(held, changes), changes, outcome };
 }
 
 /** An observation at which HTTPS was declined is kept, even where it acts on no part. */

@@ -132,7 +132,7 @@ async function importTogether(inputs: AsyncIterable<Input>, options: InputOption
     for await (const input of inputs) {
       const place = opened.push({ input, parse: createParser(input) }) - 1;
       for await (const lines of readLines(requireLines(input), longestLine)) {
-        yield lines.map((line) => ({ ...line, input: place }));
+        yield lines.map(({ number, bytes, exceeded }) => ({ input: place, number, bytes, exceeded }));
       }
     }
   };

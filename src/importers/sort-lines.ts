@@ -170,8 +170,13 @@ const LONGEST_HEAD = 350;
 function decoded({ bytes }: Line): TimedLine {
   const head = HEAD.exec(bytes.toString('latin1', 0, LONGEST_HEAD)) ?? [];
   const [{ length } = '', domain = '', time = '', input, number, exceeded] = head;
-  const place = { input: Number(input), number: Number(number), exceeded: Number(exceeded) || null };
-  return { domain, time: BigInt(time), line: { ...place, bytes: bytes.subarray(length) } };
+  const line = {
+    input: Number(input),
+    number: Number(number),
+    bytes: bytes.subarray(length),
+    exceeded: Number(exceeded) || null,
+  };
+  return { domain, time: BigInt(time), line };
 }
 
 interface Cursor {
