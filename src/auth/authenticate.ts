@@ -81,7 +81,8 @@ export function createAuthentication({
     if (viewer === null || viewer.kind === 'rejected') {
       return reject(client, new UnauthenticatedError(NOT_VALID, true, viewer?.reason));
     }
-    return { ...viewer, scopes: union(viewer.scopes, commonScopes), rates: undefined };
+    const { kind, rateLimitKey } = viewer;
+    return { kind, rateLimitKey, scopes: union(viewer.scopes, commonScopes), rates: undefined };
   };
 }
 

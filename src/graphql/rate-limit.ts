@@ -72,7 +72,8 @@ export function limitRates(
       constructor(options: IRateLimiterOptions) {
         super(options);
         // Fields without a limit of their own are counted together with what is charged.
-        this.#ofKind = options.points === undefined ? common : limitersOf(options);
+        const { points, duration } = options;
+        this.#ofKind = points === undefined && duration === undefined ? common : limitersOf(options);
       }
       override consume(key: string | number, points?: number) {
         const { kind, client } = clientOf(String(key));

@@ -44,7 +44,7 @@ interface ImportOptions {
  * times as much. The bytes are those of lines that do not repeat what an earlier one says.
  */
 const BATCH_OBSERVATIONS = 10_000;
-const BATCH_DOMAINS = 1_000;
+const BATCH_DOMAINS = 2_000;
 const BATCH_BYTES = 256 * 1024;
 
 /** Full batches that have no domain in common: while the rules are applied to one, the database writes others. */

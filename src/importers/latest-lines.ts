@@ -1,5 +1,5 @@
-/** About 40 MB with what the texts stand for. */
-const MOST_CHARACTERS = 5_000_000;
+/** About 25 MB with what the texts stand for. */
+const MOST_CHARACTERS = 3_000_000;
 /** More domains than these have no room for their lines anyway. */
 const MOST_NAMES = 50_000;
 

@@ -69,10 +69,7 @@ export class Turns {
     }
   }
 
-  /**
-   * The next takes over the place. Not in the asynchronous function: its frame would keep the next, that one the next but one, and
-   * the garbage of each would outlive all but a full collection.
-   */
+  /** The next takes over the place. Not in the asynchronous function, which would keep a reference to it: each to the one after it. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running -= 1;

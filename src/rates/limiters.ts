@@ -81,15 +81,26 @@ class Limiter extends RateLimiterMemory {
    * limited fields is; each of them gets the result that it would have got alone. Consuming zero points never rejects.
    */
   override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
-    const batch = this.#batchOf(String(key));
+    const result = await this.#countInBatch(String(key), points);
+    // The library's contract: exceeding the limit is a rejection with the result.
+    return points > 0 && result.consumedPoints > this.points ? Promise.reject(result) : result;
+  }
+
+  /** The same without a rejection. */
+  override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
+    return this.#store === undefined
+      ? this.#countHere(String(key), points)
+      : this.#countInBatch(String(key), points);
+  }
+
+  async #countInBatch(key: string, points: number): Promise<RateLimiterRes> {
+    const batch = this.#batchOf(key);
     batch.points += points;
     const upToHere = batch.points;
     const { consumedPoints, msBeforeNext } = await batch.counted;
     const consumed = consumedPoints - batch.points + upToHere;
     const remaining = Math.max(0, this.points - consumed);
-    const result = new RateLimiterRes(remaining, msBeforeNext, consumed, consumed === points);
-    // The library's contract: exceeding the limit is a rejection with the result.
-    return points > 0 && consumed > this.points ? Promise.reject(result) : result;
+    return new RateLimiterRes(remaining, msBeforeNext, consumed, consumed === points);
   }
 
   #batchOf(key: string): Batch {
@@ -99,7 +110,7 @@ class Limiter extends RateLimiterMemory {
       points: 0,
       counted: endOfTurn().then(() => {
         this.#batches.delete(key);
-        return this.penalty(key, batch.points);
+        return this.#count(key, batch.points);
       }),
     };
     this.#batches.set(key, batch);
@@ -107,7 +118,7 @@ class Limiter extends RateLimiterMemory {
   }
 
   /** Counts in Redis while that is ready; otherwise, or where it fails, here. */
-  override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
+  async #count(key: string, points: number): Promise<RateLimiterRes> {
     if (this.#store?.isReady() && this.#shared !== undefined) {
       try {
         const counted = await this.#shared.penalty(key, points);
@@ -117,7 +128,7 @@ class Limiter extends RateLimiterMemory {
         this.#store.failed(error);
       }
     }
-    return this.#countHere(String(key), points);
+    return this.#countHere(key, points);
   }
 
   #countHere(key: string, points: number): RateLimiterRes {

@@ -69,8 +69,11 @@ function* selected<Entry extends object>(
   wanted: ReadonlySet<string> | null,
   describe: Describe<Entry>,
 ): InParts<readonly Entry[]> {
-  const index = indexes.get(entries) ?? (yield* indexOf(entries, describe));
-  indexes.set(entries, index);
+  let index = indexes.get(entries);
+  if (index === undefined) {
+    index = yield* indexOf(entries, describe);
+    indexes.set(entries, index);
+  }
   const places = index.get(state);
   if (places === undefined) return [];
   if (wanted !== null) yield Math.min(wanted.size, places.byKey.size) / KEYS_OF_MILLISECOND;

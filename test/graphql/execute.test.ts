@@ -172,6 +172,29 @@ describe('the rate limits', () => {
     expect(await limited.executeStored(stored, {}, withToken())).toEqual(result);
   });
 
+  test('are apart for a token and an address that read alike, in GraphQL and REST', async () => {
+    const limited = openExecutor(database, { anonymous: 3, token: 3 });
+    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
+    for (const viewer of [anonymous('same'), withToken('same')]) {
+      expect((await run(limited, ofClient(limited, THREE), viewer)).errors).toBeUndefined();
+      await expect(limited.executeStored(stored, {}, viewer)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    }
+  });
+
+  test('tell of a rejected request once, with the kind of its client, in GraphQL and REST', async () => {
+    const rejected: Viewer['kind'][] = [];
+    const limited = createGraphqlExecutor({
+      loaders: createLoaders(database.prisma),
+      rateLimits: { anonymous: 0, token: 0 },
+      onRateLimited: (kind) => rejected.push(kind),
+    });
+    const source = '{ domain(name: "a.example") { name } }';
+    await run(limited, ofClient(limited, source), withToken());
+    await limited.executeStored(limited.prepare(source), {}, anonymous()).catch(() => {});
+    await limited.executeStored(limited.prepare(source), {}, withToken()).catch(() => {});
+    expect(rejected).toEqual(['token', 'anonymous', 'token']);
+  });
+
   test('are not taken from again by the later operation of a request that was counted', async () => {
     const limited = openExecutor(database, { anonymous: 1, token: 1 });
     const stored = limited.prepare('{ domain(name: "a.example") { name } }');

@@ -56,7 +56,7 @@ export class BodyCache {
    * saves, and displaces others.
    */
   keep(key: string, validators: Validators, body: string): void {
-    if (this.#bodies === undefined) return;
+    if (this.#bodies === undefined || body.length > LARGEST) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
       this.#bodies.set(key, { validators, octets: Buffer.from(body), checkedAt: performance.now() });
       return;

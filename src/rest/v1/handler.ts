@@ -212,8 +212,9 @@ function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
 function send(exchange: Exchange, validators: Validators | null, body: string | Buffer): void {
   const length = Buffer.byteLength(body);
   begin(exchange, validators, length);
-  // Node.js joins Latin-1, which ASCII is a part of, with the header section, and copies it once.
-  exchange.response.end(body, length === body.length ? 'latin1' : 'utf8');
+  if (typeof body !== 'string') exchange.response.end(body);
+  // ASCII is the same octets in Latin-1, which Node.js copies faster than it encodes UTF-8.
+  else exchange.response.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 
 function sendParts(exchange: Exchange, validators: Validators | null, parts: readonly Buffer[]): void {

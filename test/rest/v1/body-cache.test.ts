@@ -164,3 +164,13 @@ describe('a response that is kept for some seconds (CACHE_SECONDS)', () => {
     await service.stop();
   });
 });
+
+test('a kept response with characters beyond ASCII is the octets of the first one', async () => {
+  await record('a.example', '2024-03-01T00:00:00Z', 'größer 😀');
+  const responses = [];
+  for (let time = 0; time < 4; time += 1) responses.push(await get(keeping, 'a.example'));
+  const [first] = responses;
+  expect(first?.body).toContain('größer 😀');
+  expect(first?.fields).toContain(String(Buffer.byteLength(first?.body ?? '')));
+  expect(responses).toEqual(responses.map(() => first));
+});

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { getOperationAST, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PublicError } from '../../../src/model/errors.js';
 import { createRestV1 } from '../../../src/rest/v1/handler.js';
@@ -137,3 +139,17 @@ describe('a route whose row has query parameters', () => {
     expect(document).not.toHaveProperty(['paths', '/{domain}/shown', 'get', 'responses', '304']);
   });
 });
+
+test.each(ROUTES.flatMap(({ operation, state }) => [operation, ...(state === null ? [] : [state])]))(
+  '%s selects one field that the rate limit counts: a request counts as one unit',
+  (file) => {
+    const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
+    const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
+    const fields = operation?.selectionSet.selections.map((selection) =>
+      'name' in selection ? selection.name.value : undefined,
+    );
+    expect(fields).toHaveLength(1);
+    const limited = openExecutor(database).schema.getQueryType()?.getFields()[fields?.[0] ?? ''];
+    expect(limited?.astNode?.directives?.map(({ name }) => name.value)).toEqual(['rateLimit']);
+  },
+);
