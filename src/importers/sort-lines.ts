@@ -153,7 +153,6 @@ function* encoded(run: readonly TimedLine[]): Generator<Buffer> {
   for (let first = 0; first < run.length; first += CHUNK_LINES) {
     const pieces = run
       .slice(first, first + CHUNK_LINES)
-
       .flatMap(({ domain, time, line: { input = 0, number, exceeded, bytes } }) => [
         Buffer.from(`${domain} ${time} ${input} ${number} ${exceeded ?? 0} `),
         bytes,

@@ -98,7 +98,7 @@ const WITHOUT_ROOM = 16_384;
 const CHARACTERS_OF_RESPONSE = 2;
 
 const STATEMENTS_AT_ONCE = 10;
-/** Of one client, in three batches: one is written out while one is parsed and one is read. With two, a client alone gets 6 % less. */
+/** Of one client, in three batches: one is read while another is parsed and a third is sent. With two, one client alone gets 6 % less. */
 const HISTORIES_OF_CLIENT = 24;
 /**
  * Which share of the statements may be of pages, and how many of these one client has at once: a page may take a hundred times

@@ -86,7 +86,7 @@ class Limiter extends RateLimiterMemory {
     return points > 0 && result.consumedPoints > this.points ? Promise.reject(result) : result;
   }
 
-  /** The same without a rejection. */
+  /** Consumes without rejecting, in the same way; without Redis at once. */
   override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
     return this.#store === undefined
       ? this.#countHere(String(key), points)
