@@ -47,6 +47,18 @@ export function parseLimit(text: string): number {
   throw new UsageError(`${JSON.stringify(text)} is not a number of matches: write 1 or more.`);
 }
 
+/** The number of partitions of a table. @throws UsageError for any other text. */
+export function parsePartitions(text: string): number {
+  const count = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
+  if (count >= 2 && count <= MOST_PARTITIONS) return count;
+  throw new UsageError(
+    `${JSON.stringify(text)} is not a number of partitions: write one from 2 to ${MOST_PARTITIONS}.`,
+  );
+}
+
+/** With more, planning a statement that reads all of them takes longer than the partitions save. */
+const MOST_PARTITIONS = 256;
+
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {
   return [...previous, ...(text.match(/[^\s,]+/g) ?? [text]).map(parseScope)];

@@ -6,6 +6,7 @@ import type { Shell } from './commands/completion.js';
 import type { ExportOptions } from './commands/export.js';
 import type { FollowOptions } from './commands/follow.js';
 import type { ImportOptions } from './commands/import.js';
+import type { MigrateOptions } from './commands/migrate.js';
 import type { ObserveOptions } from './commands/observe.js';
 import type { SearchOptions } from './commands/search.js';
 import type { ShowOptions } from './commands/show.js';
@@ -17,6 +18,7 @@ import {
   collectWords,
   parseDuration,
   parseLimit,
+  parsePartitions,
   timeOfDate,
 } from './option-values.js';
 
@@ -397,9 +399,18 @@ function addUpkeep(program: Command, context: CommandContext): void {
     .summary('bring the database up to date')
     .description(
       'Brings the database up to date: its schema, and the text of stored records, which is no change in a ' +
-        'history. The other commands do it too; this one does nothing else.',
+        'history. The other commands do it too; this one does nothing else, unless it is to divide the tables of ' +
+        'domains for a large database (docs/scaling.md).',
     )
-    .action(async () => (await import('./commands/migrate.js')).runMigrate(context));
+    .addOption(
+      new Option('--partitions <number>', 'divide the tables of domains into so many hash partitions')
+        .argParser(parsePartitions)
+        .conflicts('citus'),
+    )
+    .option('--citus', 'distribute the tables of domains over the nodes of a Citus cluster', false)
+    .action(async (options: MigrateOptions) =>
+      (await import('./commands/migrate.js')).runMigrate(context, options),
+    );
   program
     .command('verify')
     .summary('check everything that is stored')

@@ -10,7 +10,7 @@ import {
 import { inTransaction } from './transaction.js';
 
 /** The key of the advisory lock that lets one process migrate at a time. */
-const LOCK = 4_155_927_201;
+export const MIGRATION_LOCK = 4_155_927_201;
 
 const CREATE_MIGRATION_TABLE = `
   CREATE TABLE IF NOT EXISTS ${MIGRATION_TABLE} (
@@ -61,7 +61,7 @@ function applyUntil(
   waits: (migration: Migration) => boolean,
 ): Promise<{ applied: string[]; waiting: string | undefined }> {
   return inTransaction(pool, async (client) => {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const pending = pendingMigrations(migrations, await readSchemaState(client));
     const waiting = pending.find(waits);
     const ready = waiting === undefined ? pending : pending.slice(0, pending.indexOf(waiting));

@@ -206,10 +206,11 @@ const SAMPLE = 50_000;
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
   const counted = (rows: Prisma.Sql) => Prisma.sql`
     (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
-  // As the planner estimates the rows of a table, or of a partial index: by its density when it was analyzed last.
+  // As the planner estimates the rows of a table, or of a partial index, with their partitions: by its density when it was analyzed
+  // last.
   const estimated = (relation: string) => Prisma.sql`
-    (SELECT (pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE ${literal(ROWS_OF_PAGE)} END)::float8
-       FROM pg_class WHERE oid = ${relation}::regclass)`;
+    (SELECT sum(pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE ${literal(ROWS_OF_PAGE)} END)::float8
+       FROM pg_partition_tree(${relation}::regclass) JOIN pg_class ON oid = relid WHERE isleaf)`;
   const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
     SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
            ${counted(Prisma.sql`SELECT FROM dns_record`)} AS records, ${estimated('dns_record')} AS "estimatedRecords",

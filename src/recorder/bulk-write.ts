@@ -3,8 +3,20 @@ import type { PoolClient, QueryConfig } from 'pg';
 /** Columns of a table: each with its type, and its value in a row. */
 export type Columns<Row> = readonly (readonly [name: string, type: string, read: (row: Row) => unknown])[];
 
-/** A statement that writes rows. @param rows What it selects them from, named `new`. */
-export type WriteRows = (rows: string) => string;
+/** A statement that writes rows. */
+export type WriteRows = (rows: NewRows) => string;
+
+/** The rows of a statement. */
+export interface NewRows {
+  /** What they are selected from, named `new`. */
+  readonly from: string;
+  /** The value of a column. */
+  readonly value: (column: string) => string;
+  /** The values of all columns, in their order. */
+  readonly values: () => string;
+  /** An array with the first column of all rows: the domain, so that a statement on partitions or shards needs only theirs. */
+  readonly keys: string;
+}
 
 /**
  * The database's clock, in microseconds: one clock for all processes that record. It is STABLE, so that it has one
@@ -26,16 +38,29 @@ export function statementsFor<Row>(
   const values: unknown[] = [];
   const arrays: string[] = [];
   const varying: string[] = [];
-  const selected = columns.map(([name, type, read]) => {
+  // A parameter that the statement does not have would have no type.
+  const references = new Map<string, () => string>();
+  for (const [name, type, read] of columns) {
     const literals = rows.map((row) => literalOf(read(row)));
-    const isConstant = arrays.length > 0 && literals.every((literal) => literal === literals[0]);
-    const parameter = `$${values.push(isConstant ? literals[0] : arrayOf(literals))}::${type}`;
-    if (isConstant) return `${parameter} AS ${name}`;
-    arrays.push(`${parameter}[]`);
-    varying.push(name);
-    return name;
+    if (arrays.length > 0 && literals.every((literal) => literal === literals[0])) {
+      let parameter: string | undefined;
+      references.set(name, () => {
+        parameter ??= `$${values.push(literals[0])}::${type}`;
+        return parameter;
+      });
+    } else {
+      arrays.push(`$${values.push(arrayOf(literals))}::${type}[]`);
+      varying.push(name);
+      references.set(name, () => `new.${name}`);
+    }
+  }
+  const value = (column: string) => references.get(column)?.() ?? `new.${column}`;
+  const text = statement({
+    from: `unnest(${arrays}) AS new (${varying})`,
+    value,
+    values: () => columns.map(([name]) => value(name)).join(', '),
+    keys: arrays[0] ?? '',
   });
-  const text = statement(`(SELECT ${selected} FROM unnest(${arrays}) AS varying (${varying})) AS new`);
   return [{ text, values }];
 }
 
@@ -71,7 +96,7 @@ function arrayOf(literals: readonly Literal[]): string {
 const MAY_BE_CONTROL = /\\[bfnrtu]/;
 
 export function insertInto<Row>(table: string, columns: Columns<Row>): WriteRows {
-  return (rows) => `INSERT INTO ${table} (${namesOf(columns)}) SELECT * FROM ${rows}`;
+  return ({ from, values }) => `INSERT INTO ${table} (${namesOf(columns)}) SELECT ${values()} FROM ${from}`;
 }
 
 export function namesOf<Row>(columns: Columns<Row>): string {

@@ -104,7 +104,7 @@ async function writeSizes(pool: Pool, names: readonly string[]): Promise<void> {
         `UPDATE domain AS d SET record_octets = counted.records, header_octets = counted.headers
            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
                 AS counted (name, version, records, headers)
-          WHERE d.name = counted.name AND d.version = counted.version
+          WHERE d.name = ANY ($1) AND d.name = counted.name AND d.version = counted.version
           RETURNING d.name`,
         [
           namesOf(rows),
@@ -159,7 +159,7 @@ async function deleteReplaced(client: PoolClient, written: readonly Rewriting[])
   const replaced = written.flatMap(({ name, types }) => Array.from(types, (type) => ({ name, type })));
   await client.query(
     `DELETE FROM dns_record AS r USING unnest($1::text[], $2::text[]) AS gone (domain, type)
-      WHERE r.domain = gone.domain AND r.type = gone.type`,
+      WHERE r.domain = ANY ($1) AND r.domain = gone.domain AND r.type = gone.type`,
     [namesOf(replaced), replaced.map(({ type }) => type)],
   );
 }

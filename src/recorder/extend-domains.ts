@@ -203,8 +203,8 @@ const KEPT: Columns<Rewriting> = [
   ['kept', 'jsonb', ({ kept }) => (kept === undefined ? null : storedKeptTimes(kept))],
 ];
 
-const SET_KEPT: WriteRows = (rows) =>
-  `UPDATE domain AS d SET kept_times = new.kept FROM ${rows} WHERE d.name = new.name`;
+const SET_KEPT: WriteRows = ({ from, value, keys }) =>
+  `UPDATE domain AS d SET kept_times = ${value('kept')} FROM ${from} WHERE d.name = ANY (${keys}) AND d.name = new.name`;
 
 /** Deletes the rows that are written again, or are no more; what is kept of observations is replaced. */
 async function replaceRows(client: PoolClient, written: readonly Rewriting[]): Promise<void> {
@@ -233,6 +233,7 @@ async function replaceRows(client: PoolClient, written: readonly Rewriting[]): P
 
 /** By all of the columns. */
 function deleteFrom<Row>(table: string, columns: Columns<Row>): WriteRows {
-  const equal = columns.map(([column]) => `old.${column} = new.${column}`);
-  return (rows) => `DELETE FROM ${table} AS old USING ${rows} WHERE ${equal.join(' AND ')}`;
+  return ({ from, value, keys }) => `
+    DELETE FROM ${table} AS old USING ${from}
+     WHERE old.domain = ANY (${keys}) AND ${columns.map(([name]) => `old.${name} = ${value(name)}`).join(' AND ')}`;
 }

@@ -82,8 +82,9 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
 const FEED_LOCK = 0x646d73_66656564n;
 
 /** Numbers the rows in the order of commits: the lock is kept until the transaction ends. */
-export const INSERT_FEED: WriteRows = (rows) => `
+export const INSERT_FEED: WriteRows = ({ from, value }) => `
   WITH lock AS MATERIALIZED (SELECT pg_advisory_xact_lock(${FEED_LOCK}))
   INSERT INTO change_feed (domain, observed_at, types, counts, octets, recorded_at)
-  SELECT new.domain, new.observed_at, new.types::text[], new.counts::integer[], new.octets, ${DATABASE_NOW}
-    FROM lock, ${rows}`;
+  SELECT ${value('domain')}, ${value('observed_at')}, ${value('types')}::text[], ${value('counts')}::integer[],
+         ${value('octets')}, ${DATABASE_NOW}
+    FROM lock, ${from}`;

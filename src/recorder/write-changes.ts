@@ -144,43 +144,42 @@ const RESPONSE_COLUMNS: Columns<RowOf<RecordedResponse>> = [
 
 const STATE_NAMES = namesOf(STATE_COLUMNS);
 
-const INSERT_DOMAINS: WriteRows = (rows) => `
+const INSERT_DOMAINS: WriteRows = ({ from, value }) => `
   INSERT INTO domain (name, ${STATE_NAMES}, version, dns_types, recorded_at, record_octets, header_octets, kept_times)
-  SELECT name, ${STATE_NAMES}, GREATEST(version, ${DATABASE_NOW}), dns_types, ${DATABASE_NOW}, record_octets, header_octets,
-         kept_times
-    FROM ${rows}
+  SELECT ${value('name')}, ${STATE_COLUMNS.map(([name]) => value(name)).join(', ')}, GREATEST(${value('version')}, ${DATABASE_NOW}),
+         ${value('dns_types')}, ${DATABASE_NOW}, ${value('record_octets')}, ${value('header_octets')}, ${value('kept_times')}
+    FROM ${from}
   ON CONFLICT (name) DO NOTHING
   RETURNING name`;
 
-const UPDATE_DOMAINS: WriteRows = (rows) => `
+const UPDATE_DOMAINS: WriteRows = ({ from, value, keys }) => `
   UPDATE domain AS d
-     SET ${STATE_COLUMNS.map(([name]) => `${name} = new.${name}`).join(', ')},
-         version = GREATEST(new.version, ${DATABASE_NOW}),
+     SET ${STATE_COLUMNS.map(([name]) => `${name} = ${value(name)}`).join(', ')},
+         version = GREATEST(${value('version')}, ${DATABASE_NOW}),
          recorded_at = GREATEST(d.recorded_at, ${DATABASE_NOW}),
-         dns_types = COALESCE(new.dns_types, d.dns_types),
-         record_octets = d.record_octets + new.record_octets,
-         header_octets = d.header_octets + new.header_octets,
-         kept_times = CASE WHEN new.kept_times IS NULL THEN d.kept_times
-                           ELSE COALESCE(d.kept_times, '{}') || new.kept_times END
-    FROM ${rows}
-   WHERE d.name = new.name AND d.version = new.version_before
+         dns_types = COALESCE(${value('dns_types')}, d.dns_types),
+         record_octets = d.record_octets + ${value('record_octets')},
+         header_octets = d.header_octets + ${value('header_octets')},
+         kept_times = CASE WHEN ${value('kept_times')} IS NULL THEN d.kept_times
+                           ELSE COALESCE(d.kept_times, '{}') || ${value('kept_times')} END
+    FROM ${from}
+   WHERE d.name = ANY (${keys}) AND d.name = new.name AND d.version = ${value('version_before')}
   RETURNING d.name`;
 
-const END_STAYS: WriteRows = (rows) => `
+const END_STAYS: WriteRows = ({ from, value, keys }) => `
   UPDATE dns_record AS r
-     SET removed = new.removed, last_seen = new.last_seen, last_sighted = new.last_sighted,
-         removed_source = new.removed_source
-    FROM ${rows}
-   WHERE r.domain = new.domain AND r.first_seen = new.first_seen AND r.type = new.type AND r.position = new.position`;
+     SET ${STAY_END.map(([name]) => `${name} = ${value(name)}`).join(', ')}
+    FROM ${from}
+   WHERE r.domain = ANY (${keys}) AND ${STAY_KEY.map(([name]) => `r.${name} = ${value(name)}`).join(' AND ')}`;
 
 // In one order for all writers: rows of two that are inserted in different orders would be a deadlock.
-const INSERT_NAMES: WriteRows = (rows) => `
-  INSERT INTO known_name (name) SELECT name FROM ${rows} ORDER BY name ON CONFLICT DO NOTHING`;
+const INSERT_NAMES: WriteRows = ({ from }) => `
+  INSERT INTO known_name (name) SELECT name FROM ${from} ORDER BY name ON CONFLICT DO NOTHING`;
 
-const INSERT_TEXTS: WriteRows = (rows) => `
+const INSERT_TEXTS: WriteRows = ({ from, value }) => `
   INSERT INTO known_text (kind, digest, text)
-  SELECT kind, substring(sha256(convert_to(text, 'UTF8')) FOR 16) AS digest, text
-    FROM ${rows} ORDER BY kind, digest ON CONFLICT DO NOTHING`;
+  SELECT ${value('kind')}, substring(sha256(convert_to(${value('text')}, 'UTF8')) FOR 16) AS digest, ${value('text')}
+    FROM ${from} ORDER BY 1, digest ON CONFLICT DO NOTHING`;
 
 /**
  * Writes the changes of domains in one transaction: none of them if it conflicts with another writer.

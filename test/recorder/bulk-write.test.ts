@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Columns, write } from '../../src/recorder/bulk-write.js';
+import { type Columns, type WriteRows, write } from '../../src/recorder/bulk-write.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 interface Row {
@@ -30,8 +30,9 @@ afterAll(() => database.close());
 async function seen(rows: readonly Row[]): Promise<Row[]> {
   const client = await database.pool.connect();
   try {
-    const select = (from: string) =>
-      `SELECT number, text, time, is_sighted AS "isSighted", json::text AS json FROM ${from} ORDER BY number`;
+    const select: WriteRows = ({ from, values }) =>
+      `SELECT number, text, time, is_sighted AS "isSighted", json::text AS json
+         FROM (SELECT ${values()} FROM ${from}) AS row (number, text, time, is_sighted, json) ORDER BY number`;
     return await write<Row, Row>(client, select, COLUMNS, rows);
   } finally {
     client.release();

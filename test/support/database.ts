@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
+import { partitionTables } from '../../src/database/distribution.js';
 import { migrate } from '../../src/database/migrate.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { newDataDirectory, removeDataDirectory } from './data-directory.js';
@@ -13,6 +14,9 @@ import { copyTemplate } from './template.js';
 
 /** The server that the tests run on; undefined: the embedded database. */
 export const TEST_SERVER = process.env['DATABASE_URL'] || undefined;
+
+/** Into how many partitions the tables of domains are divided, on the server; undefined: they are whole. */
+export const TEST_PARTITIONS = Number(process.env['TEST_PARTITIONS']) || undefined;
 
 /** How long, in milliseconds, a test's embedded database stays open after its last user. */
 const GRACE = 100;
@@ -66,8 +70,14 @@ const idle: LentDatabase[] = [];
 async function createLent(): Promise<LentDatabase> {
   const home = await createTestHome(inject('testRun'));
   const keeper = await openDatabase({ ...home.options, poolSize: 1 });
-  await migrate(keeper.pool, DATA_STEPS);
+  await prepare(keeper);
   return { home, keeper, schema: await schemaOf(keeper) };
+}
+
+async function prepare({ pool }: Database): Promise<void> {
+  await migrate(pool, DATA_STEPS);
+  if (TEST_SERVER !== undefined && TEST_PARTITIONS !== undefined)
+    await partitionTables(pool, TEST_PARTITIONS);
 }
 
 async function takeBack(lent: LentDatabase): Promise<void> {
@@ -115,13 +125,13 @@ export async function emptyTestDatabase({ pool }: Database): Promise<void> {
 async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT quote_ident(tablename) AS name FROM pg_tables
-     WHERE schemaname = current_schema() AND tablename <> 'schema_migration'`,
+     WHERE schemaname = current_schema() AND tablename <> 'schema_migration' AND tablename !~ '_p[0-9]+$'`,
   );
   return rows.map(({ name }) => name);
 }
 
 /**
- * A home with an empty database; it is migrated already on the embedded one.
+ * A home with an empty database; it is migrated already on the embedded one, and where the tables are to be partitioned.
  *
  * @param run Names the run of tests at whose end it is taken away, if nobody has done so.
  */
@@ -145,6 +155,11 @@ async function serverHome(server: string, run: string): Promise<TestHome> {
   const url = new URL(server);
   url.pathname = `/${name}`;
   const dataDirectory = await newDataDirectory();
+  if (TEST_PARTITIONS !== undefined) {
+    const database = await openDatabase({ databaseUrl: url.href, dataDirectory });
+    await prepare(database);
+    await database.close();
+  }
   return {
     options: { databaseUrl: url.href, dataDirectory },
     environment: { DATABASE_URL: url.href, DATA_DIR: dataDirectory },

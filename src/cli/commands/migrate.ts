@@ -1,15 +1,38 @@
 import { openConnections } from '../../database/client.js';
+import { distributeTables, partitionTables } from '../../database/distribution.js';
+import { OperationError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
 import { migrateShowing } from '../open-database.js';
 
-/** `dms migrate`: brings the database up to date. */
-export async function runMigrate(context: CommandContext): Promise<void> {
-  const database = await openConnections(context.settings());
+export interface MigrateOptions {
+  /** Into how many partitions the tables of domains are divided; absent: they stay as they are. */
+  readonly partitions?: number;
+  /** Whether the tables of domains are distributed over a Citus cluster. */
+  readonly citus: boolean;
+}
+
+/** `dms migrate`: brings the database up to date, and divides the tables of domains if it is to. */
+export async function runMigrate(context: CommandContext, options: MigrateOptions): Promise<void> {
+  const settings = context.settings();
+  const divides = options.citus || options.partitions !== undefined;
+  if (divides && settings.databaseUrl === undefined) throw new OperationError(EMBEDDED);
+  const database = await openConnections(settings);
   try {
     const applied = await migrateShowing(context.notes, database.pool);
-    const lines = applied.map((name) => `applied ${name}\n`).join('');
-    await context.sumUp(lines === '' ? 'The database is up to date.\n' : lines);
+    const lines = applied.map((name) => `applied ${name}`);
+    if (divides) context.notes.write('Dividing the tables: they cannot be written meanwhile.\n');
+    if (options.partitions !== undefined && (await partitionTables(database.pool, options.partitions))) {
+      lines.push(`divided the tables of domains into ${options.partitions} partitions each`);
+    }
+    if (options.citus) {
+      lines.push(...(await distributeTables(database.pool)).map((table) => `distributed ${table}`));
+    }
+    const done = lines.map((line) => `${line}\n`).join('');
+    await context.sumUp(done === '' ? 'The database is up to date.\n' : done);
   } finally {
     await database.close();
   }
 }
+
+const EMBEDDED =
+  'The embedded database cannot be divided. Set DATABASE_URL to a PostgreSQL server, and run this again.';

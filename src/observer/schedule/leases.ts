@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Prisma, type PrismaClient } from '../../database/generated/client.js';
+import { PLANNED_EACH_TIME } from '../../database/query-limits.js';
 import type { Instant } from '../../model/instant.js';
 import { isContention, retryOnContention } from '../../recorder/contention.js';
 import type { CheckOutcome } from '../outcome.js';
@@ -92,6 +93,9 @@ const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {
   low: Prisma.raw('(failures > 0 OR observed_at IS NULL)'),
 };
 
+/** Planned for unknown names, a statement would look into all partitions. */
+const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
+
 async function takeStillDue(
   prisma: PrismaClient,
   now: Instant,
@@ -100,7 +104,7 @@ async function takeStillDue(
 ): Promise<LeasedDomain[]> {
   try {
     return await prisma.$queryRaw<LeasedDomain[]>`
-      UPDATE watched_domain
+      ${PLANNED} UPDATE watched_domain
          SET due = ${until}, lease = ${randomUUID()}::uuid,
              scheduled = CASE WHEN lease IS NULL THEN due ELSE scheduled END
        WHERE name = ANY(${names}) AND due <= ${now}
@@ -138,7 +142,7 @@ export async function completeLeases(
   );
   await retryOnContention(
     () => prisma.$executeRaw`
-      UPDATE watched_domain AS w
+      ${PLANNED} UPDATE watched_domain AS w
          SET due = ${next}, scheduled = ${next}, lease = NULL,
              observed_at = done.observed_at, outcome = done.outcome::json, failures = done.failures
         FROM unnest(${completions.map(({ domain }) => domain.name)}::text[],
@@ -149,7 +153,7 @@ export async function completeLeases(
                     ${completions.map(({ outcome }) => JSON.stringify(outcome))}::text[],
                     ${completions.map(({ failures }) => failures)}::int[])
              AS done (name, lease, every, next, observed_at, outcome, failures)
-       WHERE w.name = done.name AND w.lease = done.lease`,
+       WHERE w.name = ANY (${completions.map(({ domain }) => domain.name)}) AND w.name = done.name AND w.lease = done.lease`,
   );
 }
 
@@ -157,10 +161,10 @@ export async function completeLeases(
 export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
   await retryOnContention(
     () => prisma.$executeRaw`
-      UPDATE watched_domain AS w
+      ${PLANNED} UPDATE watched_domain AS w
          SET due = w.scheduled, lease = NULL
         FROM unnest(${domains.map(({ name }) => name)}::text[], ${domains.map(({ lease }) => lease)}::uuid[])
              AS held (name, lease)
-       WHERE w.name = held.name AND w.lease = held.lease`,
+       WHERE w.name = ANY (${domains.map(({ name }) => name)}) AND w.name = held.name AND w.lease = held.lease`,
   );
 }

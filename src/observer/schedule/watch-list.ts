@@ -45,20 +45,25 @@ export async function watchDomains(
   now: Instant,
 ): Promise<Added> {
   const pace = every ?? DEFAULT_PACE;
-  const rows = await retryOnContention(
-    () => prisma.$queryRaw<{ added: boolean }[]>`
-      INSERT INTO watched_domain AS w (name, every, due, scheduled)
-      SELECT name, ${pace}::bigint, ${now}::bigint, ${now}::bigint
-        FROM unnest(${[...names].sort()}::text[]) AS new (name)
-          ON CONFLICT (name) DO UPDATE
-         SET every = EXCLUDED.every,
-             due = CASE WHEN w.lease IS NULL THEN LEAST(w.due, EXCLUDED.due + EXCLUDED.every) ELSE w.due END,
-             scheduled = LEAST(w.scheduled, EXCLUDED.due + EXCLUDED.every)
-       WHERE ${every !== null} AND w.every <> EXCLUDED.every
-      RETURNING xmax = 0 AS added`,
+  const sorted = [...names].sort();
+  // Those that are not watched yet, and then the others: whether ON CONFLICT has inserted or updated a row cannot be told of
+  // partitioned tables.
+  const added = await retryOnContention(
+    () => prisma.$executeRaw`
+      INSERT INTO watched_domain (name, every, due, scheduled)
+      SELECT name, ${pace}::bigint, ${now}::bigint, ${now}::bigint FROM unnest(${sorted}::text[]) AS new (name)
+          ON CONFLICT (name) DO NOTHING`,
   );
-  const added = rows.filter((row) => row.added).length;
-  return { added, changed: rows.length - added };
+  if (every === null) return { added, changed: 0 };
+  const changed = await retryOnContention(
+    () => prisma.$executeRaw`
+      UPDATE watched_domain
+         SET every = ${every},
+             due = CASE WHEN lease IS NULL THEN LEAST(due, ${now + every}) ELSE due END,
+             scheduled = LEAST(scheduled, ${now + every})
+       WHERE name = ANY (${sorted}) AND every <> ${every}`,
+  );
+  return { added, changed };
 }
 
 /** Stops watching domains, and returns how many of them were watched. Their history stays. */

@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import { OperationError } from '../model/errors.js';
+import { MIGRATION_LOCK } from './migrate.js';
+import { inTransaction } from './transaction.js';
+
+/**
+ * The tables whose rows belong to a domain, each with the column that has its name: hash partitions of one number, or shards
+ * of one number, have the same domains. All other tables stay whole: what is in them belongs to many domains, or to none.
+ */
+const TABLES = [
+  ['domain', 'name'],
+  ['dns_record', 'domain'],
+  ['header_change', 'domain'],
+  ['site_response', 'domain'],
+  ['watched_domain', 'name'],
+] as const;
+
+/** How the tables of domains are stored. */
+export type Distribution =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'partitions'; readonly count: number }
+  /** Over the nodes of a Citus cluster. */
+  | { readonly kind: 'shards'; readonly count: number };
+
+/** Reads how the tables of domains are stored, of a database whose schema is up to date. */
+export async function readDistribution(database: pg.Pool | pg.PoolClient): Promise<Distribution> {
+  if (await isCitus(database)) {
+    const { rows } = await database.query<{ count: string }>(
+      "SELECT count(*) AS count FROM pg_dist_shard WHERE logicalrelid = to_regclass('domain')",
+    );
+    const count = Number(rows[0]?.count);
+    if (count > 0) return { kind: 'shards', count };
+  }
+  const { rows } = await database.query<{ count: string }>(
+    "SELECT count(*) AS count FROM pg_inherits WHERE inhparent = to_regclass('domain')",
+  );
+  const count = Number(rows[0]?.count);
+  return count > 0 ? { kind: 'partitions', count } : { kind: 'whole' };
+}
+
+async function isCitus(database: pg.Pool | pg.PoolClient): Promise<boolean> {
+  const { rows } = await database.query("SELECT FROM pg_extension WHERE extname = 'citus'");
+  return rows.length > 0;
+}
+
+/**
+ * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use them until it
+ * is committed. Tables that are divided are divided anew.
+ *
+ * @param count of the partitions of each table.
+ * @returns whether it had to be done.
+ * @throws OperationError if they are distributed over a cluster.
+ */
+export function partitionTables(pool: pg.Pool, count: number): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    const found = await readDistribution(client);
+    if (found.kind === 'shards') throw new OperationError(DISTRIBUTED);
+    if (found.kind === 'partitions' && found.count === count) return false;
+    for (const [table] of TABLES) await client.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    for (const [table, column] of TABLES) await partition(client, table, column, count);
+    await client.query(`ANALYZE ${TABLES.map(([table]) => table)}`);
+    return true;
+  });
+}
+
+const DISTRIBUTED =
+  'The tables are distributed over a Citus cluster, which divides them already: --partitions is for a database on one server.';
+
+async function partition(client: pg.PoolClient, table: string, column: string, count: number): Promise<void> {
+  const { options, indexes } = await describe(client, table);
+  const before = `${table}_before`;
+  await client.query(`ALTER TABLE ${table} RENAME TO ${before}`);
+  // The partitions have these names, too, where the table was divided before.
+  const { rows: parts } = await client.query<{ name: string }>(
+    'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = $1::regclass',
+    [before],
+  );
+  for (const { name } of parts) await client.query(`ALTER TABLE ${name} RENAME TO "before_${name}"`);
+  const like = `LIKE ${before} INCLUDING ALL EXCLUDING INDEXES`;
+  await client.query(`CREATE TABLE ${table} (${like}) PARTITION BY HASH (${column})`);
+  for (let remainder = 0; remainder < count; remainder += 1) {
+    await client.query(
+      `CREATE TABLE ${table}_p${remainder} PARTITION OF ${table}
+         FOR VALUES WITH (MODULUS ${count}, REMAINDER ${remainder}) ${options}`,
+    );
+  }
+  await client.query(`INSERT INTO ${table} SELECT * FROM ${before}`);
+  await client.query(`DROP TABLE ${before}`);
+  // After the rows: an index is built faster than it is kept.
+  for (const index of indexes) await client.query(index);
+}
+
+/** What `CREATE TABLE … LIKE` does not copy to partitions: storage parameters, and statements that make the indexes. */
+async function describe(
+  client: pg.PoolClient,
+  table: string,
+): Promise<{ options: string; indexes: string[] }> {
+  const found = await client.query<{ options: string | null }>(
+    `SELECT array_to_string(reloptions, ', ') AS options FROM pg_class
+      WHERE oid = coalesce((SELECT min(inhrelid) FROM pg_inherits WHERE inhparent = $1::regclass), $1::regclass)`,
+    [table],
+  );
+  const indexes = await client.query<{ statement: string }>(
+    `SELECT CASE WHEN indisprimary
+                 THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s', $1::text, conname, pg_get_constraintdef(constraint_of.oid))
+                 ELSE replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') END AS statement
+       FROM pg_index LEFT JOIN pg_constraint AS constraint_of ON conindid = indexrelid AND contype = 'p'
+      WHERE indrelid = $1::regclass ORDER BY indexrelid`,
+    [table],
+  );
+  const options = found.rows[0]?.options;
+  return {
+    options: options == null ? '' : `WITH (${options})`,
+    indexes: indexes.rows.map(({ statement }) => statement),
+  };
+}
+
+/** Citus has what the statements of this program need from this version on. */
+const OLDEST_CITUS = 12;
+
+/**
+ * Distributes the tables of domains over the nodes of a Citus cluster by the domain's name, the same domains of all tables on the
+ * same node. `pool` is connected to the coordinator. Each table is copied to the nodes, and can be read but not written
+ * meanwhile; a table that is distributed already is left as it is.
+ *
+ * @returns the tables that this call has distributed.
+ * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
+ */
+export async function distributeTables(pool: pg.Pool): Promise<string[]> {
+  await requireCitus(pool);
+  if ((await readDistribution(pool)).kind === 'partitions') throw new OperationError(PARTITIONED);
+  // Indexes use them: each node needs them before the table.
+  await pool.query(
+    "SELECT create_distributed_function('address_of(json)'), create_distributed_function('host_name_of(text, json)')",
+  );
+  const distributed: string[] = [];
+  for (const [table, column] of TABLES) {
+    const { rows } = await pool.query('SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [
+      table,
+    ]);
+    if (rows.length > 0) continue;
+    const colocated = table === 'domain' ? 'default' : 'domain';
+    await pool.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
+      table,
+      column,
+      colocated,
+    ]);
+    // The rows are on the nodes; those of the coordinator's own table would only take room.
+    await pool.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
+    distributed.push(table);
+  }
+  return distributed;
+}
+
+const PARTITIONED =
+  'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';
+
+async function requireCitus(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: string | null }>(
+    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
+  );
+  const version = rows[0]?.version;
+  if (version == null) {
+    throw new OperationError(
+      'The database has no Citus. Connect DATABASE_URL to the coordinator of a Citus cluster, and run there as a superuser: CREATE EXTENSION citus.',
+    );
+  }
+  if (Number.parseInt(version, 10) < OLDEST_CITUS) {
+    throw new OperationError(`The database has Citus ${version}. Use Citus ${OLDEST_CITUS} or later.`);
+  }
+}

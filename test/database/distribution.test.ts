@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { partitionTables, readDistribution } from '../../src/database/distribution.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { runDms } from '../journeys/dms-command.js';
+import { openTestDatabase, TEST_PARTITIONS, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { observation, observationLine } from '../support/observations.js';
+
+const PARTITIONS = 5;
+
+let database: TestDatabase;
+
+describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
+  'tables divided into partitions',
+  () => {
+    beforeAll(async () => {
+      database = await openTestDatabase();
+      const recorder = createRecorder(database.pool);
+      const domains = Array.from({ length: 40 }, (_, number) => `d${number}.example`);
+      await recorder.record(
+        domains.map((domain) =>
+          observation({ domain, at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
+        ),
+      );
+      await recorder.record(
+        domains.map((domain) =>
+          observation({ domain, at: 2, records: ['192.0.2.2'], headers: { server: 'b' } }),
+        ),
+      );
+    });
+    afterAll(() => database.close());
+
+    test('hold all that the whole tables held, with the same columns, constraints, indexes and storage parameters', async () => {
+      const [rows, schema] = [await rowsOf(database), await schemaOf(database)];
+      expect(await readDistribution(database.pool)).toEqual({ kind: 'whole' });
+      expect(await partitionTables(database.pool, PARTITIONS)).toBe(true);
+      expect(await readDistribution(database.pool)).toEqual({ kind: 'partitions', count: PARTITIONS });
+      expect(await rowsOf(database)).toEqual(rows);
+      expect(await schemaOf(database)).toEqual(schema);
+    });
+
+    test('are left as they are where they have that number already, and divided anew where they have another', async () => {
+      const [rows, schema] = [await rowsOf(database), await schemaOf(database)];
+      expect(await partitionTables(database.pool, PARTITIONS)).toBe(false);
+      expect(await partitionTables(database.pool, 3)).toBe(true);
+      expect(await readDistribution(database.pool)).toEqual({ kind: 'partitions', count: 3 });
+      expect(await partitionTables(database.pool, PARTITIONS)).toBe(true);
+      expect(await rowsOf(database)).toEqual(rows);
+      expect(await schemaOf(database)).toEqual(schema);
+    });
+
+    test('have the rows of one domain in the partitions of one number', async () => {
+      const { rows } = await database.pool.query<{ domain: string; partitions: string[] }>(
+        `SELECT domain, array_agg(DISTINCT substring(partition::text FROM '[0-9]+$')) AS partitions
+         FROM (SELECT name AS domain, tableoid::regclass AS partition FROM domain
+               UNION ALL SELECT domain, tableoid::regclass FROM dns_record
+               UNION ALL SELECT domain, tableoid::regclass FROM header_change) AS row GROUP BY domain`,
+      );
+      expect(rows).toHaveLength(40);
+      expect(rows.filter(({ partitions }) => partitions.length !== 1)).toEqual([]);
+      expect(new Set(rows.flatMap(({ partitions }) => partitions)).size).toBe(PARTITIONS);
+    });
+
+    test('are made by dms migrate, which says so', async () => {
+      const divided = await runDms(['migrate', '--partitions', '4'], database.environment);
+      expect(divided).toMatchObject({
+        code: 0,
+        stdout: 'divided the tables of domains into 4 partitions each\n',
+      });
+      const again = await runDms(['migrate', '--partitions', '4'], database.environment);
+      expect(again).toMatchObject({ code: 0, stdout: 'The database is up to date.\n' });
+      const imported = await runDms(
+        ['import', '-'],
+        database.environment,
+        Readable.from([observationLine({ at: 9, records: ['192.0.2.9'] })]),
+      );
+      expect(imported.code).toBe(0);
+      expect(await runDms(['verify'], database.environment)).toMatchObject({ code: 0 });
+    });
+  },
+);
+
+/** All rows of the tables of domains. */
+async function rowsOf({ pool }: TestDatabase): Promise<unknown> {
+  const { rows } = await pool.query(
+    `SELECT (SELECT json_agg(row ORDER BY name) FROM domain AS row) AS domains,
+            (SELECT json_agg(row ORDER BY domain, first_seen, type, position) FROM dns_record AS row) AS records,
+            (SELECT json_agg(row ORDER BY domain, name, observed_at) FROM header_change AS row) AS headers`,
+  );
+  return rows;
+}
+
+/** Columns, constraints, indexes and storage parameters of the tables, partitions apart. */
+async function schemaOf({ pool }: TestDatabase): Promise<unknown> {
+  const { rows } = await pool.query<{ line: string }>(
+    `SELECT concat_ws(' ', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull, attcollation::regcollation) AS line
+       FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+        AND attnum > 0 AND NOT attisdropped
+      UNION ALL SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ')
+       FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+      WHERE relnamespace = current_schema()::regnamespace AND NOT relispartition
+      UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+      WHERE connamespace = current_schema()::regnamespace
+        AND conrelid::regclass::text !~ '_p[0-9]+$'
+      UNION ALL SELECT DISTINCT concat_ws(' ', regexp_replace(relname, '_p[0-9]+$', ''), reloptions::text) FROM pg_class
+      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY 1`,
+  );
+  return rows.map(({ line }) => line);
+}
