@@ -18,8 +18,9 @@ const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: ne
 const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
 
 /** Assembles the parts that answer questions without HTTP. */
-export function createAsking({ prisma }: Pick<Database, 'prisma'>): Asking {
-  const executor = createGraphqlExecutor({ loaders: createLoaders(prisma), rateLimits: UNLIMITED });
+export function createAsking({ prisma, distribution }: Pick<Database, 'prisma' | 'distribution'>): Asking {
+  const loaders = createLoaders(prisma, { acrossShards: distribution.kind === 'shards' });
+  const executor = createGraphqlExecutor({ loaders, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),
     follow: (parameters, signal) => listenToChanges(executor, VIEWER, parameters, signal),

@@ -202,6 +202,7 @@ function loadersOf({
   return createLoaders(database.prisma, {
     statementsAtOnce: database.queriesAtOnce,
     milliseconds: database.queryMilliseconds,
+    acrossShards: database.distribution.kind === 'shards',
     responseMemory: settings.responseMemory,
     reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
 import { embeddedPlace, embeddedPools } from './embedded-pool.js';
 import type { PrismaClient } from './generated/client.js';
@@ -42,6 +43,8 @@ export interface Database extends Connections {
   readonly prisma: PrismaClient;
   /** On the connections of `pool`, without a time limit: for commands and for observing. */
   readonly writingPrisma: PrismaClient;
+  /** How the tables of domains were stored when it was opened. */
+  readonly distribution: Distribution;
 }
 
 export interface DatabaseOptions {
@@ -101,8 +104,8 @@ export async function openConnections({
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const [connections, { PrismaClient }, { PrismaPg }] = await Promise.all([
-    openConnections(options),
+  const [[connections, distribution], { PrismaClient }, { PrismaPg }] = await Promise.all([
+    openConnections(options).then(withDistribution),
     import('./generated/client.js'),
     import('@prisma/adapter-pg'),
   ]);
@@ -117,11 +120,21 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     ...connections,
     prisma,
     writingPrisma,
+    distribution,
     async close() {
       await Promise.all([prisma.$disconnect(), writingPrisma.$disconnect()]);
       await connections.close();
     },
   };
+}
+
+async function withDistribution(connections: Connections): Promise<readonly [Connections, Distribution]> {
+  try {
+    return [connections, await readDistribution(connections.pool)];
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
 }
 
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */

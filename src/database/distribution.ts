@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { MIGRATION_LOCK } from './migrate.js';
+import { MIGRATION_LOCK } from './locks.js';
 import { inTransaction } from './transaction.js';
 
 /**
@@ -22,25 +22,23 @@ export type Distribution =
   /** Over the nodes of a Citus cluster. */
   | { readonly kind: 'shards'; readonly count: number };
 
-/** Reads how the tables of domains are stored, of a database whose schema is up to date. */
+/** Reads how the tables of domains are stored; whole where there are none yet. */
 export async function readDistribution(database: pg.Pool | pg.PoolClient): Promise<Distribution> {
-  if (await isCitus(database)) {
-    const { rows } = await database.query<{ count: string }>(
-      "SELECT count(*) AS count FROM pg_dist_shard WHERE logicalrelid = to_regclass('domain')",
-    );
-    const count = Number(rows[0]?.count);
-    if (count > 0) return { kind: 'shards', count };
-  }
-  const { rows } = await database.query<{ count: string }>(
-    "SELECT count(*) AS count FROM pg_inherits WHERE inhparent = to_regclass('domain')",
+  const { rows } = await database.query<{ partitions: number; citus: boolean }>(
+    `SELECT (SELECT count(*)::int FROM pg_inherits WHERE inhparent = to_regclass('domain')) AS partitions,
+            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus`,
   );
-  const count = Number(rows[0]?.count);
-  return count > 0 ? { kind: 'partitions', count } : { kind: 'whole' };
+  const [{ partitions, citus } = { partitions: 0, citus: false }] = rows;
+  const shards = citus ? await countShards(database) : 0;
+  if (shards > 0) return { kind: 'shards', count: shards };
+  return partitions > 0 ? { kind: 'partitions', count: partitions } : { kind: 'whole' };
 }
 
-async function isCitus(database: pg.Pool | pg.PoolClient): Promise<boolean> {
-  const { rows } = await database.query("SELECT FROM pg_extension WHERE extname = 'citus'");
-  return rows.length > 0;
+async function countShards(database: pg.Pool | pg.PoolClient): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    "SELECT count(*)::int AS count FROM pg_dist_shard WHERE logicalrelid = to_regclass('domain')",
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /**

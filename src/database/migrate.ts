@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { OperationError } from '../model/errors.js';
+import { MIGRATION_LOCK } from './locks.js';
 import {
   MIGRATION_TABLE,
   type Migration,
@@ -8,9 +9,6 @@ import {
   readSchemaState,
 } from './migrations.js';
 import { inTransaction } from './transaction.js';
-
-/** The key of the advisory lock that lets one process migrate at a time. */
-export const MIGRATION_LOCK = 4_155_927_201;
 
 const CREATE_MIGRATION_TABLE = `
   CREATE TABLE IF NOT EXISTS ${MIGRATION_TABLE} (

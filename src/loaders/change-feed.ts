@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { FEED_LOCK } from '../database/locks.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -99,20 +100,35 @@ interface FeedRow extends Omit<StoredRow, 'counts'> {
   readonly counts: readonly number[];
 }
 
-type FeedQuestion = Omit<FeedKey, 'client'>;
+/** A page of the feed, without who it is for. */
+export type FeedQuestion = Omit<FeedKey, 'client'>;
 
-/** Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept. */
-export async function loadFeed(prisma: PrismaClient, key: FeedQuestion): Promise<FeedPage | null> {
+/**
+ * Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept.
+ *
+ * @param acrossShards Whether the tables of domains are distributed over a Citus cluster.
+ */
+export async function loadFeed(
+  prisma: PrismaClient,
+  key: FeedQuestion,
+  acrossShards = false,
+): Promise<FeedPage | null> {
+  const readTables = acrossShards ? tablesOfShards : async () => Prisma.empty;
   return readFewThenMany(
     key.first,
-    (rows) => readPage(prisma, key, rows),
+    (rows) => readPage(prisma, key, rows, readTables),
     ({ changes }) => changes.length,
     key.onMany,
     MOST_EXAMINED,
   );
 }
 
-async function readPage(prisma: PrismaClient, key: FeedQuestion, rows: number): Promise<FeedPage | null> {
+async function readPage(
+  prisma: PrismaClient,
+  key: FeedQuestion,
+  rows: number,
+  readTables: TablesOf,
+): Promise<FeedPage | null> {
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
@@ -125,7 +141,7 @@ async function readPage(prisma: PrismaClient, key: FeedQuestion, rows: number): 
   const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
   if (octets > MOST_OCTETS) await key.onMany?.(octets / OCTETS_OF_ROW);
   const lastChosen = chosen.at(-1);
-  const changes = await readChanges(prisma, chosen, key);
+  const changes = await readChanges(prisma, chosen, key, readTables);
   const page = changes.slice(0, key.first);
   const isCut =
     changes.length > key.first || changes.length < chosen.reduce((sum, { wanted }) => sum + wanted, 0);
@@ -236,15 +252,40 @@ function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst
   return wanted;
 }
 
+/** Queries in WITH that take the place of the tables; none where these are on one server. */
+type TablesOf = (prisma: PrismaClient, rows: readonly ChosenRow[]) => Promise<Prisma.Sql>;
+
+/**
+ * What the rows need of the tables, each by a query of its own, as the shards of a Citus cluster can answer it.
+ *
+ * The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there whose changes are not:
+ * its writer holds the lock until they are.
+ */
+async function tablesOfShards(prisma: PrismaClient, rows: readonly ChosenRow[]): Promise<Prisma.Sql> {
+  await prisma.$executeRaw`SELECT pg_advisory_xact_lock_shared(${FEED_LOCK})`;
+  const domains = Prisma.sql`ANY (${rows.map(({ row }) => row.domain)}::text[])`;
+  const times = rows.map(({ row }) => row.observedAt);
+  const latest = times.reduce((one, other) => (other > one ? other : one));
+  return Prisma.sql`
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name = ${domains}),
+    dns_record AS MATERIALIZED (
+      SELECT * FROM dns_record
+       WHERE domain = ${domains} AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))),
+    header_change AS MATERIALIZED (
+      SELECT * FROM header_change WHERE domain = ${domains} AND observed_at <= ${latest}),`;
+}
+
 /** Reads the changes of rows, in their order. */
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly ChosenRow[],
   key: FeedQuestion,
+  readTables: TablesOf,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
+  const given = await readTables(prisma, rows);
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
-    ${PLANNED} WITH feed AS (
+    ${PLANNED} WITH ${given} feed AS (
       SELECT * FROM unnest(${rows.map(({ row }) => row.domain)}::text[], ${rows.map(({ row }) => row.observedAt)}::bigint[],
                            ${rows.map(({ row }) => row.types)}::text[])
              WITH ORDINALITY AS feed (domain, observed_at, types, place))

@@ -39,6 +39,12 @@ import {
 } from './search-domains.js';
 import { type HeaderMatches, type HeaderSearchKey, searchHeaders } from './search-headers.js';
 import { type RecordMatches, type RecordSearchKey, searchRecords } from './search-records.js';
+import {
+  loadStatisticsOfShards,
+  searchDomainsOfShards,
+  searchHeadersOfShards,
+  searchRecordsOfShards,
+} from './search-shards.js';
 import { ClientShares, Turns } from './turns.js';
 
 /** What the resolvers read from. */
@@ -83,6 +89,8 @@ interface LoadingOptions {
   readonly reading?: number | undefined;
   /** What bounds those who listen to the feed; absent: as LiveOptions has it. */
   readonly live?: LiveOptions | undefined;
+  /** Whether the tables of domains are distributed over a Citus cluster. */
+  readonly acrossShards?: boolean | undefined;
   /** Wraps each batch, for telemetry. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -141,7 +149,7 @@ export type AroundBatch = <Result>(
  * They throw UnavailableError when too much waits for the database, or for too long.
  */
 export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
-  const { aroundBatch = justLoad } = options;
+  const { aroundBatch = justLoad, acrossShards = false } = options;
   const atOnce = options.statementsAtOnce ?? STATEMENTS_AT_ONCE;
   const limits = { mostWaiting: MOST_WAITING, milliseconds: options.milliseconds ?? QUERY_LIMIT };
   const turns = new Turns({ ...limits, atOnce });
@@ -217,12 +225,12 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     changes: pages('changes', loadChanges),
     headerPage: pages('headerPage', loadHeaderPage),
     headerHistory: pages('headerHistory', loadHeaderHistory),
-    records: pages('search', searchRecords),
-    headers: pages('search', searchHeaders),
-    domains: pages('search', searchDomains),
-    feed: pages<FeedKey, FeedPage | null>('feed', loadFeed),
-    live: new LiveFeed(prisma, options.live),
-    statistics: pages('statistics', loadStatistics),
+    records: pages('search', acrossShards ? searchRecordsOfShards : searchRecords),
+    headers: pages('search', acrossShards ? searchHeadersOfShards : searchHeaders),
+    domains: pages('search', acrossShards ? searchDomainsOfShards : searchDomains),
+    feed: pages<FeedKey, FeedPage | null>('feed', (client, key) => loadFeed(client, key, acrossShards)),
+    live: new LiveFeed(prisma, { ...options.live, acrossShards }),
+    statistics: pages('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics),
   };
 }
 

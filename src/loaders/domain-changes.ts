@@ -342,7 +342,7 @@ function headerChangesSql(key: ChangesKey): Prisma.Sql {
                               FROM header_change AS change
                               LEFT JOIN LATERAL (
                                      SELECT before.value AS old FROM header_change AS before
-                                      WHERE before.domain = change.domain AND before.name = change.name
+                                      WHERE before.domain = ${key.name} AND before.name = change.name
                                         AND before.observed_at < change.observed_at AND before.value IS NOT NULL
                                       ORDER BY before.observed_at DESC LIMIT 1) AS before ON true
                              WHERE domain = ${key.name} ${namesSql(key)} ${datesSql(key, 'observed_at', REMOVED + 1)}) AS change

@@ -7,6 +7,7 @@ import {
   type FeedChange,
   type FeedPage,
   type FeedPlace,
+  type FeedQuestion,
   goneCursor,
   isAfter,
   loadEnd,
@@ -32,6 +33,8 @@ export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
 
 /** What bounds listeners; each has a default. */
 export interface LiveOptions {
+  /** As of loadFeed(). */
+  readonly acrossShards?: boolean | undefined;
   /** How often, in milliseconds, the reader looks for changes after the last ones. */
   readonly readEvery?: number | undefined;
   /** How long, in milliseconds, one listens at most. */
@@ -296,13 +299,13 @@ class Reader {
   constructor(
     prisma: PrismaClient,
     end: FeedPlace,
-    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR }: LiveOptions,
+    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR, acrossShards = false }: LiveOptions,
   ) {
     this.#begin = end;
     this.#end = end;
     this.#mostKept = mostKept;
     this.#keptFor = keptFor;
-    this.ended = this.#read(prisma, readEvery);
+    this.ended = this.#read((key) => loadFeed(prisma, key, acrossShards), readEvery);
   }
 
   /** Where the oldest page begins that is kept, and where the latest one ends. */
@@ -344,14 +347,12 @@ class Reader {
     for (const bell of this.bells) bell.ring();
   }
 
-  async #read(prisma: PrismaClient, readEvery: number): Promise<void> {
+  async #read(load: (key: FeedQuestion) => Promise<FeedPage | null>, readEvery: number): Promise<void> {
     let failedSince: number | undefined;
     let first = PAGE_READ;
     while (!this.#isOver) {
       try {
-        const page = await loadFeed(prisma, {
-          ...{ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end },
-        });
+        const page = await load({ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end });
         if (page === null) return this.fail(goneCursor());
         this.#keep(page);
         failedSince = undefined;

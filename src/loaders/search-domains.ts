@@ -38,7 +38,7 @@ export type DomainMatches = Matches<DomainRow, string>;
 
 /** So many names are read and sorted for a page: few at first. */
 const FEW_SORTED = 2_000;
-const MOST_SORTED = 50_000;
+export const MOST_SORTED = 50_000;
 
 /** Searches domains. Without any condition it lists all. */
 export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey): Promise<DomainMatches> {
@@ -100,7 +100,7 @@ function readByName(
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
-function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
+export function sourcesOf({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
   const ofMatch = match === undefined ? null : namesMeeting(match, most, most);
   const isInterval = (from: Instant | undefined, to: Instant | undefined) =>
     from !== undefined || to !== undefined;
@@ -131,7 +131,7 @@ function isWithin(column: Prisma.Sql, from: Instant | undefined, to: Instant | u
 }
 
 /** Whether a row of table `domain` meets all that the filter has. */
-function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
+export function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {
   const conditions: (Prisma.Sql | false)[] = [
     match !== undefined && meetsPattern(Prisma.raw('domain.name'), match),
     registrableDomain !== undefined &&
@@ -162,7 +162,7 @@ interface Way {
   readonly end: Prisma.Sql;
 }
 
-async function readPage(
+export async function readPage(
   prisma: PrismaClient,
   { first }: DomainSearchKey,
   { queries, overflow, end }: Way,
@@ -195,12 +195,12 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 }
 
 /** Up to so many rows are counted; what is beyond is estimated. */
-const MOST_COUNTED = 100_000;
+export const MOST_COUNTED = 100_000;
 
 /** Approximately, of a table that was never analyzed. */
 const ROWS_OF_PAGE = 60;
 /** So many changes of headers are looked at: at first sights, of which each header has one. */
-const SAMPLE = 50_000;
+export const SAMPLE = 50_000;
 
 /** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
@@ -230,6 +230,11 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
               FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",
            (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
   if (row === undefined) throw new Error('A query without FROM gives a row.');
+  return statisticsOf(row);
+}
+
+/** The statistics from what was counted, and estimated of what is more. */
+export function statisticsOf(row: StatisticsRow): Statistics {
   const number = (exact: number, estimate: number) =>
     exact < MOST_COUNTED ? exact : Math.max(exact, Math.round(estimate));
   const changes = number(row.changes, row.estimatedChanges);
@@ -246,7 +251,7 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
   };
 }
 
-interface StatisticsRow {
+export interface StatisticsRow {
   readonly domains: number;
   readonly estimatedDomains: number;
   readonly records: number;

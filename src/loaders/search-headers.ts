@@ -56,18 +56,26 @@ export async function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey):
   });
 }
 
-const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
+export const HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
 const PLACE = Prisma.raw('domain, observed_at');
 
 /** What is looked up, value by value; null where a part cannot be found by an index. */
-function valuesOf({ name, value, contains }: HeaderFilter): Prisma.Sql | null {
+export function valuesOf({ name, value, contains }: HeaderFilter): Prisma.Sql | null {
   if (value !== undefined) return Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
   if (contains === undefined || !hasTrigram(contains)) return null;
   return hashesOfTexts(name, Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`, contains);
 }
 
 /** Whether a row of table `header_change` meets all that the filter has. */
-function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
+export function conditionsOf({
+  name,
+  value,
+  contains,
+  present,
+  at,
+  seenFrom,
+  seenTo,
+}: HeaderFilter): Prisma.Sql {
   const end = endSql('change', at);
   const conditions: (Prisma.Sql | false)[] = [
     Prisma.sql`name = ${name}`,
@@ -178,7 +186,7 @@ interface PageRow {
  * @param queries Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
  * if there may be others.
  */
-async function readPage(
+export async function readPage(
   prisma: PrismaClient,
   { filter, first }: HeaderSearchKey,
   queries: Prisma.Sql,

@@ -86,7 +86,7 @@ export async function searchRecords(prisma: PrismaClient, key: RecordSearchKey):
 const ADDRESS_TYPES = Prisma.raw(`type IN ('A', 'AAAA')`);
 const ADDRESS = Prisma.raw('address_of(rdata)');
 const TEXT = Prisma.raw(`rdata ->> 'txt'`);
-const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
+export const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
 const PLACE = Prisma.raw('domain, first_seen, type, position');
 
 /** A host name that the rdata of some types has, reversed: each has an index. */
@@ -109,7 +109,7 @@ const HOST_NAME: TargetColumn = {
   ),
   name: Prisma.raw(`reverse(host_name_of(type, rdata)) COLLATE "C"`),
 };
-const TARGETS = [TARGET, MAILBOX, HOST_NAME];
+export const TARGETS = [TARGET, MAILBOX, HOST_NAME];
 
 /** What is looked up, value by value. */
 interface Source {
@@ -138,7 +138,7 @@ function sourceOf({ filter, after }: RecordSearchKey): Source | null {
   }
   if (text !== undefined && hasTrigram(text)) {
     return {
-      values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
+      values: textHashes(text),
       lookups: [Prisma.sql`type = 'TXT' AND ${TEXT_HASH} = sought.value`],
       isOneValue: false,
     };
@@ -228,15 +228,25 @@ function distinctValues(type: string, column: Prisma.Sql, condition: Prisma.Sql,
     SELECT value FROM step WHERE value IS NOT NULL LIMIT ${literal(MOST_VALUES + 1)}`;
 }
 
-function meetsTarget({ types, name }: TargetColumn, { parts }: NamePattern): Prisma.Sql {
+function meetsTarget(column: TargetColumn, pattern: NamePattern): Prisma.Sql {
+  return Prisma.sql`coalesce(${hasTarget(column, pattern)}, false)`;
+}
+
+/** Null for a row of another type. */
+export function hasTarget({ types, name }: TargetColumn, { parts }: NamePattern): Prisma.Sql {
   const [first = '', suffix = ''] = parts;
   const meets =
     parts.length === 1 ? Prisma.sql`${name} = ${reversed(first)}` : startsWith(name, reversed(suffix));
-  return Prisma.sql`coalesce(${types} AND ${meets}, false)`;
+  return Prisma.sql`(${types} AND ${meets})`;
+}
+
+/** The hashes of the texts of TXT records with a part, as a query: see hashesOfTexts(). */
+export function textHashes(part: string): Prisma.Sql {
+  return hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, part);
 }
 
 /** Whether a row of table `dns_record` meets all that the filter has. */
-function conditionsOf(filter: RecordFilter): Prisma.Sql {
+export function conditionsOf(filter: RecordFilter): Prisma.Sql {
   const { domain, ip, network, target, text, host, types, present, at } = filter;
   const removed = removedSql(at);
   const conditions: (Prisma.Sql | false)[] = [
@@ -272,7 +282,7 @@ function removedSql(at: Instant | undefined): Prisma.Sql {
  * The condition that rows come after a place. With an equality of `domain` beside it, an index is not entered by a row that begins
  * with `domain`, but at the domain's first row: so the columns after it have conditions of their own.
  */
-function follows({ after, filter }: RecordSearchKey): Prisma.Sql {
+export function follows({ after, filter }: RecordSearchKey): Prisma.Sql {
   if (after === undefined) return Prisma.empty;
   const { domain, firstSeen, type, position } = after;
   if (filter.domain === undefined) {
@@ -350,7 +360,7 @@ interface PageRow {
  * @param found Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
  * if there may be others.
  */
-async function readPage(
+export async function readPage(
   prisma: PrismaClient,
   { filter, first, lastSeen }: RecordSearchKey,
   found: Prisma.Sql,

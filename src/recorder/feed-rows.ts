@@ -1,3 +1,4 @@
+import { FEED_LOCK } from '../database/locks.js';
 import type { Changes } from '../history/apply-observation.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
@@ -77,9 +78,6 @@ export const FEED_COLUMNS: Columns<FeedRow> = [
   ['counts', 'text', ({ changes }) => `{${countsOf(changes)}}`],
   ['octets', 'bigint', ({ changes }) => octetsOf(changes ?? NONE)],
 ];
-
-/** The key of the advisory lock under which rows get their numbers. */
-const FEED_LOCK = 0x646d73_66656564n;
 
 /** Numbers the rows in the order of commits: the lock is kept until the transaction ends. */
 export const INSERT_FEED: WriteRows = ({ from, value }) => `

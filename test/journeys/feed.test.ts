@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinish
 import type { Viewer } from '../../src/auth/viewer.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
-import type { StoredOperation } from '../../src/graphql/execute.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import type { Observation } from '../../src/model/observation.js';
@@ -13,7 +12,7 @@ import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
-import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { repeats } from '../support/long-form.js';
@@ -98,20 +97,31 @@ const OF_DOMAIN = `query ($name: String!, $after: String) {
 
 type Feed = ReturnType<typeof openFeed>;
 
-/** The changes that a database's service answers with. */
+/**
+ * The changes that a database's service answers with. Page by page at random, they are read by the statements for tables on one
+ * server, and by those for tables that are distributed over a Citus cluster.
+ */
 function openFeed(opened: Database) {
-  const executor = openExecutor(opened, { anonymous: 1e12, token: 1e12 });
+  const services = [opened, onShards(opened)].map((database) => {
+    const executor = openExecutor(database, { anonymous: 1e12, token: 1e12 });
+    return { executor, ofAll: executor.prepare(FEED), ofDomain: executor.prepare(OF_DOMAIN) };
+  });
   const viewer: Viewer = { ...anonymous(), scopes: new Set(['search:read'] as const) };
-  const [ofAll, ofDomain] = [executor.prepare(FEED), executor.prepare(OF_DOMAIN)];
-  const ask = async (operation: StoredOperation, variables: object) => {
-    const { data, errors } = await executor.executeStored(operation, { ...variables }, viewer);
+  const ask = async (operation: 'ofAll' | 'ofDomain', variables: object) => {
+    const service = services[Math.floor(Math.random() * services.length)];
+    if (service === undefined) throw new Error('There is no service.');
+    const { data, errors } = await service.executor.executeStored(
+      service[operation],
+      { ...variables },
+      viewer,
+    );
     if (errors !== undefined) throw errors[0]?.originalError;
     return JSON.parse(JSON.stringify(data));
   };
   const page = async (question: Question): Promise<Page> =>
-    (await ask(ofAll, { first: 500, ...question })).changes;
+    (await ask('ofAll', { first: 500, ...question })).changes;
   const pageOfDomain = async (name: string, after?: string): Promise<Page> =>
-    (await ask(ofDomain, { name, after })).domain.changes;
+    (await ask('ofDomain', { name, after })).domain.changes;
   return {
     page,
     /** All changes of a question that follow. */

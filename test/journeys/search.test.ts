@@ -4,7 +4,7 @@ import { parseDmsLine } from '../../src/importers/dms.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import type { DomainHistory } from '../replay/domain-history.js';
-import { emptyTestDatabase, TEST_SERVER } from '../support/database.js';
+import { emptyTestDatabase, onShards, TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -47,10 +47,21 @@ const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(40, 4));
 const TIMEOUT = 90_000 + 4_000 * numRuns;
 
 let service: TestService;
+/** On the same database, with the statements for tables that are distributed over a Citus cluster. */
+let onCluster: TestService;
 beforeAll(async () => {
   service = await startTestService();
+  onCluster = await startTestService({ database: onShards(service.database), role: 'api' });
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await onCluster.stop();
+  await service.stop();
+});
+
+/** Every other question is answered on shards. */
+function answering(question: number): string {
+  return question % 2 === 0 ? service.url : onCluster.url;
+}
 
 /** Records observations in a database that has nothing else. */
 async function record(lines: readonly ObservationLine[]): Promise<void> {
@@ -86,8 +97,9 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for DNS records, each with when it was last seen as its domain has it',
     () =>
       holds(several(recordFilter), async (lines, questions) => {
-        const asked = searched(service.url, lines);
-        for (const [where, pages] of questions) matched += await expectRecords(asked, where, pages);
+        for (const [place, [where, pages]] of questions.entries()) {
+          matched += await expectRecords(searched(answering(place), lines), where, pages);
+        }
       }),
     TIMEOUT,
   );
@@ -96,8 +108,9 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for HTTP headers, one match for each time that a domain had the value',
     () =>
       holds(several(headerFilter), async (lines, questions) => {
-        const asked = searched(service.url, lines);
-        for (const [where, pages] of questions) matched += await expectHeaders(asked, where, pages);
+        for (const [place, [where, pages]] of questions.entries()) {
+          matched += await expectHeaders(searched(answering(place), lines), where, pages);
+        }
       }),
     TIMEOUT,
   );
@@ -106,8 +119,9 @@ describe('of any observations, a plain filter over all histories gives the same,
     'as a search for domains; and the statistics are the exact numbers',
     () =>
       holds(several(domainFilter), async (lines, questions) => {
-        const asked = searched(service.url, lines);
-        for (const [where, pages] of questions) matched += await expectDomains(asked, where, pages);
+        for (const [place, [where, pages]] of questions.entries()) {
+          matched += await expectDomains(searched(answering(place), lines), where, pages);
+        }
         await expectStatistics(lines);
       }),
     TIMEOUT,
@@ -160,10 +174,9 @@ describe('of any observations, a plain filter over all histories gives the same,
 });
 
 async function expectStatistics(lines: readonly ObservationLine[]) {
-  const { data } = await ask(
-    service.url,
-    `{ statistics { domains dnsRecords httpHeaders changes firstObserved } }`,
-  );
+  const QUESTION = '{ statistics { domains dnsRecords httpHeaders changes firstObserved } }';
+  const [{ data }, ofShards] = await Promise.all([ask(service.url, QUESTION), ask(onCluster.url, QUESTION)]);
+  expect(ofShards.data).toEqual(data);
   const histories = historiesAt(lines);
   const sum = (count: (history: DomainHistory) => number) =>
     histories.reduce((total, history) => total + count(history), 0);

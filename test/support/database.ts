@@ -116,6 +116,11 @@ async function schemaOf({ pool }: Database): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
+/** The database, read by the statements for tables that are distributed over a Citus cluster: they give the same on any tables. */
+export function onShards<Opened extends Database>(database: Opened): Opened {
+  return { ...database, distribution: { kind: 'shards', count: 1 } };
+}
+
 /** Deletes all rows. Of the few that a test has made, that takes a tenth of the time of TRUNCATE. */
 export async function emptyTestDatabase({ pool }: Database): Promise<void> {
   const tables = await tablesOf(pool);

@@ -18,5 +18,6 @@ export function openExecutor(
   database: Database,
   rateLimits = { anonymous: 100_000, token: 100_000 },
 ): GraphqlExecutor {
-  return createGraphqlExecutor({ loaders: createLoaders(database.prisma), rateLimits });
+  const acrossShards = database.distribution.kind === 'shards';
+  return createGraphqlExecutor({ loaders: createLoaders(database.prisma, { acrossShards }), rateLimits });
 }
