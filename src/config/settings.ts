@@ -61,6 +61,8 @@ export function settingsFrom(read: Read) {
     basePath: read('BASE_PATH', '', basePath),
     /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
     databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
+    /** Whether statements there are prepared under names: `auto` is where no pooler is between. */
+    databasePrepared: read('DATABASE_PREPARED', 'auto', choice('auto', 'on', 'off')),
     dataDirectory: read('DATA_DIR', './data', path),
     logLevel: read('LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     /** What a serving process does: everything, or the API only. */

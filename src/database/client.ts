@@ -5,7 +5,7 @@ import type { IfMissing } from './embedded/data-folder.js';
 import { embeddedPlace, embeddedPools } from './embedded-pool.js';
 import type { PrismaClient } from './generated/client.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
-import { serverPlace, serverPools } from './server-pool.js';
+import { type Prepared, serverPlace, serverPools } from './server-pool.js';
 
 const POOL_SIZE = 10;
 /** In milliseconds: a query of a response that takes longer is reported as unavailable. */
@@ -19,6 +19,8 @@ export interface Connections {
   readonly pool: pg.Pool;
   /** Connections for the queries of responses only: a query that takes too long fails. */
   readonly readPool: pg.Pool;
+  /** Whether statements may be prepared under names. */
+  readonly namesStatements: boolean;
   /** Where it is, for messages: one phrase, without user and password. */
   readonly place: string;
   /** Whether this opening has made a new embedded database. */
@@ -50,6 +52,8 @@ export interface Database extends Connections {
 export interface DatabaseOptions {
   /** Address of a PostgreSQL database; absent: the embedded database. */
   readonly databaseUrl?: string | undefined;
+  /** Whether statements at that address are prepared under names; `auto` if absent. */
+  readonly databasePrepared?: Prepared | undefined;
   /** Folder of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
   /** What happens if the data folder has no database; `create` if absent. With `fail`, nothing is made. */
@@ -69,6 +73,7 @@ export interface DatabaseOptions {
  */
 export async function openConnections({
   databaseUrl,
+  databasePrepared = 'auto',
   ifMissing = 'create',
   poolSize: size = POOL_SIZE,
   queryMilliseconds: query = QUERY_LIMIT,
@@ -79,7 +84,9 @@ export async function openConnections({
     databaseUrl === undefined
       ? await (await import('./embedded/embedded-database.js')).openEmbedded({ ...place, ifMissing })
       : null;
-  const pools = embedded ? embeddedPools(embedded, limits) : await serverPools(databaseUrl ?? '', limits);
+  const pools = embedded
+    ? embeddedPools(embedded, limits)
+    : await serverPools(databaseUrl ?? '', databasePrepared, limits);
   const close = async () => {
     await pools.close();
     embedded?.close();
@@ -88,6 +95,7 @@ export async function openConnections({
   return {
     pool: pools.writing,
     readPool: pools.reading,
+    namesStatements: pools.namesStatements,
     place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
     unseeded: embedded?.unseeded ?? false,
@@ -109,8 +117,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     import('./generated/client.js'),
     import('@prisma/adapter-pg'),
   ]);
-  // All clients of the embedded database share one session, in which named statements would clash.
-  const naming = options.databaseUrl === undefined ? {} : { statementNameGenerator: statementNames() };
+  const naming = connections.namesStatements ? { statementNameGenerator: statementNames() } : {};
   const prisma = new PrismaClient({ adapter: new PrismaPg(connections.readPool, naming) });
   const writingPrisma = new PrismaClient({
     adapter: new PrismaPg(connections.pool, naming),

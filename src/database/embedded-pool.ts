@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import pg from 'pg';
 import type { EmbeddedDatabase } from './embedded/embedded-database.js';
-import { createPools, type PoolLimits, type Pools } from './pool.js';
+import { bothPools, createReadingPool, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** Longer than whenReady() waits, so that its error is the one that is seen. */
 const CONNECTION_TIMEOUT = 30_000;
@@ -10,18 +10,17 @@ type ConnectCallback = Parameters<pg.Client['connect']>[0];
 
 /** The pools of connections to the embedded database. */
 export function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): Pools {
-  return createPools(
-    {
-      host: database.host,
-      port: database.port,
-      user: 'postgres',
-      database: 'postgres',
-      ssl: false,
-      connectionTimeoutMillis: CONNECTION_TIMEOUT,
-      Client: waitingClient(() => database.whenReady()),
-    },
-    limits,
-  );
+  const config = {
+    host: database.host,
+    port: database.port,
+    user: 'postgres',
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    Client: waitingClient(() => database.whenReady()),
+  };
+  // All clients share one session, in which named statements would clash.
+  return bothPools(createWritingPool(config, limits), createReadingPool(config, limits), false);
 }
 
 /**

@@ -7,6 +7,8 @@ export interface Pools {
   readonly writing: pg.Pool;
   /** For responses: a query that takes too long ends, and its connection with it. */
   readonly reading: pg.Pool;
+  /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
+  readonly namesStatements: boolean;
   /** Closes both. Running queries of responses are aborted: their clients have a response, or have disconnected. */
   close(): Promise<void>;
 }
@@ -27,22 +29,35 @@ const LAST_QUERY = 5000;
  */
 const SERVER_FIRST = 1000;
 
-/** Makes the two pools. They connect when they are first used. @param reading The options of the read pool only. */
-export function createPools(
-  config: pg.PoolConfig,
-  { size, query }: PoolLimits,
-  reading: pg.PoolConfig = {},
-): Pools {
-  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
+/** A pool with what closes it. */
+interface ClosablePool {
+  readonly pool: pg.Pool;
+  /** Waits for running queries for so many milliseconds. */
+  close(milliseconds: number): Promise<void>;
+}
+
+/** Makes the pool of what is written. It connects when it is first used. */
+export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): ClosablePool {
   // Statements that a transaction sends together do not wait for each other's results.
-  const forWriting = createPool({ ...config, max: size, pipeline: true });
-  const forReading = createPool({ ...config, ...reading, ...limits, max: size });
-  limitQueries(forReading.pool, query);
+  return createPool({ ...config, max: size, pipeline: true });
+}
+
+/** Makes the pool of responses. It connects when it is first used. */
+export function createReadingPool(config: pg.PoolConfig, { size, query }: PoolLimits): ClosablePool {
+  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
+  const reading = createPool({ ...config, ...limits, max: size });
+  limitQueries(reading.pool, query);
+  return reading;
+}
+
+/** Both pools of a database. @param namesStatements Whether statements may have names. */
+export function bothPools(writing: ClosablePool, reading: ClosablePool, namesStatements: boolean): Pools {
   return {
-    writing: forWriting.pool,
-    reading: forReading.pool,
+    writing: writing.pool,
+    reading: reading.pool,
+    namesStatements,
     async close() {
-      await Promise.all([forWriting.close(LAST_QUERY), forReading.close(0)]);
+      await Promise.all([writing.close(LAST_QUERY), reading.close(0)]);
     },
   };
 }
@@ -52,7 +67,7 @@ export function createPools(
  * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
  * idle connection has no effect.
  */
-function createPool(config: pg.PoolConfig) {
+function createPool(config: pg.PoolConfig): ClosablePool {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
   const clients = new Set<pg.ClientBase>();
   pool.on('error', () => {});

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { createPools, type PoolLimits, type Pools } from './pool.js';
+import { bothPools, createReadingPool, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -9,39 +9,58 @@ const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
 /**
+ * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a pooler such as
+ * PgBouncer is between, whose next transaction may be on another connection.
+ */
+export type Prepared = 'auto' | 'on' | 'off';
+
+/**
  * The pools of connections to a PostgreSQL server, after one connection has shown that it can be used.
  *
  * @param databaseUrl like `postgresql://user:password@host:5432/database`.
  * @throws OperationError if the address is not valid, nothing can be connected to there, or the
  *   server is older than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
  */
-export async function serverPools(databaseUrl: string, limits: PoolLimits): Promise<Pools> {
+export async function serverPools(
+  databaseUrl: string,
+  prepared: Prepared,
+  limits: PoolLimits,
+): Promise<Pools> {
   const target = parse(databaseUrl);
-  const pools = createPools(
-    {
-      connectionString: databaseUrl,
-      fallback_application_name: 'dms',
-      connectionTimeoutMillis: CONNECTION_TIMEOUT,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
-    },
-    limits,
-    // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
-    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many. And one
-    // question is not to take all processors.
-    {
-      statement_timeout: limits.query,
-      onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
-    },
-  );
+  const config = {
+    connectionString: databaseUrl,
+    fallback_application_name: 'dms',
+    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+  };
+  const writing = createWritingPool(config, limits);
+  let close = () => writing.close(0);
   try {
-    await requireUsable(pools.writing);
+    const { isPooled } = await requireUsable(writing.pool);
+    const reading = createReadingPool({ ...config, ...(isPooled ? {} : ownSession(limits)) }, limits);
+    const pools = bothPools(writing, reading, prepared === 'auto' ? !isPooled : prepared === 'on');
+    close = pools.close;
     await requireUsable(pools.reading);
     return pools;
   } catch (error) {
-    await pools.close();
+    await close();
     throw error instanceof OperationError ? error : unreachable(target, error);
   }
+}
+
+/**
+ * The options of connections for responses that are sessions of their own. A pooler rejects such a parameter, and what is SET on
+ * its connections remains for its other clients.
+ */
+function ownSession({ query }: PoolLimits): pg.PoolConfig {
+  return {
+    // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
+    // compile statements takes longer than to execute them: they read few rows, also where the planner expects many. And one
+    // question is not to take all processors.
+    statement_timeout: query,
+    onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
+  };
 }
 
 /** The client is never connected: it only shows what pg reads in the address. */
@@ -59,23 +78,42 @@ function parse(databaseUrl: string): pg.Client {
   );
 }
 
-async function requireUsable(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: number; release: string; encoding: string }>(
-    `SELECT current_setting('server_version_num')::integer AS version,
-            current_setting('server_version') AS release,
-            current_setting('server_encoding') AS encoding`,
-  );
-  for (const { version, release, encoding } of rows) {
-    if (version < OLDEST_VERSION) {
-      throw new OperationError(
-        `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
-      );
-    }
-    if (encoding !== 'UTF8') {
-      throw new OperationError(
-        `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
-      );
-    }
+/** What a connection shows of the server. */
+interface ServerRow {
+  readonly version: number;
+  readonly release: string;
+  readonly encoding: string;
+  readonly process: number;
+}
+
+/** @returns whether a pooler is between: the server's process is not the one that the connection was told of. */
+async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<ServerRow>(
+      `SELECT current_setting('server_version_num')::integer AS version,
+              current_setting('server_version') AS release,
+              current_setting('server_encoding') AS encoding,
+              pg_backend_pid() AS process`,
+    );
+    for (const row of rows) requireSupported(row);
+    // pg's types do not have it.
+    return { isPooled: rows[0]?.process !== Reflect.get(client, 'processID') };
+  } finally {
+    client.release();
+  }
+}
+
+function requireSupported({ version, release, encoding }: ServerRow): void {
+  if (version < OLDEST_VERSION) {
+    throw new OperationError(
+      `The server at DATABASE_URL is PostgreSQL ${release}. Use PostgreSQL 15 or later.`,
+    );
+  }
+  if (encoding !== 'UTF8') {
+    throw new OperationError(
+      `The database at DATABASE_URL is encoded in ${encoding}. Create one with: CREATE DATABASE dms ENCODING 'UTF8' TEMPLATE template0.`,
+    );
   }
 }
 

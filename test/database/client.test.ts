@@ -3,7 +3,13 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { OperationError } from '../../src/model/errors.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import {
+  emptyTestDatabase,
+  IS_POOLED,
+  openTestDatabase,
+  TEST_SERVER,
+  type TestDatabase,
+} from '../support/database.js';
 
 let database: TestDatabase;
 
@@ -93,19 +99,29 @@ describe('an open database', () => {
 });
 
 describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
-  test('each SQL text is prepared once for a connection, under a name of its own', async () => {
-    const one = await openDatabase({ ...database.options, poolSize: 1 });
-    for (let number = 0; number < 3; number += 1) {
-      await one.prisma.$queryRaw`SELECT ${number}::int`;
-    }
-    await one.prisma.$queryRaw`SELECT 'other'`;
-    const rows = await one.prisma.$queryRaw<{ name: string }[]>`
+  test.skipIf(IS_POOLED)(
+    'each SQL text is prepared once for a connection, under a name of its own',
+    async () => {
+      const one = await openDatabase({ ...database.options, poolSize: 1 });
+      for (let number = 0; number < 3; number += 1) {
+        await one.prisma.$queryRaw`SELECT ${number}::int`;
+      }
+      await one.prisma.$queryRaw`SELECT 'other'`;
+      const rows = await one.prisma.$queryRaw<{ name: string }[]>`
       SELECT name FROM pg_prepared_statements WHERE NOT from_sql AND statement NOT LIKE '%pg_prepared%'`;
-    expect(rows.filter(({ name }) => /^dms_[\w-]{22}$/.test(name))).toHaveLength(2);
+      expect(rows.filter(({ name }) => /^dms_[\w-]{22}$/.test(name))).toHaveLength(2);
+      await one.close();
+    },
+  );
+
+  test.skipIf(IS_POOLED)('with DATABASE_PREPARED=off, none is prepared under a name', async () => {
+    const one = await openDatabase({ ...database.options, databasePrepared: 'off', poolSize: 1 });
+    await one.prisma.$queryRaw`SELECT ${1}::int`;
+    expect(await one.prisma.$queryRaw`SELECT name FROM pg_prepared_statements WHERE name <> ''`).toEqual([]);
     await one.close();
   });
 
-  test('more than 500 different texts leave no more than 500 prepared', async () => {
+  test.skipIf(IS_POOLED)('more than 500 different texts leave no more than 500 prepared', async () => {
     const one = await openDatabase({ ...database.options, poolSize: 1 });
     for (let number = 0; number < 510; number += 1) {
       await one.prisma.$queryRawUnsafe(`SELECT ${number}`);
@@ -124,19 +140,22 @@ describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
     await ended;
   });
 
-  test('connections that the server ends, idle or in use, do not end the process, and new ones are made', async () => {
-    const other = await openDatabase(database.options);
-    const lent = await other.pool.connect();
-    await Promise.all([other.pool.query('SELECT 1'), other.pool.query('SELECT 1')]);
-    await database.pool.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    );
-    await expect.poll(() => other.pool.idleCount).toBe(0);
-    await expect(lent.query('SELECT 1')).rejects.toThrow();
-    lent.release(true);
-    expect((await other.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-    await other.close();
-  });
+  test.skipIf(IS_POOLED)(
+    'connections that the server ends, idle or in use, do not end the process, and new ones are made',
+    async () => {
+      const other = await openDatabase(database.options);
+      const lent = await other.pool.connect();
+      await Promise.all([other.pool.query('SELECT 1'), other.pool.query('SELECT 1')]);
+      await database.pool.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+      await expect.poll(() => other.pool.idleCount).toBe(0);
+      await expect(lent.query('SELECT 1')).rejects.toThrow();
+      lent.release(true);
+      expect((await other.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+      await other.close();
+    },
+  );
 
   test('a wrong password is an error of one line without the password', async () => {
     const url = new URL(TEST_SERVER ?? '');

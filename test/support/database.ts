@@ -18,6 +18,9 @@ export const TEST_SERVER = process.env['DATABASE_URL'] || undefined;
 /** Into how many partitions the tables of domains are divided, on the server; undefined: they are whole. */
 export const TEST_PARTITIONS = Number(process.env['TEST_PARTITIONS']) || undefined;
 
+/** Whether a pooler is before that server. */
+export const IS_POOLED = TEST_SERVER !== undefined && (await isPooled(TEST_SERVER));
+
 /** How long, in milliseconds, a test's embedded database stays open after its last user. */
 const GRACE = 100;
 /** In milliseconds: a database that takes longer to be emptied is not used again. */
@@ -195,4 +198,12 @@ async function onServer(server: string, statement: string): Promise<{ datname: s
   } finally {
     await client.end();
   }
+}
+
+async function isPooled(server: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  const { rows } = await client.query('SELECT pg_backend_pid() AS process');
+  await client.end();
+  return rows[0]?.process !== Reflect.get(client, 'processID');
 }

@@ -42,6 +42,11 @@ interface UserIds {
   readonly gid?: number;
 }
 
+/** Whom servers run as: they do not run as root. */
+export function serverUser(): UserIds {
+  return process.getuid?.() === 0 ? postgresUser() : {};
+}
+
 /** A PostgreSQL server of a test's own, which may do with it what it likes. */
 export class PostgresqlCluster {
   readonly url: string;
@@ -58,7 +63,7 @@ export class PostgresqlCluster {
    */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
-    const user: UserIds = process.getuid?.() === 0 ? postgresUser() : {};
+    const user = serverUser();
     if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
     execFileSync(program('initdb'), ['-D', folder, '-U', 'dms', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
       ...user,

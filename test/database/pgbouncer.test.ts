@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { runDms } from '../journeys/dms-command.js';
+import { answersOf, serveLocally } from '../journeys/serving.js';
+import { TEST_SERVER } from '../support/database.js';
+import { CONNECT_QUERY, HAS_PGBOUNCER, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.js';
+import { PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { bearer } from '../support/service.js';
+
+describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer in transaction mode', () => {
+  let cluster: PostgresqlCluster;
+  let pooler: Pgbouncer;
+  let plain: Pgbouncer;
+
+  beforeAll(async () => {
+    cluster = await PostgresqlCluster.start();
+    pooler = await startPgbouncer(cluster.url, CONNECT_QUERY);
+    plain = await startPgbouncer(cluster.url);
+  });
+
+  afterAll(async () => {
+    await pooler?.close();
+    await plain?.close();
+    await cluster?.remove();
+  });
+
+  async function whileOpen(url: string, work: (database: Database) => Promise<void>): Promise<void> {
+    const database = await openDatabase({ databaseUrl: url, dataDirectory: '/nonexistent' });
+    try {
+      await work(database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  test('statements have no names, so each may run on another connection', async () => {
+    await whileOpen(pooler.url, async ({ prisma }) => {
+      for (let round = 0; round < 3; round += 1) {
+        const asked = Array.from(
+          { length: 20 },
+          (_, number) => prisma.$queryRaw`SELECT ${number}::int AS number`,
+        );
+        expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, (_, number) => [{ number }]));
+      }
+      expect(await prisma.$queryRaw`SELECT name FROM pg_prepared_statements WHERE name <> ''`).toEqual([]);
+    });
+  });
+
+  test('no setting remains for other clients of the same connections', async () => {
+    await whileOpen(plain.url, async ({ prisma, readPool }) => {
+      await prisma.$queryRaw`SELECT 1`;
+      const { rows } = await readPool.query(
+        "SELECT current_setting('jit') AS jit, current_setting('statement_timeout') AS timeout",
+      );
+      expect(rows).toEqual([{ jit: 'on', timeout: '0' }]);
+    });
+  });
+
+  test('a statement that takes too long is reported, and ended on the server', async () => {
+    const database = await openDatabase({
+      ...{ databaseUrl: pooler.url, dataDirectory: '/nonexistent', queryMilliseconds: 200 },
+    });
+    await expect(database.readPool.query('SELECT pg_sleep(1000)')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    await expect
+      .poll(() => cluster.run("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'"))
+      .toEqual([]);
+    await database.close();
+  });
+
+  test('every command works, and the API answers', async () => {
+    const environment = { DATABASE_URL: pooler.url };
+    const run = async (args: readonly string[], lines: readonly object[] = []) => {
+      const input = Readable.from(lines.map((line) => `${JSON.stringify(line)}\n`));
+      const result = await runDms(args, environment, input);
+      expect(result).toMatchObject({ code: 0 });
+      return result.stdout;
+    };
+    const observations = Array.from({ length: 300 }, (_, number) => ({
+      domain: `d${number % 100}.example`,
+      observedAt: new Date(1_700_000_000_000 + number * 1_000).toISOString(),
+      dnsRecords: [{ host: `d${number % 100}.example`, class: 'IN', type: 'A', ip: `192.0.2.${number % 7}` }],
+      httpHeaders: { server: `nginx ${number % 3}` },
+    }));
+    await run(['import', '-'], observations);
+    expect((await run(['export'])).trim().split('\n').length).toBeGreaterThanOrEqual(100);
+    await run(['watch', 'add', 'd1.example']);
+    const token = (await run(['token', 'create', '--name', 'pooled'])).trim();
+    const { url, close } = await serveLocally({ ...environment, ROLE: 'api' });
+    const answers = await answersOf(url, new Set(observations.map(({ domain }) => domain)));
+    const withToken = await fetch(`${url}/api/v1/domain/d1.example/dns`, { headers: bearer(token) });
+    expect([...answers.values()].filter((text) => !text.includes('"dnsRecords":[{'))).toEqual([]);
+    expect(withToken.status).toBe(200);
+    await close();
+    expect(await run(['search', '--ip', '192.0.2.3'])).toContain('d1');
+    await run(['show', 'd1.example']);
+    await run(['forget', '--yes', 'd2.example']);
+    await run(['verify']);
+  });
+});
