@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import { MIGRATION_LOCK } from './locks.js';
 import {
   MIGRATION_TABLE,
@@ -9,6 +10,16 @@ import {
   readSchemaState,
 } from './migrations.js';
 import { inTransaction } from './transaction.js';
+
+/**
+ * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits behind it, so it
+ * gives way, begins again after the same time, and does so a number of times.
+ */
+const LOCK_LIMIT = 1000;
+const TRIES = 30;
+
+/** PostgreSQL, appendix A: lock_not_available. */
+const LOCKED = '55P03';
 
 const CREATE_MIGRATION_TABLE = `
   CREATE TABLE IF NOT EXISTS ${MIGRATION_TABLE} (
@@ -43,12 +54,25 @@ export async function migrate(
   if (await isUpToDate(pool, migrations)) return { applied, reports };
   const done = new Set<string>();
   for (;;) {
-    const found = await applyUntil(pool, migrations, ({ name }) => steps.has(name) && !done.has(name));
+    const found = await applyPatiently(pool, migrations, ({ name }) => steps.has(name) && !done.has(name));
     applied.push(...found.applied);
     if (found.waiting === undefined) return { applied, reports };
     const report = await steps.get(found.waiting)?.(pool);
     if (typeof report === 'string') reports.push(report);
     done.add(found.waiting);
+  }
+}
+
+/** Does what applyUntil() does, again where a table was in use. */
+async function applyPatiently(...parameters: Parameters<typeof applyUntil>): ReturnType<typeof applyUntil> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await applyUntil(...parameters);
+    } catch (error) {
+      const isLocked = error instanceof OperationError && errorCode(error.cause) === LOCKED;
+      if (!isLocked || tries === TRIES) throw error;
+    }
+    await pause(LOCK_LIMIT);
   }
 }
 
@@ -60,6 +84,7 @@ function applyUntil(
 ): Promise<{ applied: string[]; waiting: string | undefined }> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
     const pending = pendingMigrations(migrations, await readSchemaState(client));
     const waiting = pending.find(waits);
     const ready = waiting === undefined ? pending : pending.slice(0, pending.indexOf(waiting));
@@ -79,22 +104,32 @@ async function isUpToDate(pool: pg.Pool, migrations: readonly Migration[]): Prom
   }
 }
 
-async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
+async function apply(client: pg.PoolClient, { name, sql, checksum, worksSince }: Migration): Promise<void> {
   await run(client, sql, `Migration ${name}`);
   await client.query(
     `INSERT INTO ${MIGRATION_TABLE} (name, checksum, applied_at)
      VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
     [name, checksum],
   );
+  // Migration 0019 adds the column: only later ones declare it.
+  if (worksSince === null) return;
+  await client.query(`UPDATE ${MIGRATION_TABLE} SET works_since = $2 WHERE name = $1`, [name, worksSince]);
 }
 
 async function run(client: pg.PoolClient, sql: string, what: string): Promise<void> {
   try {
     await client.query(sql);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason =
+      errorCode(error) === LOCKED
+        ? 'another session has been using a table that it changes, such as pg_dump or an import. Run it again when that has ended'
+        : messageOf(error);
     throw new OperationError(`${what} could not be applied: ${reason}. Nothing was changed.`, {
       cause: error,
     });
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,7 +10,12 @@ export interface Migration {
   readonly sql: string;
   /** SHA-256 of the SQL, in hexadecimal. */
   readonly checksum: string;
+  /** The oldest migration whose programs keep working after this one; null: only programs that know this one do. */
+  readonly worksSince: string | null;
 }
+
+/** How a migration declares it, in the first line of its SQL. CONTRIBUTING.md has the rule. */
+const DECLARATION = /^-- Works with programs since: (\w+)\n/;
 
 /** From src/ and from dist/ alike. */
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
@@ -24,7 +29,8 @@ export async function readMigrations(directory: URL = DIRECTORY): Promise<readon
 
 async function readMigration(directory: URL, name: string): Promise<Migration> {
   const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8');
-  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  const worksSince = DECLARATION.exec(sql)?.[1] ?? null;
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex'), worksSince };
 }
 
 const TABLE_CHANGE =
@@ -48,10 +54,17 @@ function tablesAfter(migrations: readonly Migration[]): ReadonlySet<string> {
 /** The table that records which migrations were applied. */
 export const MIGRATION_TABLE = 'schema_migration';
 
+/** Reads what is recorded, also where there is no column `works_since` yet (migration 0019). */
+export const READ_RECORDED = `
+  SELECT name, checksum, to_jsonb(migration) ->> 'works_since' AS "worksSince" FROM ${MIGRATION_TABLE} AS migration`;
+
+/** A migration that was applied. */
+export type RecordedMigration = Omit<Migration, 'sql'>;
+
 /** What a database records of its schema. */
 interface SchemaState {
-  /** Checksums of the migrations that were applied, by name. */
-  readonly recorded: ReadonlyMap<string, string>;
+  /** The migrations that were applied. */
+  readonly recorded: readonly RecordedMigration[];
   /** The tables of the schema that unqualified names refer to. */
   readonly tables: ReadonlySet<string>;
 }
@@ -62,25 +75,50 @@ export async function readSchemaState(database: pg.Pool | pg.PoolClient): Promis
     'SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()',
   );
   const tables = new Set(found.rows.map(({ name }) => name));
-  if (!tables.has(MIGRATION_TABLE)) return { tables, recorded: new Map() };
-  const { rows } = await database.query<{ name: string; checksum: string }>(
-    `SELECT name, checksum FROM ${MIGRATION_TABLE}`,
+  if (!tables.has(MIGRATION_TABLE)) return { tables, recorded: [] };
+  return { tables, recorded: (await database.query<RecordedMigration>(READ_RECORDED)).rows };
+}
+
+/** Whether a program with these migrations works on a database with those, as it is. */
+export function worksWith(migrations: readonly Migration[], recorded: readonly RecordedMigration[]): boolean {
+  const checksums = new Map(recorded.map(({ name, checksum }) => [name, checksum]));
+  return (
+    migrations.every(({ name, checksum }) => checksums.get(name) === checksum) &&
+    unknownOf(migrations, recorded).every((unknown) => isCompatible(migrations, unknown))
   );
-  return { tables, recorded: new Map(rows.map(({ name, checksum }) => [name, checksum])) };
+}
+
+/** The recorded migrations that a program does not know, in their order. */
+function unknownOf(
+  migrations: readonly Migration[],
+  recorded: readonly RecordedMigration[],
+): RecordedMigration[] {
+  const known = new Set(migrations.map(({ name }) => name));
+  return recorded
+    .filter(({ name }) => !known.has(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Whether a program with these migrations keeps working after one that it does not know: a later one that says so. */
+function isCompatible(migrations: readonly Migration[], { name, worksSince }: RecordedMigration): boolean {
+  const latest = migrations.at(-1)?.name ?? '';
+  return name > latest && worksSince !== null && worksSince <= latest;
 }
 
 /**
- * The migrations that the database still needs, in their order.
+ * The migrations that the database still needs, in their order: none where a later version has applied all of them, and others
+ * with which this one works.
  *
- * @throws OperationError if the database is newer than the program, or half migrated, or has tables of the same
+ * @throws OperationError if the database is newer than the program works with, or half migrated, or has tables of the same
  *   names that the program did not make.
  */
 export function pendingMigrations(
   migrations: readonly Migration[],
   state: SchemaState,
 ): readonly Migration[] {
-  const applied = migrations.filter(({ name }) => state.recorded.has(name));
-  const problem = state.recorded.size === 0 ? foreign(migrations, state) : misfit(migrations, applied, state);
+  const recorded = new Set(state.recorded.map(({ name }) => name));
+  const applied = migrations.filter(({ name }) => recorded.has(name));
+  const problem = recorded.size === 0 ? foreign(migrations, state) : misfit(migrations, applied, state);
   if (problem !== null) throw new OperationError(problem);
   return migrations.slice(applied.length);
 }
@@ -96,17 +134,20 @@ function misfit(
   applied: readonly Migration[],
   { recorded, tables }: SchemaState,
 ): string | null {
-  const unknown = [...recorded.keys()].sort().find((name) => !applied.some((known) => known.name === name));
-  if (unknown !== undefined) {
-    return `The database is newer than this program, which does not know its migration ${unknown}. Run the version that made it, or a later one.`;
+  const unknown = unknownOf(migrations, recorded);
+  const incompatible = unknown.find((migration) => !isCompatible(migrations, migration));
+  if (incompatible !== undefined) {
+    return `The database is newer than this program, which does not know its migration ${incompatible.name}. Run the version that made it, or a later one.`;
   }
+  const last = unknown.at(-1) ?? applied.at(-1);
   const halfMigrated = (lack: string) =>
-    `The database is half migrated: migration ${applied.at(-1)?.name} was applied, but ${lack}. Restore it from a backup, or use an empty database.`;
+    `The database is half migrated: migration ${last?.name} was applied, but ${lack}. Restore it from a backup, or use an empty database.`;
   const skipped = migrations
-    .slice(0, applied.length)
+    .slice(0, unknown.length > 0 ? migrations.length : applied.length)
     .find((migration, place) => applied[place] !== migration);
   if (skipped !== undefined) return halfMigrated(`not ${skipped.name}`);
-  const changed = applied.find(({ name, checksum }) => recorded.get(name) !== checksum);
+  const checksums = new Map(recorded.map(({ name, checksum }) => [name, checksum]));
+  const changed = applied.find(({ name, checksum }) => checksums.get(name) !== checksum);
   if (changed !== undefined) {
     return `Migration ${changed.name} is not the one that was applied: its file was changed since, or the database was made by another program. Run the version that made it, or restore the file.`;
   }

@@ -32,6 +32,7 @@ beforeEach(async () => {
     'ALTER TABLE domain DROP COLUMN kept_times',
     'ALTER TABLE header_change DROP COLUMN last_seen, ADD COLUMN present boolean NOT NULL DEFAULT true',
     'CREATE INDEX watched_domain_due ON watched_domain (due)',
+    'ALTER TABLE schema_migration DROP COLUMN works_since',
     "DELETE FROM schema_migration WHERE name >= '0006'",
     `UPDATE dns_record SET rdata = '{"data":"257 3 8 AwEA aagA"}' WHERE type = 'DNSKEY'`,
     // As before TXT had fields of its own.
@@ -78,7 +79,8 @@ describe('a database whose rows have to be rewritten', () => {
         'applied 0015_search',
         'applied 0016_more_host_names',
         'applied 0017_sightings',
-        'applied 0018_canonical_rows\n',
+        'applied 0018_canonical_rows',
+        'applied 0019_works_since\n',
       ].join('\n'),
     );
     expect(code).toBe(0);

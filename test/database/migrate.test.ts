@@ -13,6 +13,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.js';
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
 const SECOND = 'CREATE TABLE "second" (id bigint);\n\nCREATE INDEX second_id ON second (id);\n';
 const THIRD = 'ALTER TABLE second RENAME TO third; DROP TABLE IF EXISTS first;';
+const WORKS_SINCE = 'ALTER TABLE schema_migration ADD COLUMN works_since text';
 const NO_STEPS: MigrationSteps = new Map();
 
 let database: TestDatabase;
@@ -185,6 +186,56 @@ describe('an upgrade computes the sizes of stored histories, and rewrites record
       ]);
     },
   );
+});
+
+describe('after a migration of a later version', () => {
+  const known = { '0001_works_since': WORKS_SINCE, '0002_first': FIRST };
+  const declared = (name: string) => `-- Works with programs since: ${name}\n${SECOND}`;
+
+  /** What comes of starting the program on a database to which a later version has applied one migration more. */
+  async function started(name: string, sql: string): Promise<string> {
+    const later = await program({ ...known, [name]: sql });
+    await migrate(pool, NO_STEPS, later);
+    return migrate(pool, NO_STEPS, await program(known)).then(
+      ({ applied }) => `It has applied ${applied.length}.`,
+      (error: Error) => error.message,
+    );
+  }
+
+  test.each(['0001_works_since', '0002_first'])(
+    'that works with programs since %s, this one migrates nothing',
+    async (since) => {
+      expect(await started('0003_second', declared(since))).toBe('It has applied 0.');
+    },
+  );
+
+  test.each([
+    ['that says nothing of it', '0003_second', SECOND],
+    ['that says it in another line', '0003_second', `\n${declared('0002_first')}`],
+    ['that works with later programs only', '0003_second', declared('0003_second')],
+    ['that is not of a later version', '0001_x', declared('0001_works_since')],
+  ])('%s, the program stops with a clear line', async (_why, name, sql) => {
+    expect(await started(name, sql)).toBe(
+      `The database is newer than this program, which does not know its migration ${name}. Run the version that made it, or a later one.`,
+    );
+  });
+
+  test('one of this version that it was not applied after is missing', async () => {
+    await migrate(pool, NO_STEPS, await program({ ...known, '0004_second': declared('0002_first') }));
+    const now = await program({ ...known, '0003_more': 'CREATE TABLE more ()' });
+    await expect(migrate(pool, NO_STEPS, now)).rejects.toThrow(
+      'The database is half migrated: migration 0004_second was applied, but not 0003_more.',
+    );
+  });
+
+  test('a migration of this program names one before it, by which programs know how to read that', async () => {
+    const names = (await readdir('prisma/migrations')).sort();
+    for (const [at, name] of names.entries()) {
+      const sql = await readFile(`prisma/migrations/${name}/migration.sql`, 'utf8');
+      const since = /^-- Works with programs since: (.*)/m.exec(sql)?.[1];
+      if (since !== undefined) expect(names.slice(0, at).filter((each) => each >= '0019')).toContain(since);
+    }
+  });
 });
 
 describe('a database that does not fit the program stops it with a clear line, and is left as it is', () => {

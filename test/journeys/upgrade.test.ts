@@ -1,0 +1,163 @@
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
+import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
+import { runDms, startDms } from './dms-command.js';
+import { type Serving, serve } from './serving.js';
+
+const TABLES = ['domain', 'dns_record', 'header_change', 'site_response', 'change_feed', 'known_text'];
+const COLUMNS = TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN of_tomorrow text;\n`).join('');
+
+/** Each has the name of the domain in its response. */
+const REQUESTS = [
+  (url: string, name: string) => fetch(`${url}/api/v1/domain/${name}`),
+  (url: string, name: string) => fetch(`${url}/api/v1/changes?domains=${name}`),
+  (url: string, name: string) =>
+    fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: `{ domain(name: "${name}") { name dnsRecords { __typename } } }` }),
+    }),
+];
+
+describe('while a later version migrates the database, in which a process of this version serves', () => {
+  let folder: string;
+  let home: TestHome;
+  let environment: Readonly<Record<string, string>>;
+  let database: Database;
+  let serving: Serving;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dms-test-later-'));
+    home = await createTestHome();
+    environment = { ...home.environment, ROLE: 'api' };
+    serving = await serve(environment);
+    database = await openDatabase(home.options);
+  });
+
+  afterAll(async () => {
+    await serving?.close();
+    await database?.close();
+    await home?.remove();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Applies what a later version has beside the migrations of this one. */
+  async function migrateTo(name: string, sql: string): Promise<readonly string[]> {
+    await cp('prisma/migrations', folder, { recursive: true });
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'migration.sql'), sql);
+    return (await migrate(database.pool, DATA_STEPS, pathToFileURL(`${folder}/`))).applied;
+  }
+
+  async function compatible(sql: string): Promise<string> {
+    const latest = (await readdir('prisma/migrations')).sort().at(-1);
+    return `-- Works with programs since: ${latest}\n${sql}`;
+  }
+
+  async function readiness(url: string): Promise<string> {
+    const response = await fetch(`${url}/readyz`);
+    return `${response.status} ${await response.text()}`;
+  }
+
+  const READY = '200 {"status":"ok"}\n';
+
+  /** Requests one thing after another until it is stopped. @returns what came instead of a right response. */
+  async function askOn(stopped: AbortSignal): Promise<string[]> {
+    const wrong: string[] = [];
+    for (let turn = 0; !stopped.aborted; turn += 1) {
+      const name = `d${turn % 5}.example`;
+      const response = await REQUESTS[turn % REQUESTS.length]?.(serving.url, name);
+      const body = await response?.text();
+      if (response?.status !== 200 || body?.includes(`"${name}"`) !== true || body.includes('"errors"')) {
+        wrong.push(`${response?.status} ${body}`);
+      }
+      const ready = await readiness(serving.url);
+      if (ready !== READY) wrong.push(ready);
+    }
+    return wrong;
+  }
+
+  function lines(from: number, to: number): string {
+    const numbers = Array.from({ length: to - from }, (_, place) => from + place);
+    const parts = (at: number) => ({
+      records: [`192.0.2.${at}`, '192.0.2.200'],
+      headers: { server: `${at}` },
+    });
+    return numbers
+      .map((at) => `${observationLine({ domain: `d${at % 5}.example`, at, ...parts(at) })}\n`)
+      .join('');
+  }
+
+  async function recorded(name: string): Promise<string | undefined> {
+    const response = await fetch(`${serving.url}/api/v1/domain/${name}`);
+    const body: { httpHeaders?: { history: { new: string }[] }[] } = JSON.parse(await response.text());
+    return body.httpHeaders?.[0]?.history.at(-1)?.new;
+  }
+
+  test('in a way that works with it, it stays ready, no request fails, and it records as before', async () => {
+    const input = new PassThrough();
+    const importing = startDms(['import', '-'], environment, input);
+    input.write(lines(0, 10));
+    while ((await recorded('d4.example')) !== '9') await pause(20);
+
+    const stopped = new AbortController();
+    const asking = Promise.all(Array.from({ length: 4 }, () => askOn(stopped.signal)));
+    const index = 'CREATE INDEX domain_of_tomorrow ON domain (of_tomorrow) WHERE of_tomorrow IS NOT NULL;';
+    expect(await migrateTo('9000_compatible', await compatible(COLUMNS + index))).toEqual([
+      '9000_compatible',
+    ]);
+    input.end(lines(10, 100));
+    expect(await importing.result).toMatchObject({ code: 0 });
+    stopped.abort();
+    expect((await asking).flat()).toEqual([]);
+    expect(await recorded('d4.example')).toBe('99');
+    expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
+  });
+
+  test('one that is started afterwards serves and records, too, and migrates nothing', async () => {
+    const later = await serve(environment);
+    expect(await readiness(later.url)).toBe(READY);
+    await later.close();
+    expect(await runDms(['migrate'], environment)).toMatchObject({ stdout: 'The database is up to date.\n' });
+  });
+
+  test.skipIf(TEST_SERVER === undefined)(
+    'it is not held up by a migration that waits for a long transaction, such as that of pg_dump',
+    async () => {
+      const dump = await database.pool.connect();
+      await dump.query('BEGIN; LOCK TABLE domain IN ACCESS SHARE MODE');
+      const migrating = migrateTo(
+        '9001_waits',
+        await compatible('ALTER TABLE domain ADD COLUMN later text;'),
+      );
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'domain'::regclass`;
+      while ((await database.pool.query(waiting)).rows.length === 0) await pause(10);
+      expect(await recorded('d4.example')).toBe('99');
+      await dump.query('COMMIT');
+      dump.release();
+      expect(await migrating).toEqual(['9001_waits']);
+      expect(await readiness(serving.url)).toBe(READY);
+    },
+  );
+
+  test('in any other way, it is not ready and says why, and none can be started', async () => {
+    await migrateTo('9002_incompatible', 'ALTER TABLE domain RENAME COLUMN last_change TO changed;');
+    expect(await readiness(serving.url)).toBe(
+      '503 {"status":"unavailable","reason":"The database\'s schema is not that of this version of the program."}\n',
+    );
+    const { code, stderr } = await startDms(['serve'], { ...environment, PORT: '0' }).result;
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'The database is newer than this program, which does not know its migration 9002_incompatible. Run the version that made it, or a later one.',
+    );
+  });
+});
