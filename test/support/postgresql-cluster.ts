@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './free-port.js';
 
@@ -50,7 +51,8 @@ export function serverUser(): UserIds {
 /** A PostgreSQL server of a test's own, which may do with it what it likes. */
 export class PostgresqlCluster {
   readonly url: string;
-  readonly #folder: string;
+  /** Its data. */
+  readonly folder: string;
   readonly #port: number;
   readonly #user: UserIds;
   readonly #settings: readonly string[];
@@ -75,13 +77,20 @@ export class PostgresqlCluster {
     return cluster;
   }
 
+  /** Starts a server on a data folder that its user has, such as a restored backup. */
+  static async startOn(folder: string, settings: Readonly<Record<string, string>> = {}) {
+    const cluster = new PostgresqlCluster(folder, await freePort(), serverUser(), settings);
+    await cluster.start();
+    return cluster;
+  }
+
   private constructor(
     folder: string,
     port: number,
     user: UserIds,
     settings: Readonly<Record<string, string>>,
   ) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#port = port;
     this.#user = user;
     this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -122,7 +131,7 @@ export class PostgresqlCluster {
   /** Ends it, and deletes everything. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 
   /** Runs statements on a connection of its own. */
@@ -138,6 +147,13 @@ export class PostgresqlCluster {
     }
   }
 
+  /** Runs a script of bash as the server's user, who finds PostgreSQL's programs. @throws Error with what it says on standard error. */
+  async shell(script: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
+    const path = `${PROGRAMS}:${process.env['PATH']}`;
+    const options = { ...this.#user, cwd: this.folder, env: { ...environment, PATH: path } };
+    return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], options)).stdout;
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -148,9 +164,9 @@ export class PostgresqlCluster {
   }
 
   #launch(): ChildProcess {
-    const listening = ['-p', String(this.#port), '-k', this.#folder, '-c', 'listen_addresses=127.0.0.1'];
-    const options = { ...this.#user, cwd: this.#folder, stdio: 'ignore' } as const;
-    return spawn(program('postgres'), ['-D', this.#folder, ...listening, ...this.#settings], options);
+    const listening = ['-p', String(this.#port), '-k', this.folder, '-c', 'listen_addresses=127.0.0.1'];
+    const options = { ...this.#user, cwd: this.folder, stdio: 'ignore' } as const;
+    return spawn(program('postgres'), ['-D', this.folder, ...listening, ...this.#settings], options);
   }
 
   async #answers(): Promise<boolean> {

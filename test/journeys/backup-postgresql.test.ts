@@ -1,0 +1,242 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { TEST_SERVER } from '../support/database.js';
+import { observation, timeText } from '../support/observations.js';
+import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { runDms } from './dms-command.js';
+
+const DOMAINS = Array.from({ length: 10 }, (_, number) => `d${number}.example`);
+/** Batches that are recorded before, and after, what a test is about. */
+const SOME = 20;
+
+/** What docs/operating.md has between fences, below a heading of the third level. */
+async function documented(heading: string): Promise<string[]> {
+  const [, section = ''] = (await readFile('docs/operating.md', 'utf8')).split(`### ${heading}\n`);
+  const [own = ''] = section.split(/^##/m);
+  return [...own.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, content = '']) => content);
+}
+
+// On servers of its own, whichever home the other tests have: once is enough.
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a PostgreSQL server', () => {
+  let primary: PostgresqlCluster;
+  let database: Database;
+  let service: TestService;
+  let recording: Recording;
+
+  beforeAll(async () => {
+    const [configuration = ''] = await documented('A PostgreSQL server: to a point in time');
+    primary = await PostgresqlCluster.start(settingsIn(configuration));
+    await primary.shell('mkdir -p backups/wal');
+    database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
+    await migrate(database.pool, DATA_STEPS);
+    service = await startTestService({ database, role: 'api' });
+    recording = new Recording(database, service.url);
+  });
+
+  afterAll(async () => {
+    await service?.stop();
+    await database?.close();
+    await primary?.remove();
+  });
+
+  /** The settings, with the folders of the test instead of those of the document. */
+  function settingsIn(configuration: string): Record<string, string> {
+    const lines = configuration.matchAll(/^(\w+) = '?(.*?)'?$/gm);
+    const values = [...lines].map(([, name = '', value = '']) => [name, here(value)] as const);
+    return { ...Object.fromEntries(values), fsync: 'off' };
+  }
+
+  /** The folders of the test are below that of the server, in which it and the commands run. */
+  function here(text: string): string {
+    return text
+      .replaceAll('/var/backups/dms', 'backups')
+      .replaceAll('/var/lib/postgresql/data/', './')
+      .replaceAll('/var/lib/postgresql/restored', 'restored');
+  }
+
+  /** A domain that is recorded so rarely that its version is the time of that. */
+  const askRare = (url: string, headers?: Readonly<Record<string, string>>) =>
+    ask(url, headers, 'rare.example');
+
+  async function recordRare(server: string): Promise<void> {
+    const at = server === 'lost' ? 2 : 1;
+    const rare = observation({ domain: 'rare.example', at, headers: { server } });
+    await createRecorder(database.pool).record([rare]);
+  }
+
+  /** Runs a block of the document. */
+  async function run(block: string | undefined, restoredUrl = ''): Promise<void> {
+    const isOwn = (line: string) => line.includes('npx dms');
+    const lines = (block ?? expect.fail('docs/operating.md has fewer commands')).split('\n');
+    const environment = { DATABASE_URL: primary.url, RESTORED_URL: restoredUrl };
+    await primary.shell(here(lines.filter((line) => !isOwn(line)).join('\n')), environment);
+    for (const line of lines.filter(isOwn)) {
+      const [, command = ''] = /^DATABASE_URL="\$RESTORED_URL" npx dms (\w+)$/.exec(line) ?? [];
+      expect(await runDms([command], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
+    }
+  }
+
+  test('a dump that is made while observations are recorded has all that was acknowledged before, whole, and goes on from there', async () => {
+    const [dump, restore] = await documented('A PostgreSQL server: dumps');
+    const restoredUrl = new URL('/restored', primary.url).href;
+    await recording.record(SOME);
+    await recordRare('before');
+    const rare = await askRare(service.url);
+    const cursorBefore = await endOfFeed(service.url);
+    const before = recording.acknowledged;
+    await recording.recordDuring(() => run(dump));
+    const after = recording.acknowledged;
+    await recording.record(SOME);
+    await recordRare('lost');
+    const rareLost = await askRare(service.url);
+    const cursorAfter = await endOfFeed(service.url);
+    await run(restore?.replace(/^psql .*\n/m, ''), restoredUrl);
+
+    const restored = await openDatabase({ databaseUrl: restoredUrl, dataDirectory: '/nonexistent' });
+    const again = await startTestService({ database: restored, role: 'api' });
+    try {
+      // The state of one moment: of each domain as much, and as the primary knew it then.
+      const last = (await exported({ DATABASE_URL: restoredUrl })).length / DOMAINS.length;
+      expect(Number.isInteger(last)).toBe(true);
+      expect(last).toBeGreaterThanOrEqual(before);
+      expect(last).toBeLessThanOrEqual(after);
+      expect(await exported({ DATABASE_URL: restoredUrl })).toEqual(
+        await exported({ DATABASE_URL: primary.url }, ['--at', timeText(last)]),
+      );
+      const found = await ask(again.url);
+      expect(recording.bodies.get(found.etag)).toBe(found.body);
+
+      expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+      expect((await changes(again.url, cursorBefore)).changes?.length).toBeGreaterThan(0);
+
+      // A client that has what was lost gets what there is.
+      const [, lost] = [...recording.bodies.keys()].slice(-2);
+      expect(lost).not.toBe(found.etag);
+      expect((await ask(again.url, { 'if-none-match': String(lost) })).status).toBe(200);
+      await run(/^psql .*\n/m.exec(restore ?? '')?.[0], restoredUrl);
+      expect(await askRare(again.url, { 'if-modified-since': rareLost.date })).toMatchObject({
+        status: 200,
+        body: rare.body,
+      });
+
+      // Recorded differently from there on: no ETag and no cursor stands for two states.
+      const other = new Recording(restored, again.url, last, 'other');
+      await other.record(after - last + 2 * SOME);
+      expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
+      expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+      expect(await runDms(['verify'], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
+    } finally {
+      await again.stop();
+      await restored.close();
+    }
+  });
+
+  test('a base backup and the log restore the moment before a mistake: nothing acknowledged is lost, whatever the server was doing when it stopped', async () => {
+    const [, baseBackup, prepare = ''] = await documented('A PostgreSQL server: to a point in time');
+    await recording.recordDuring(() => run(baseBackup));
+    await recording.record(SOME);
+    const [moment] = await primary.run('SELECT clock_timestamp()::text AS now');
+    expect(await runDms(['forget', '--yes', ...DOMAINS], { DATABASE_URL: primary.url })).toMatchObject({
+      code: 0,
+    });
+    await service.stop();
+    await database.close();
+    await primary.stop();
+    await run(prepare.replace('2024-03-01 10:20:30.123456+00', String(moment?.['now'])));
+
+    const restored = await PostgresqlCluster.startOn(join(primary.folder, 'restored'), { fsync: 'off' });
+    try {
+      const isRecovering = async () => (await restored.run('SELECT pg_is_in_recovery() AS is'))[0]?.['is'];
+      await expect.poll(isRecovering, { timeout: 60_000 }).toBe(false);
+      const environment = { DATABASE_URL: restored.url };
+      expect(await exported(environment)).toHaveLength(recording.acknowledged * DOMAINS.length);
+      expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
+    } finally {
+      await restored.stop();
+    }
+  });
+});
+
+/** Records batches of one observation of each domain, one after the other, and remembers each state of the first domain. */
+class Recording {
+  acknowledged: number;
+  /** The responses with the states of the first domain, by ETag. */
+  readonly bodies = new Map<string, string>();
+  readonly #database: Database;
+  readonly #url: string;
+  readonly #text: string;
+
+  constructor(database: Database, url: string, acknowledged = 0, text = 'server') {
+    this.#database = database;
+    this.#url = url;
+    this.acknowledged = acknowledged;
+    this.#text = text;
+  }
+
+  async record(batches: number): Promise<void> {
+    for (let batch = 0; batch < batches; batch += 1) await this.#recordBatch();
+  }
+
+  /** Records for as long as something takes. */
+  async recordDuring(work: () => Promise<void>): Promise<void> {
+    let isOver = false;
+    const working = work().finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await this.#recordBatch();
+    await working;
+  }
+
+  async #recordBatch(): Promise<void> {
+    const at = this.acknowledged + 1;
+    const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `${this.#text} ${at}` } };
+    await createRecorder(this.#database.pool).record(
+      DOMAINS.map((domain) => observation({ domain, ...parts })),
+    );
+    this.acknowledged = at;
+    const { etag, body } = await ask(this.#url);
+    this.bodies.set(etag, body);
+  }
+}
+
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}, domain = DOMAINS[0]) {
+  const response = await fetch(`${url}/api/v1/domain/${domain}`, { headers });
+  const field = (name: string) => response.headers.get(name) ?? '';
+  const body = await response.text();
+  return { status: response.status, etag: field('etag'), date: field('date'), body };
+}
+
+interface Changes {
+  readonly changes?: readonly object[];
+  readonly next?: string;
+  readonly code?: string;
+}
+
+async function changes(url: string, after?: string): Promise<Changes> {
+  const response = await fetch(
+    `${url}/api/v1/changes?first=500${after === undefined ? '' : `&after=${after}`}`,
+  );
+  return JSON.parse(await response.text());
+}
+
+/** The cursor after all that is recorded. */
+async function endOfFeed(url: string): Promise<string> {
+  let page = await changes(url);
+  while ((page.changes ?? []).length > 0) page = await changes(url, page.next);
+  return page.next ?? expect.fail('The feed has no end.');
+}
+
+/** The observations that have the same history, of all domains. */
+async function exported(
+  environment: Readonly<Record<string, string>>,
+  options: readonly string[] = [],
+): Promise<string[]> {
+  const { stdout } = await runDms(['export', ...options, ...DOMAINS], environment);
+  return stdout.trim().split('\n');
+}
