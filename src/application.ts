@@ -8,14 +8,16 @@ import type { TimeLimits } from './http/server.js';
 import { urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
 import type { Instant } from './model/instant.js';
-import { startMonitoring } from './monitoring.js';
+import { type Monitoring, startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
 import { DATA_STEPS } from './recorder/data-steps.js';
+import { startForgetting } from './recorder/forget-unobserved.js';
 import { startPruning } from './recorder/prune-feed.js';
 import { createRecorder } from './recorder/recorder.js';
 import { type ServingParts, startServing } from './serving.js';
 import { createLogger, type Logger } from './telemetry/logging.js';
+import { createForgetMetrics } from './telemetry/process-metrics.js';
 
 /** The running service. */
 export interface Application {
@@ -104,6 +106,7 @@ async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
     const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
       log.warn({ err: error }, 'the feed of changes was not pruned'),
     );
+    const endForgetting = forgetUnobserved(parts, monitoring);
     const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
     return {
       url: urlOf(settings.host, server.port) + settings.basePath,
@@ -112,7 +115,7 @@ async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
       async stop() {
         endPruning();
         monitoring.stopping();
-        await Promise.all([server.close(), observing?.stop()]);
+        await Promise.all([server.close(), observing?.stop(), endForgetting()]);
         await monitoring.stop();
       },
     };
@@ -120,6 +123,22 @@ async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
     await monitoring.stop();
     throw error;
   }
+}
+
+/** Erases domains that are not observed any more, if the settings say so. @returns a function that ends it. */
+function forgetUnobserved(
+  { settings: { domainsKept }, database, log }: Pick<ServingParts, 'settings' | 'database' | 'log'>,
+  { registry }: Monitoring,
+): () => Promise<void> {
+  const metrics = createForgetMetrics(registry);
+  if (domainsKept === undefined) return async () => {};
+  return startForgetting(database.writingPrisma, domainsKept, {
+    erased(names) {
+      metrics.forgotten(names.length);
+      log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+    },
+    failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
+  });
 }
 
 function now(): Instant {

@@ -37,6 +37,11 @@ export function optional<Value>(parse: Parse<Value>): Parse<Value | undefined> {
   return (name, value) => (value === '' ? undefined : parse(name, value));
 }
 
+/** Undefined for `off`. */
+export function unlessOff<Value>(parse: Parse<Value>): Parse<Value | undefined> {
+  return (name, value) => (value === 'off' ? undefined : parse(name, value));
+}
+
 /**
  * The parts of a list between commas or blanks.
  *

@@ -12,6 +12,7 @@ import {
   size,
   sourceName,
   text,
+  unlessOff,
 } from './parse.js';
 import {
   basePath,
@@ -94,6 +95,12 @@ export function settingsFrom(read: Read) {
     samples: read('SAMPLES', 'on', onOff),
     /** How far back the feed of changes goes, in milliseconds. */
     changesKept: read('CHANGES_KEPT', '365d', duration({ least: '1h', most: '3650d', example: '30d' })),
+    /** How long a domain is kept after its latest recording, in milliseconds; absent: for good. */
+    domainsKept: read(
+      'DOMAINS_KEPT',
+      'off',
+      unlessOff(duration({ least: '1d', most: '36500d', example: '730d, or off' })),
+    ),
     /** Which proxies may name a client's address in X-Forwarded-For: the nearest hops, or these addresses. */
     trustProxy: read('TRUST_PROXY', '0', trustProxy),
     /** How long requests and observations in progress may take once the service stops. */

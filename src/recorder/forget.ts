@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
 
 /**
  * Erases everything that is recorded of domains.
@@ -11,14 +12,19 @@ import type { PrismaClient } from '../database/generated/client.js';
  * has found its texts there would otherwise lose them.
  *
  * @param names canonical names, each once.
- * @returns those of them that were recorded, sorted.
+ * @param only Which of them; absent: all.
+ * @returns those that were erased, sorted.
  */
-export async function forget(prisma: PrismaClient, names: readonly string[]): Promise<string[]> {
+export async function forget(
+  prisma: PrismaClient,
+  names: readonly string[],
+  only: { readonly recordedAt?: { readonly lt: Instant } } = {},
+): Promise<string[]> {
   // In the recorder's order: rows locked in different orders would be a deadlock.
   const sorted = [...names].sort();
   const where = { domainName: { in: sorted }, domain: { isNot: {} } };
   const deleted = await prisma.$transaction([
-    ...sorted.map((name) => prisma.domain.deleteMany({ where: { name } })),
+    ...sorted.map((name) => prisma.domain.deleteMany({ where: { name, ...only } })),
     ...collectTexts(prisma, sorted),
     prisma.dnsRecord.deleteMany({ where }),
     prisma.headerChange.deleteMany({ where }),

@@ -82,6 +82,16 @@ export function createLoaderMetrics(registry: Registry) {
   };
 }
 
+/** Creates the counter of erased domains in a registry, once for each registry. */
+export function createForgetMetrics(registry: Registry) {
+  const domains = new Counter({
+    name: 'dms_domains_forgotten_total',
+    help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',
+    registers: [registry],
+  });
+  return { forgotten: (count: number) => domains.inc(count) };
+}
+
 /** How long, in milliseconds, a scrape waits for the database. */
 const SCRAPE_TIMEOUT = 1000;
 

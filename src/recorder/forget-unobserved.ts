@@ -1,0 +1,98 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import type { Instant } from '../model/instant.js';
+import { DATABASE_NOW } from './bulk-write.js';
+import { forget } from './forget.js';
+
+/** So many domains are examined by one statement. */
+const EXAMINED_AT_ONCE = 1000;
+/** So many are erased in one transaction. */
+const ERASED_AT_ONCE = 50;
+
+/** Where the examination has come to. */
+interface Step {
+  /** The last name that was examined; null: there is none after the one before. */
+  readonly last: string | null;
+  /** The names of the domains that were erased. */
+  readonly erased: readonly string[];
+}
+
+/**
+ * Erases domains of which nothing was recorded for a time, by the clock of the database, which has written the times of recording.
+ * Watched domains are kept: an observer that fails for long, or is stopped, must not lose what it has found.
+ *
+ * The time of recording has no index, so that an unchanged observation updates its row in place. So domains are examined a part at a time, in the
+ * order of their names.
+ *
+ * @param after The name after which to begin; empty: the first.
+ * @param kept In milliseconds.
+ */
+export async function forgetUnobserved(prisma: PrismaClient, after: string, kept: number): Promise<Step> {
+  const [found] = await prisma.$queryRaw<
+    { readonly old: string[]; readonly last: string | null; readonly before: Instant }[]
+  >`
+    WITH clock AS (SELECT ${Prisma.raw(DATABASE_NOW)} - ${BigInt(kept) * 1000n}::bigint AS before),
+         examined AS MATERIALIZED (
+           SELECT name, recorded_at FROM domain WHERE name > ${after} ORDER BY name LIMIT ${EXAMINED_AT_ONCE})
+    SELECT before, (SELECT max(name) FROM examined) AS last,
+           ARRAY (SELECT name FROM examined
+                   WHERE recorded_at < before
+                     AND NOT EXISTS (SELECT FROM watched_domain AS watched WHERE watched.name = examined.name)
+                   ORDER BY name LIMIT ${ERASED_AT_ONCE}) AS old
+      FROM clock`;
+  if (found === undefined) return { last: null, erased: [] };
+  const { old, last, before } = found;
+  const erased = old.length === 0 ? [] : await forget(prisma, old, { recordedAt: { lt: before } });
+  return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
+}
+
+/** In milliseconds: the rest after all domains were examined. */
+const REST = 3_600_000;
+/** In milliseconds: the least pause between two steps. It is four times as long as the step otherwise. */
+const LEAST_PAUSE = 250;
+
+interface Reports {
+  /** Called with the names of domains that were erased. */
+  readonly erased: (names: readonly string[]) => void;
+  /** Called with why it could not be done; it is tried again. */
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Erases domains as forgetUnobserved() does, all the time and slowly. Several processes may do it at once.
+ *
+ * @param kept In milliseconds.
+ * @returns a function that ends it, after the step in progress.
+ */
+export function startForgetting(prisma: PrismaClient, kept: number, reports: Reports): () => Promise<void> {
+  const stopping = new AbortController();
+  const running = forgetOn(prisma, kept, reports, stopping.signal);
+  return () => {
+    stopping.abort();
+    return running;
+  };
+}
+
+async function forgetOn(prisma: PrismaClient, kept: number, reports: Reports, signal: AbortSignal) {
+  // A process that is restarted often would examine the first names only.
+  let begin = Math.random().toString(36).charAt(2);
+  let after = begin;
+  while (!signal.aborted) {
+    const since = performance.now();
+    let rest = 0;
+    try {
+      const { last, erased } = await forgetUnobserved(prisma, after, kept);
+      if (erased.length > 0) reports.erased(erased);
+      if (last === null) {
+        rest = begin === '' ? REST : 0;
+        begin = '';
+      }
+      after = last ?? '';
+    } catch (error) {
+      reports.failed(error);
+      rest = REST;
+    }
+    const wait = Math.max(LEAST_PAUSE, 4 * (performance.now() - since), rest);
+    await pause(wait, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
