@@ -132,7 +132,9 @@ function forgetUnobserved(
 ): () => Promise<void> {
   const metrics = createForgetMetrics(registry);
   if (domainsKept === undefined) return async () => {};
-  return startForgetting(database.writingPrisma, domainsKept, {
+  return startForgetting(database.writingPrisma, {
+    kept: domainsKept,
+    acrossShards: database.distribution.kind === 'shards',
     erased(names) {
       metrics.forgotten(names.length);
       log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');

@@ -26,23 +26,30 @@ interface Step {
  *
  * @param after The name after which to begin; empty: the first.
  * @param kept In milliseconds.
+ * @param acrossShards Whether the tables of domains are distributed over a Citus cluster.
  */
-export async function forgetUnobserved(prisma: PrismaClient, after: string, kept: number): Promise<Step> {
+export async function forgetUnobserved(
+  prisma: PrismaClient,
+  after: string,
+  kept: number,
+  acrossShards = false,
+): Promise<Step> {
   const [found] = await prisma.$queryRaw<
     { readonly old: string[]; readonly last: string | null; readonly before: Instant }[]
   >`
     WITH clock AS (SELECT ${Prisma.raw(DATABASE_NOW)} - ${BigInt(kept) * 1000n}::bigint AS before),
          examined AS MATERIALIZED (
-           SELECT name, recorded_at FROM domain WHERE name > ${after} ORDER BY name LIMIT ${EXAMINED_AT_ONCE})
+           SELECT name, recorded_at, EXISTS (SELECT FROM watched_domain AS watched WHERE watched.name = domain.name) AS is_watched
+             FROM domain WHERE name > ${after} ORDER BY name LIMIT ${EXAMINED_AT_ONCE})
     SELECT before, (SELECT max(name) FROM examined) AS last,
            ARRAY (SELECT name FROM examined
-                   WHERE recorded_at < before
-                     AND NOT EXISTS (SELECT FROM watched_domain AS watched WHERE watched.name = examined.name)
+                   WHERE recorded_at < before AND NOT is_watched
                    ORDER BY name LIMIT ${ERASED_AT_ONCE}) AS old
       FROM clock`;
   if (found === undefined) return { last: null, erased: [] };
   const { old, last, before } = found;
-  const erased = old.length === 0 ? [] : await forget(prisma, old, { recordedAt: { lt: before } });
+  const only = { recordedAt: { lt: before } };
+  const erased = old.length === 0 ? [] : await forget(prisma, old, { only, acrossShards });
   return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
 }
 
@@ -51,7 +58,11 @@ const REST = 3_600_000;
 /** In milliseconds: the least pause between two steps. It is four times as long as the step otherwise. */
 const LEAST_PAUSE = 250;
 
-interface Reports {
+interface ForgettingOptions {
+  /** In milliseconds. */
+  readonly kept: number;
+  /** As of forgetUnobserved(). */
+  readonly acrossShards: boolean;
   /** Called with the names of domains that were erased. */
   readonly erased: (names: readonly string[]) => void;
   /** Called with why it could not be done; it is tried again. */
@@ -61,19 +72,22 @@ interface Reports {
 /**
  * Erases domains as forgetUnobserved() does, all the time and slowly. Several processes may do it at once.
  *
- * @param kept In milliseconds.
  * @returns a function that ends it, after the step in progress.
  */
-export function startForgetting(prisma: PrismaClient, kept: number, reports: Reports): () => Promise<void> {
+export function startForgetting(prisma: PrismaClient, options: ForgettingOptions): () => Promise<void> {
   const stopping = new AbortController();
-  const running = forgetOn(prisma, kept, reports, stopping.signal);
+  const running = forgetOn(prisma, options, stopping.signal);
   return () => {
     stopping.abort();
     return running;
   };
 }
 
-async function forgetOn(prisma: PrismaClient, kept: number, reports: Reports, signal: AbortSignal) {
+async function forgetOn(
+  prisma: PrismaClient,
+  { kept, acrossShards, ...reports }: ForgettingOptions,
+  signal: AbortSignal,
+) {
   // A process that is restarted often would examine the first names only.
   let begin = Math.random().toString(36).charAt(2);
   let after = begin;
@@ -81,7 +95,7 @@ async function forgetOn(prisma: PrismaClient, kept: number, reports: Reports, si
     const since = performance.now();
     let rest = 0;
     try {
-      const { last, erased } = await forgetUnobserved(prisma, after, kept);
+      const { last, erased } = await forgetUnobserved(prisma, after, kept, acrossShards);
       if (erased.length > 0) reports.erased(erased);
       if (last === null) {
         rest = begin === '' ? REST : 0;

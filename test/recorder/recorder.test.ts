@@ -249,13 +249,18 @@ describe('two writers', () => {
   });
 });
 
-describe('forgetting', () => {
+describe.each([
+  ['forgetting', { acrossShards: false }],
+  ['forgetting, by the statements for a Citus cluster,', { acrossShards: true }],
+])('%s', (_, how) => {
   test('erases every trace of the domains named, of no other, and tells which were there', async () => {
     await record(
       { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
       { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
     );
-    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'])).toEqual(['one.example']);
+    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'], how)).toEqual([
+      'one.example',
+    ]);
     expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
   });
@@ -270,7 +275,7 @@ describe('forgetting', () => {
       }
     })();
     for (let time = 0; time < 10; time += 1) {
-      await forget(database.writingPrisma, ['example.com']);
+      await forget(database.writingPrisma, ['example.com'], how);
     }
     await recording;
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
@@ -287,7 +292,7 @@ describe('forgetting', () => {
       const prisma = interrupted(database.pool, place, async () => {
         await recorder.record([observed]);
       });
-      expect(await forget(prisma, ['example.com'])).toEqual([]);
+      expect(await forget(prisma, ['example.com'], how)).toEqual([]);
       const [history] = await stored();
       expect(history?.stays).toHaveLength(1);
       expect(history && findViolations(history)).toEqual([]);
@@ -313,7 +318,7 @@ async function interruptedClient(pool: Pool, place: number, work: () => Promise<
       if (key !== 'query') return typeof member === 'function' ? member.bind(target) : member;
       return async (statement: QueryConfig, values?: unknown[]) => {
         const result = await target.query(statement, values);
-        const deletes = statement.text.startsWith('DELETE');
+        const deletes = statement.text.trimStart().startsWith('DELETE');
         deletions += deletes ? 1 : 0;
         if (deletes && deletions === place) await work();
         return result;
