@@ -31,15 +31,21 @@ const LOST_CODES = new Set(['ECONNRESET', 'EPIPE', '57P01', '57P02', '08003', '0
 const LOST_MESSAGE =
   /^(?:Connection terminated(?: unexpectedly)?$|Client (?:was closed|has encountered a connection error) and is not queryable)/;
 
+/** PostgreSQL, appendix A: deadlock_detected. */
+const DEADLOCK = '40P01';
+
 /** Whether an error from the database means that it is unavailable, and not that a statement is wrong. */
 export function isDatabaseFailure(error: unknown): boolean {
   const isFailure = (code: string) => FAILURE_CODES.has(code) || FAILURE_CLASSES.test(code);
   return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));
 }
 
-/** Whether an error of pg (not of Prisma) means that the connection was lost; the database itself may be available. */
-export function isLostConnection(error: unknown): boolean {
-  const isLost = codesOf(error).some((code) => LOST_CODES.has(code));
+/**
+ * Whether an error of pg (not of Prisma) means that a SELECT may succeed at once: the connection was lost, and the database itself may be
+ * available; or the statement was the victim of a deadlock, with a migration, say.
+ */
+export function isPassing(error: unknown): boolean {
+  const isLost = codesOf(error).some((code) => LOST_CODES.has(code) || code === DEADLOCK);
   return isLost || (error instanceof Error && LOST_MESSAGE.test(error.message));
 }
 

@@ -13,10 +13,11 @@ import { inTransaction } from './transaction.js';
 
 /**
  * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits behind it, so it
- * gives way, begins again after the same time, and does so a number of times.
+ * gives way, and begins again after a while, a number of times. It is shorter than PostgreSQL's `deadlock_timeout` (1 s), after which one of
+ * those that wait for each other fails: that is to be the migration.
  */
-const LOCK_LIMIT = 1000;
-const TRIES = 30;
+const LOCK_LIMIT = 500;
+const TRIES = 40;
 
 /** PostgreSQL, appendix A: lock_not_available. */
 const LOCKED = '55P03';
@@ -72,7 +73,7 @@ async function applyPatiently(...parameters: Parameters<typeof applyUntil>): Ret
       const isLocked = error instanceof OperationError && errorCode(error.cause) === LOCKED;
       if (!isLocked || tries === TRIES) throw error;
     }
-    await pause(LOCK_LIMIT);
+    await pause(2 * LOCK_LIMIT);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
-import { isLostConnection } from './database-failure.js';
+import { isPassing } from './database-failure.js';
 
 /**
  * Begins the text of a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan it
@@ -16,8 +16,8 @@ const MOST_WAITING = 500;
  * Limits a pool's `query()`, for the queries of responses: a time limit from the call to the result, the
  * wait for a connection included, and at most 500 that wait. Beyond either, it throws UnavailableError.
  *
- * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet: a
- * SELECT is repeated on another connection, twice at most, since reading again changes nothing.
+ * A connection that is lost while a statement is running, because the database was restarted, is not a failure yet, nor is a
+ * deadlock: a SELECT is repeated, twice at most, since reading again changes nothing.
  */
 export function limitQueries(pool: pg.Pool, milliseconds: number): void {
   const query = (statement: unknown[]): Promise<unknown> =>
@@ -41,7 +41,7 @@ async function retried<Result>(query: () => Promise<Result>): Promise<Result> {
     try {
       return await query();
     } catch (error) {
-      if (!isLostConnection(error)) throw error;
+      if (!isPassing(error)) throw error;
       await pause(milliseconds);
     }
   }

@@ -61,6 +61,25 @@ async function loseConnection(): Promise<void> {
   await expect.poll(ended).toBe(1);
 }
 
+// Clients of the embedded database never wait for each other: a transaction holds all others off.
+test.skipIf(TEST_SERVER === undefined)(
+  'a query of a response that is the victim of a deadlock, as with a migration, is repeated',
+  async () => {
+    await home.pool.query(
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types) VALUES ('a.example', 1, 1, 1, 1, '{}')`,
+    );
+    const migration = await home.pool.connect();
+    await migration.query("BEGIN; SET LOCAL deadlock_timeout = '60s'; LOCK TABLE dns_record");
+    const answer = database.readPool.query('SELECT name FROM domain LEFT JOIN dns_record ON domain = name');
+    const waiting = () =>
+      home.pool.query('SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass', ['dns_record']);
+    while ((await waiting()).rows.length === 0);
+    await migration.query('LOCK TABLE domain; COMMIT');
+    migration.release();
+    expect((await answer).rows).toEqual([{ name: 'a.example' }]);
+  },
+);
+
 describe('a query of a response whose connection is lost', () => {
   test('is repeated on another connection: a restart of the database is not a failure yet', async () => {
     await lockTable();
