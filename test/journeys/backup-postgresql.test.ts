@@ -89,9 +89,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await recordRare('before');
     const rare = await askRare(service.url);
     const cursorBefore = await endOfFeed(service.url);
+    await recording.record(SOME);
     const before = recording.acknowledged;
     await recording.recordDuring(() => run(dump));
     const after = recording.acknowledged;
+    expect(after).toBeGreaterThan(before);
     await recording.record(SOME);
     await recordRare('lost');
     const rareLost = await askRare(service.url);
