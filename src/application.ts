@@ -4,6 +4,7 @@ import { requireOwnMetricsPort } from './config/parse-telemetry.js';
 import type { Settings } from './config/settings.js';
 import { type Database, openDatabase } from './database/client.js';
 import { migrate } from './database/migrate.js';
+import { Replicas } from './database/replicas.js';
 import type { TimeLimits } from './http/server.js';
 import { urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
@@ -97,11 +98,16 @@ export async function startApplication(
 /** What runs on an open database. */
 type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
 
-async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
+async function run(parts: Omit<ServingParts, 'monitoring' | 'replicas'>): Promise<Running> {
   const { settings, database, log } = parts;
-  const monitoring = await startMonitoring(settings, database, 'serving', log);
+  const replicas = await openReplicas(settings, database, log);
+  const starting = startMonitoring(settings, database, 'serving', log, replicas);
+  const monitoring = await starting.catch(async (error: unknown) => {
+    await replicas?.close();
+    throw error;
+  });
   try {
-    const server = await startServing({ ...parts, monitoring });
+    const server = await startServing({ ...parts, monitoring, replicas });
     const observes = settings.role === 'all';
     const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
       log.warn({ err: error }, 'the feed of changes was not pruned'),
@@ -117,10 +123,12 @@ async function run(parts: Omit<ServingParts, 'monitoring'>): Promise<Running> {
         monitoring.stopping();
         await Promise.all([server.close(), observing?.stop(), endForgetting()]);
         await monitoring.stop();
+        await replicas?.close();
       },
     };
   } catch (error) {
     await monitoring.stop();
+    await replicas?.close();
     throw error;
   }
 }
@@ -140,6 +148,22 @@ function forgetUnobserved(
       log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
     },
     failed: (error) => log.warn({ err: error }, 'domains were not examined for DOMAINS_KEPT'),
+  });
+}
+
+async function openReplicas(
+  { readReplicas, databasePrepared: prepared }: Settings,
+  database: Database,
+  log: Logger,
+): Promise<Replicas | undefined> {
+  if (readReplicas === undefined) return undefined;
+  return Replicas.open(database, {
+    ...readReplicas,
+    prepared,
+    onChange({ place: replica, reason }) {
+      if (reason === null) log.info({ replica }, 'the replica is read from again');
+      else log.warn({ replica, reason }, 'the replica is left out');
+    },
   });
 }
 

@@ -3,13 +3,19 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { withinTime } from './database/query-limits.js';
 import { createReadinessCheck, type DatabaseReadiness } from './database/readiness.js';
+import type { DatabaseState, Replicas } from './database/replicas.js';
 import { type Endpoint, nothingHere } from './http/endpoint.js';
 import { createHealth, type Unreadiness } from './http/health.js';
 import { type Exposition, isFromThisMachine, metricsEndpoint } from './http/metrics.js';
 import { type HttpServer, startHttpServer, urlOf } from './http/server.js';
 import { readImportCounts } from './recorder/import-counts.js';
 import type { Logger } from './telemetry/logging.js';
-import { createImportMetrics, createPoolMetrics, processMetrics } from './telemetry/process-metrics.js';
+import {
+  createImportMetrics,
+  createPoolMetrics,
+  createReplicaMetrics,
+  processMetrics,
+} from './telemetry/process-metrics.js';
 import type { Tracing } from './telemetry/tracing.js';
 
 /** Probes, metrics and traces of a running process. */
@@ -44,6 +50,7 @@ const LAST_SCRAPE = 1000;
  * Starts the probes and metrics of a process, and its traces if they are configured.
  *
  * @param work what the process does: the probes use the same pool of connections.
+ * @param replicas Absent: there are none.
  * @throws OperationError if the port of the metrics is not available.
  */
 export async function startMonitoring(
@@ -51,16 +58,26 @@ export async function startMonitoring(
   database: Database,
   work: 'serving' | 'observing',
   log: Logger,
+  replicas?: Replicas,
 ): Promise<Monitoring> {
   const isServing = work === 'serving';
   const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
   const health = createHealth(
-    async () => REASONS[await check()],
+    async () => {
+      const primary = await check();
+      // Replicas are checked for their schema, too.
+      return REASONS[primary === 'silent' && replicas?.any() !== undefined ? 'ready' : primary];
+    },
     log,
     () => database.failure(),
+    replicas && (() => replicas.states()),
   );
   const registry = new Registry();
-  createPoolMetrics(registry, { reading: database.readPool, writing: database.pool });
+  createPoolMetrics(registry, () => ({
+    ...{ reading: database.readPool, writing: database.pool },
+    ...Object.fromEntries(replicas?.states().flatMap(poolOf) ?? []),
+  }));
+  if (replicas !== undefined) createReplicaMetrics(registry, () => replicas.states().filter(isReplica));
   const prisma = isServing ? database.prisma : database.writingPrisma;
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
@@ -87,6 +104,15 @@ export async function startMonitoring(
       await Promise.all([server?.close(), tracing?.stop()]);
     },
   };
+}
+
+function isReplica({ role }: DatabaseState): boolean {
+  return role === 'replica';
+}
+
+/** The pool of a replica by the name that its metrics have. */
+function poolOf({ place, role, pool }: DatabaseState) {
+  return role === 'primary' || pool === null ? [] : [[`reading from ${place}`, pool] as const];
 }
 
 async function serveMetrics(

@@ -8,6 +8,7 @@ import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
+import type { Home, Replicas } from './database/replicas.js';
 import { createGraphqlExecutor, type GraphqlExecutor } from './graphql/execute.js';
 import {
   createGraphqlOverHttp,
@@ -20,7 +21,7 @@ import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
-import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
+import { type AroundBatch, createLoaderSet, type Loaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import type { Monitoring } from './monitoring.js';
 import { createLimiters, type Limiters } from './rates/limiters.js';
@@ -42,6 +43,8 @@ import type { Tracing } from './telemetry/tracing.js';
 export interface ServingParts {
   readonly settings: Settings;
   readonly database: Database;
+  /** Undefined: there are none. */
+  readonly replicas: Replicas | undefined;
   readonly log: Logger;
   readonly monitoring: Monitoring;
   /** The only operations that are allowed; undefined: any is. */
@@ -62,10 +65,11 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis);
   const rejections = createRejectionMetrics(monitoring.registry);
-  const loaders = loadersOf(parts);
+  const { loaders, readFrom } = loadersOf(parts);
   const { rateLimits } = settings;
   const executor = createGraphqlExecutor({
     loaders,
+    readFrom,
     rateLimits,
     limiters,
     onRateLimited: rejections.rateLimited,
@@ -196,26 +200,38 @@ function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttp
 function loadersOf({
   settings,
   database,
+  replicas,
   monitoring: { registry, tracing },
   timeLimits,
-}: ServingParts): Loaders {
-  return createLoaders(database.prisma, {
+}: ServingParts): { loaders: Loaders; readFrom: (() => Loaders) | undefined } {
+  const options = {
     statementsAtOnce: database.queriesAtOnce,
     milliseconds: database.queryMilliseconds,
     acrossShards: database.distribution.kind === 'shards',
     responseMemory: settings.responseMemory,
     reading: timeLimits?.reading,
     aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
-  });
+  };
+  const { primary, ofReplica } = createLoaderSet(database.prisma, options, () => replicas?.any()?.prisma);
+  if (replicas === undefined) return { loaders: primary, readFrom: undefined };
+  const known = new WeakMap<Home, Loaders>();
+  const readFrom = () => {
+    const home = replicas.any();
+    if (home === undefined) return primary;
+    const loaders = known.get(home) ?? ofReplica(home.prisma);
+    known.set(home, loaders);
+    return loaders;
+  };
+  return { loaders: primary, readFrom };
 }
 
 /** Accepts the service's own tokens, and those of an identity provider. */
-function authenticationOf({ settings, database, log, now }: ServingParts): AuthenticationOptions {
+function authenticationOf({ settings, database, replicas, log, now }: ServingParts): AuthenticationOptions {
   const { provider, required } = settings.auth;
   const onUnusableKey = (keyId: string | undefined, reason: string) =>
     log.warn({ keyId, reason }, 'a key of the identity provider cannot be used');
   return {
-    tokens: createTokenVerifier(database.prisma, now),
+    tokens: createTokenVerifier(database.prisma, now, undefined, () => replicas?.any()),
     jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',

@@ -25,10 +25,12 @@ export interface TokenVerifier {
 export interface ValidToken {
   readonly viewer: Viewer;
   readonly expiresAt: Instant | null;
+  /** How old, in milliseconds, what tells so may be; absent: it is the present state. */
+  readonly age?: number;
 }
 
 interface CachedToken extends ValidToken {
-  /** When the verification began, by the monotonic clock. */
+  /** When the token was valid, by the monotonic clock: when the verification began, or before it. */
   readonly since: number;
 }
 
@@ -60,7 +62,7 @@ export function cachedVerifier(
       known.delete(key);
       return result;
     }
-    known.set(key, { ...result, since });
+    known.set(key, { ...result, since: since - (result.age ?? 0) });
     return result.viewer;
   };
   return {
@@ -92,23 +94,54 @@ const CACHED_FOR = 3_000;
 /** In microseconds, as instants are. */
 const LAST_USED_EVERY = 60_000_000n;
 
-/** Verifies the service's own tokens in the database. */
+/** A replica that tokens may be read from. */
+export interface TokenReplica {
+  readonly prisma: PrismaClient;
+  /** How much older it may be than the primary, in milliseconds. */
+  behind(): number;
+}
+
+/** Of a replica, in milliseconds: a revoked token may be of use for as long. */
+const MOST_BEHIND = 5_000;
+
+/**
+ * Verifies the service's own tokens in the database.
+ *
+ * @param replica A replica that can be used; absent: there is none.
+ */
 export function createTokenVerifier(
   prisma: PrismaClient,
   now: () => Instant,
   maxCached?: number,
+  replica: () => TokenReplica | undefined = () => undefined,
 ): TokenVerifier {
-  const find = async (token: string) => (isAccessToken(token) ? findToken(prisma, token, now()) : null);
+  const find = async (token: string) => {
+    if (!isAccessToken(token)) return null;
+    const other = replica();
+    const age = other?.behind() ?? 0;
+    const found = other && age < MOST_BEHIND ? await findToken(other.prisma, prisma, token, now()) : null;
+    // What the replica does not have may have been created since.
+    return found === null ? findToken(prisma, prisma, token, now()) : { ...found, age };
+  };
   return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
 }
 
-/** One query for every reason: it takes as long for a revoked token as for an unknown one. */
-async function findToken(prisma: PrismaClient, token: string, now: Instant): Promise<ValidToken | null> {
+/**
+ * One query for every reason: it takes as long for a revoked token as for an unknown one.
+ *
+ * @param primary Where its use is recorded.
+ */
+async function findToken(
+  prisma: PrismaClient,
+  primary: PrismaClient,
+  token: string,
+  now: Instant,
+): Promise<ValidToken | null> {
   const digest = digestOf(token);
   const unexpired = [{ expiresAt: null }, { expiresAt: { gt: now } }];
   const row = await prisma.accessToken.findUnique({ where: { digest, revokedAt: null, OR: unexpired } });
   if (row === null) return null;
-  if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) recordUse(prisma, digest, now);
+  if (row.lastUsed === null || now - row.lastUsed >= LAST_USED_EVERY) recordUse(primary, digest, now);
   const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));
   return { viewer: { kind: 'token', rateLimitKey: keyOf(token), scopes }, expiresAt: row.expiresAt };
 }

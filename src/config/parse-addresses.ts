@@ -27,6 +27,16 @@ export function databaseUrl(name: string, value: string): string {
   );
 }
 
+/** The URL of a replica in a list. The error does not show it. */
+export function replicaUrl(name: string, part: string): string {
+  if (/^postgres(?:ql)?:$/.test(parseUrl(part)?.protocol ?? '')) return part;
+  throw invalidSecret(
+    name,
+    'a list of valid PostgreSQL URLs',
+    'write postgresql://user:password@host:5432/name for each replica, with special characters in the password percent-encoded, and a comma between two',
+  );
+}
+
 /** The URL of a Redis. The error does not show it. */
 export function redisUrl(name: string, value: string): string {
   const url = parseUrl(value);
@@ -64,6 +74,24 @@ export function jwksUrl(name: string, value: string): URL {
 
 function isThisMachine(host: string): boolean {
   return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''));
+}
+
+/** Where responses are read besides the primary. */
+interface ReplicaParts {
+  readonly databaseUrl: string | undefined;
+  readonly urls: readonly string[];
+  /** In milliseconds. */
+  readonly mostBehind: number;
+}
+
+/** Replicas; undefined where none is set. @throws UsageError without a primary. */
+export function readReplicas({ databaseUrl, urls, mostBehind }: ReplicaParts) {
+  const [first] = urls;
+  if (first === undefined) return undefined;
+  if (databaseUrl !== undefined) return { databaseUrl, urls, mostBehind };
+  throw new UsageError(
+    'DATABASE_READ_URLS is set, and DATABASE_URL is not: set it to the primary of these replicas.',
+  );
 }
 
 /** What a claim of a token must be. */

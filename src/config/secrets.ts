@@ -5,6 +5,8 @@ const URLS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ];
+/** Settings that are lists of such URLs. */
+const URL_LISTS = ['DATABASE_READ_URLS'];
 /** Settings that are lists of `name=value`, with percent-encoded values that are secrets. */
 const LISTS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
 /** Settings that are secrets as they are: PostgreSQL's driver reads it. */
@@ -15,6 +17,9 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
   const values = (names: readonly string[]) => names.map((name) => environment[name] ?? '');
   const secrets = [
     ...values(URLS).map(passwordIn),
+    ...values(URL_LISTS)
+      .flatMap((list) => list.split(/[\s,]+/))
+      .map(passwordIn),
     ...values(LISTS).flatMap((list) =>
       list.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim()),
     ),

@@ -21,7 +21,9 @@ import {
   dnsServer,
   identityProvider,
   jwksUrl,
+  readReplicas,
   redisUrl,
+  replicaUrl,
   tokenClaim,
   trustProxy,
 } from './parse-addresses.js';
@@ -62,6 +64,12 @@ export function settingsFrom(read: Read) {
     basePath: read('BASE_PATH', '', basePath),
     /** URL of a PostgreSQL database; absent: the embedded database. It may contain a password. */
     databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
+    /** Replicas of that database that responses are read from; absent: none. */
+    readReplicas: readReplicas({
+      databaseUrl: read('DATABASE_URL', '', optional(databaseUrl)),
+      urls: read('DATABASE_READ_URLS', '', list(replicaUrl)),
+      mostBehind: read('READ_MAX_LAG', '10s', duration({ least: '1s', most: '30m', example: '10s' })),
+    }),
     /** Whether statements there are prepared under names: `auto` is where no pooler is between. */
     databasePrepared: read('DATABASE_PREPARED', 'auto', choice('auto', 'on', 'off')),
     dataDirectory: read('DATA_DIR', './data', path),

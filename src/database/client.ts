@@ -112,17 +112,14 @@ export async function openConnections({
 
 /** Opens the database as openConnections() does, with Prisma, which is most of what a command loads. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const [[connections, distribution], { PrismaClient }, { PrismaPg }] = await Promise.all([
+  const [[connections, distribution], createClient] = await Promise.all([
     openConnections(options).then(withDistribution),
-    import('./generated/client.js'),
-    import('@prisma/adapter-pg'),
+    clientFactory(),
   ]);
-  const naming = connections.namesStatements ? { statementNameGenerator: statementNames() } : {};
-  const prisma = new PrismaClient({ adapter: new PrismaPg(connections.readPool, naming) });
-  const writingPrisma = new PrismaClient({
-    adapter: new PrismaPg(connections.pool, naming),
-    transactionOptions: TRANSACTIONS,
-  });
+  const { pool, readPool, namesStatements } = connections;
+  const naming = namesStatements ? statementNames() : undefined;
+  const prisma = createClient(readPool, naming);
+  const writingPrisma = createClient(pool, naming, TRANSACTIONS);
   return {
     ...connections,
     prisma,
@@ -144,6 +141,21 @@ async function withDistribution(connections: Connections): Promise<readonly [Con
   }
 }
 
+type StatementNames = ReturnType<typeof statementNames>;
+
+/** Loads Prisma. @returns what makes a client on the connections of a pool. */
+export async function clientFactory() {
+  const [{ PrismaClient }, { PrismaPg }] = await Promise.all([
+    import('./generated/client.js'),
+    import('@prisma/adapter-pg'),
+  ]);
+  return (pool: pg.Pool, names?: StatementNames, transactionOptions = {}): PrismaClient =>
+    new PrismaClient({
+      adapter: new PrismaPg(pool, names && { statementNameGenerator: names }),
+      transactionOptions,
+    });
+}
+
 /** In milliseconds. Prisma would wait two seconds for a connection, and roll back after five. */
 const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
 
@@ -152,7 +164,7 @@ const TRANSACTIONS = { maxWait: 60_000, timeout: 86_400_000 };
  * SQL text always has the same name. A text that comes after 500 others has none, and is planned every time, as one that
  * begins with PLANNED_EACH_TIME is.
  */
-function statementNames(): (query: { readonly sql: string }) => string {
+export function statementNames(): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();
   return ({ sql }) => {
     const known = names.get(sql);

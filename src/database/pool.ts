@@ -30,7 +30,7 @@ const LAST_QUERY = 5000;
 const SERVER_FIRST = 1000;
 
 /** A pool with what closes it. */
-interface ClosablePool {
+export interface ClosablePool {
   readonly pool: pg.Pool;
   /** Waits for running queries for so many milliseconds. */
   close(milliseconds: number): Promise<void>;
@@ -43,11 +43,15 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
 }
 
 /** Makes the pool of responses. It connects when it is first used. */
-export function createReadingPool(config: pg.PoolConfig, { size, query }: PoolLimits): ClosablePool {
-  const limits = { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
-  const reading = createPool({ ...config, ...limits, max: size });
-  limitQueries(reading.pool, query);
+export function createReadingPool(config: pg.PoolConfig, limits: PoolLimits): ClosablePool {
+  const reading = createPool({ ...config, ...readingLimits(limits) });
+  limitQueries(reading.pool, limits.query);
   return reading;
+}
+
+/** The options of a pool of responses, but for what limitQueries() does. */
+export function readingLimits({ size, query }: PoolLimits): pg.PoolConfig {
+  return { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query, max: size };
 }
 
 /** Both pools of a database. @param namesStatements Whether statements may have names. */
@@ -67,7 +71,7 @@ export function bothPools(writing: ClosablePool, reading: ClosablePool, namesSta
  * which ends the process if nothing listens. A query that uses the connection fails with the error; the end of an
  * idle connection has no effect.
  */
-function createPool(config: pg.PoolConfig): ClosablePool {
+export function createPool(config: pg.PoolConfig): ClosablePool {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
   const clients = new Set<pg.ClientBase>();
   pool.on('error', () => {});

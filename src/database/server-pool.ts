@@ -27,19 +27,13 @@ export async function serverPools(
   limits: PoolLimits,
 ): Promise<Pools> {
   const target = parse(databaseUrl);
-  const config = {
-    connectionString: databaseUrl,
-    fallback_application_name: 'dms',
-    connectionTimeoutMillis: CONNECTION_TIMEOUT,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
-  };
+  const config = serverConfig(databaseUrl);
   const writing = createWritingPool(config, limits);
   let close = () => writing.close(0);
   try {
     const { isPooled } = await requireUsable(writing.pool);
-    const reading = createReadingPool({ ...config, ...(isPooled ? {} : ownSession(limits)) }, limits);
-    const pools = bothPools(writing, reading, prepared === 'auto' ? !isPooled : prepared === 'on');
+    const reading = createReadingPool({ ...config, ...sessionOptions(isPooled, limits) }, limits);
+    const pools = bothPools(writing, reading, namesStatements(prepared, isPooled));
     close = pools.close;
     await requireUsable(pools.reading);
     return pools;
@@ -49,11 +43,28 @@ export async function serverPools(
   }
 }
 
+/** The options of all connections to a server. */
+export function serverConfig(databaseUrl: string): pg.PoolConfig {
+  return {
+    connectionString: databaseUrl,
+    fallback_application_name: 'dms',
+    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+  };
+}
+
+/** Whether statements are prepared under names. @param isPooled Whether a pooler is between. */
+export function namesStatements(prepared: Prepared, isPooled: boolean): boolean {
+  return prepared === 'auto' ? !isPooled : prepared === 'on';
+}
+
 /**
- * The options of connections for responses that are sessions of their own. A pooler rejects such a parameter, and what is SET on
- * its connections remains for its other clients.
+ * The options of connections for responses. A pooler rejects such a parameter, and what is SET on its connections remains for its
+ * other clients.
  */
-function ownSession({ query }: PoolLimits): pg.PoolConfig {
+export function sessionOptions(isPooled: boolean, { query }: PoolLimits): pg.PoolConfig {
+  if (isPooled) return {};
   return {
     // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that of here. To
     // compile statements takes longer than to execute them: they read few rows, also where the planner expects many. And one
@@ -63,8 +74,14 @@ function ownSession({ query }: PoolLimits): pg.PoolConfig {
   };
 }
 
-/** The client is never connected: it only shows what pg reads in the address. */
-function parse(databaseUrl: string): pg.Client {
+/** Whether a pooler is between: the server's process is not the one that the connection was told of. @param process The server's. */
+export function isBehindPooler(client: pg.ClientBase, process: number): boolean {
+  // pg's types do not have it.
+  return process !== Reflect.get(client, 'processID');
+}
+
+/** The client is never connected: it only shows what pg reads in the address. @param setting That has it. */
+function parse(databaseUrl: string, setting = 'DATABASE_URL'): pg.Client {
   // pg takes what has no scheme for the name of a database, and drops what follows a bare #.
   if (/^postgres(ql)?:\/\/[^#]*$/.test(databaseUrl)) {
     try {
@@ -74,7 +91,7 @@ function parse(databaseUrl: string): pg.Client {
     }
   }
   throw new OperationError(
-    'DATABASE_URL is not the address of a PostgreSQL database. Write it like postgresql://user:password@host:5432/database, with special characters in the password percent-encoded.',
+    `${setting} is not the address of a PostgreSQL database. Write it like postgresql://user:password@host:5432/database, with special characters in the password percent-encoded.`,
   );
 }
 
@@ -86,7 +103,6 @@ interface ServerRow {
   readonly process: number;
 }
 
-/** @returns whether a pooler is between: the server's process is not the one that the connection was told of. */
 async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
   const client = await pool.connect();
   try {
@@ -97,8 +113,7 @@ async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
               pg_backend_pid() AS process`,
     );
     for (const row of rows) requireSupported(row);
-    // pg's types do not have it.
-    return { isPooled: rows[0]?.process !== Reflect.get(client, 'processID') };
+    return { isPooled: rows.some((row) => isBehindPooler(client, row.process)) };
   } finally {
     client.release();
   }
@@ -124,14 +139,15 @@ function unreachable({ database, user, host, port, password }: pg.Client, error:
   );
 }
 
-function reasonOf(error: unknown): string {
+/** What an error of a connection says, in one line. */
+export function reasonOf(error: unknown): string {
   // A name with several addresses fails with one error for each, and with an empty message of its own.
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
 }
 
 /** Where a database on a server is, for messages: its name and the server's address, without user and password. */
-export function serverPlace(databaseUrl: string): string {
-  const { database, host, port } = parse(databaseUrl);
+export function serverPlace(databaseUrl: string, setting?: string): string {
+  const { database, host, port } = parse(databaseUrl, setting);
   return `PostgreSQL ${database} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

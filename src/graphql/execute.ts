@@ -23,7 +23,7 @@ import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js
 import { createSchema } from './schema.js';
 import { executeInSlices } from './slices.js';
 
-export type { LargeHistoryError, Recipient };
+export type { LargeHistoryError, Loaders, Recipient };
 
 /** An operation that is compiled once and runs many times. */
 export interface StoredOperation {
@@ -38,6 +38,11 @@ export interface GraphqlExecutor {
   readonly schema: GraphQLSchema;
   /** The same for graphql-js, which executes its long lists in slices: it takes ten times as long as a compiled one. */
   readonly slicedSchema: GraphQLSchema;
+  /** Those of the primary, which has all that is recorded. */
+  readonly primary: Loaders;
+
+  /** Those that a request is to read from throughout: of a replica, unless there is none. */
+  readFrom(): Loaders;
 
   /**
    * The context of a request for the schema's resolvers.
@@ -106,6 +111,7 @@ export interface GraphqlExecutor {
    * Executes the same operation for a large history. Each result has a part of its lists, in their order.
    *
    * @param large What largeHistoryIn() has found in the result.
+   * @param loaders Those that found it.
    * @returns no result where nothing is recorded of the domain any more.
    * @throws RateLimitedError or BusyError before the first result.
    */
@@ -115,6 +121,7 @@ export interface GraphqlExecutor {
     viewer: Viewer,
     recipient: Recipient | undefined,
     large: LargeHistoryError,
+    loaders: Loaders,
   ): AsyncGenerator<ExecutionResult>;
 }
 
@@ -129,11 +136,15 @@ interface StoredOptions {
   readonly inParts?: boolean;
   /** Whether the operation gives a page of a list; if absent, it does not. */
   readonly isPage?: boolean;
+  /** What it reads from; absent: what readFrom() gives. */
+  readonly loaders?: Loaders | undefined;
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
 interface GraphqlExecutorOptions {
   readonly loaders: Loaders;
+  /** Gives the loaders that a request reads from; absent: all read from the same. */
+  readonly readFrom?: (() => Loaders) | undefined;
   readonly rateLimits: RateLimits;
   /** Where requests are counted; absent: in this process' memory. */
   readonly limiters?: Limiters;
@@ -144,16 +155,18 @@ interface ContextOptions extends Partial<Pick<RequestContext, 'onInternalError'>
   readonly onLarge?: RequestContext['onLarge'] | undefined;
   /** Whether the size of the result is limited; if absent, it is. */
   readonly limited?: boolean;
+  readonly loaders?: Loaders | undefined;
 }
 
 /** One for each process, since it counts the requests of each client. */
 export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlExecutor {
-  const { loaders, rateLimits, limiters = createLimiters(), onRateLimited } = options;
+  const { loaders: primary, rateLimits, limiters = createLimiters(), onRateLimited } = options;
+  const readFrom = options.readFrom ?? (() => primary);
   const unlimited = createSchema();
   const { schema, charge } = limitRates(unlimited, { limits: rateLimits, limiters, onRateLimited });
   const slicedSchema = executeInSlices(schema);
   const contextOf = (viewer: Viewer, recipient?: Recipient, options: ContextOptions = {}): RequestContext => {
-    const { limited = true, onLarge, onInternalError } = options;
+    const { limited = true, onLarge, onInternalError, loaders = readFrom() } = options;
     const budget = new RequestBudget({
       charge: (...units) => charge(viewer, ...units),
       room: async (characters) =>
@@ -177,6 +190,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
   return {
     schema,
     slicedSchema,
+    primary,
+    readFrom,
     contextFor: (viewer, recipient, onInternalError) => contextOf(viewer, recipient, { onInternalError }),
     prepare(source) {
       const document = parse(source);
@@ -195,15 +210,15 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       return compiled(undefined, context, variables);
     },
     async executeStored(operation, variables, viewer, recipient, options = {}) {
-      const { counted = false, inParts = false, isPage = false } = options;
+      const { counted = false, inParts = false, isPage = false, loaders } = options;
       const onLarge = inParts ? rejectLarge : undefined;
-      const context = contextOf(viewer, recipient, { limited: isPage, onLarge });
+      const context = contextOf(viewer, recipient, { limited: isPage, onLarge, loaders });
       if (!counted) await charge(viewer, 1, 0);
       context.budget.granted('');
       return execute(operation, variables, context);
     },
-    async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }) {
-      const context = contextOf(viewer, recipient, { limited: false });
+    async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }, loaders) {
+      const context = contextOf(viewer, recipient, { limited: false, loaders });
       context.budget.granted(key.name);
       await context.budget.read(octets);
       const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);

@@ -5,6 +5,17 @@ import { type Endpoint, JSON_TYPE, pathOf, sendText } from './endpoint.js';
 /** Why a running process should get no requests; null: it is ready. */
 export type Unreadiness = string | null;
 
+/** A database that the process depends on, as `/readyz` shows it. */
+export interface DatabaseHealth {
+  /** One phrase, without user and password. */
+  readonly place: string;
+  readonly role: string;
+  /** Why it is left out; null: it is in use. */
+  readonly reason: string | null;
+  /** How far it is behind the primary, in milliseconds; null: not known. */
+  readonly lag: number | null;
+}
+
 /** The probes of a process. */
 interface Health {
   /** Answers `/livez` and `/readyz`. */
@@ -24,11 +35,13 @@ const STOPPING = 'The service is stopping.';
  * @param unreadiness Checks what the process depends on, within a short time.
  * @param log Gets changes of the state, and not each probe.
  * @param cause For the log alone, beside the reason.
+ * @param databases What `/readyz` shows besides; absent: nothing.
  */
 export function createHealth(
   unreadiness: () => Promise<Unreadiness>,
   log: Logger,
   cause: () => string | null = () => null,
+  databases?: () => readonly DatabaseHealth[],
 ): Health {
   let stopping = false;
   const logState = stateLogger(log);
@@ -48,7 +61,7 @@ export function createHealth(
           respond(request, response, null);
           return true;
         case '/readyz':
-          void readiness().then((reason) => respond(request, response, reason));
+          void readiness().then((reason) => respond(request, response, reason, databases?.().map(shown)));
           return true;
         default:
           return false;
@@ -69,8 +82,19 @@ function stateLogger(log: Logger): (reason: Unreadiness, cause: string | null) =
   };
 }
 
-function respond(request: IncomingMessage, response: ServerResponse, reason: Unreadiness): void {
-  const body = reason === null ? { status: 'ok' } : { status: 'unavailable', reason };
+function shown({ place, role, reason, lag }: DatabaseHealth): object {
+  return { place, role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+}
+
+/** @param databases Undefined: they are not shown. */
+function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reason: Unreadiness,
+  databases?: readonly object[],
+): void {
+  const state = reason === null ? { status: 'ok' } : { status: 'unavailable', reason };
+  const body = { ...state, databases };
   sendText(request, response, {
     status: reason === null ? 200 : 503,
     headers: reason === null ? {} : { 'retry-after': String(RETRY_AFTER) },

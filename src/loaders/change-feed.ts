@@ -1,3 +1,4 @@
+import { isDatabaseFailure } from '../database/database-failure.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { FEED_LOCK } from '../database/locks.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
@@ -74,6 +75,45 @@ export function goneCursor(): PublicError {
 export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
   const row = await prisma.changeFeed.findFirst({ orderBy: { number: 'desc' } });
   return row === null ? NO_PLACE : endOf(row);
+}
+
+/** What the feed is read from as it is recorded. */
+export interface FeedSource {
+  /** As loadEnd(). */
+  end(): Promise<FeedPlace>;
+  /** As loadFeed(). */
+  load(key: FeedQuestion): Promise<FeedPage | null>;
+}
+
+/**
+ * The primary, which has what is recorded at once; a replica while the primary is away. Where the replica does not have a place,
+ * it may be later than what the replica has: that is an error, as without a replica.
+ *
+ * @param spare The replica; undefined: there is none.
+ */
+export function feedSource(
+  primary: PrismaClient,
+  spare: () => PrismaClient | undefined = () => undefined,
+  acrossShards = false,
+): FeedSource {
+  const orFromSpare = async <Found>(
+    found: Promise<Found>,
+    read: (prisma: PrismaClient) => Promise<Found>,
+  ): Promise<Found> => {
+    try {
+      return await found;
+    } catch (error) {
+      const prisma = isDatabaseFailure(error) ? spare() : undefined;
+      const others = prisma && (await read(prisma));
+      if (others == null) throw error;
+      return others;
+    }
+  };
+  return {
+    end: () => orFromSpare(loadEnd(primary), loadEnd),
+    load: (key) =>
+      orFromSpare(loadFeed(primary, key, acrossShards), (prisma) => loadFeed(prisma, key, acrossShards)),
+  };
 }
 
 /** How many rows of the feed a page reads. */

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { fairTurns } from '../rates/fair-turns.js';
-import { type FeedKey, type FeedPage, loadFeed } from './change-feed.js';
+import { type FeedKey, type FeedPage, type FeedSource, feedSource, loadFeed } from './change-feed.js';
 import { Pages } from './columns.js';
 import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
 import {
@@ -72,6 +72,8 @@ export interface Loaders {
   readonly domains: { load(key: DomainSearchKey): Promise<DomainMatches> };
   /** A page of the feed; null where it begins at a place that is not in it. */
   readonly feed: { load(key: FeedKey): Promise<FeedPage | null> };
+  /** The same from the database that the feed is followed in. */
+  readonly newestFeed: { load(key: FeedKey): Promise<FeedPage | null> };
   /** The feed as it is recorded. */
   readonly live: Pick<LiveFeed, 'listen' | 'close'>;
   readonly statistics: { load(key: Searching): Promise<Statistics> };
@@ -149,18 +151,91 @@ export type AroundBatch = <Result>(
  * They throw UnavailableError when too much waits for the database, or for too long.
  */
 export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
+  return createLoaderSet(prisma, options).primary;
+}
+
+/** The loaders of a process whose responses are read from several databases: what limits them is common to all. */
+export interface LoaderSet {
+  readonly primary: Loaders;
+  /** Creates those of a replica. */
+  ofReplica(prisma: PrismaClient): Loaders;
+}
+
+/** @param spare A replica that can be used, for the feed as it is recorded, while the primary is away. */
+export function createLoaderSet(
+  primary: PrismaClient,
+  options: LoadingOptions = {},
+  spare: () => PrismaClient | undefined = () => undefined,
+): LoaderSet {
   const { aroundBatch = justLoad, acrossShards = false } = options;
   const atOnce = options.statementsAtOnce ?? STATEMENTS_AT_ONCE;
   const limits = { mostWaiting: MOST_WAITING, milliseconds: options.milliseconds ?? QUERY_LIMIT };
-  const turns = new Turns({ ...limits, atOnce });
-  const pageTurns = new Turns({ ...limits, atOnce: Math.ceil(atOnce * SHARE_OF_PAGES) });
-  const responseMemory = options.responseMemory ?? RESPONSE_MEMORY;
-  const memory = new ResponseMemory({
+  const octets = options.responseMemory ?? RESPONSE_MEMORY;
+  const common: CommonLimits = {
+    aroundBatch,
+    acrossShards,
+    turns: () => new Turns({ ...limits, atOnce }),
+    pageTurns: new Turns({ ...limits, atOnce: Math.ceil(atOnce * SHARE_OF_PAGES) }),
+    octets,
+    memory: new ResponseMemory({
+      octets,
+      mostWaiting: MOST_WAITING,
+      milliseconds: ROOM_LIMIT,
+      reading: options.reading ?? READING_LIMIT,
+    }),
+    shares: new ClientShares(HISTORIES_OF_CLIENT),
+    pageShares: new ClientShares(PAGES_OF_CLIENT),
+  };
+  const source = feedSource(primary, spare, acrossShards);
+  const live = new LiveFeed(source, options.live);
+  const loadersOf = (prisma: PrismaClient, load: FeedSource['load']) =>
+    loadersWith(prisma, common, { load, live, source });
+  return {
+    primary: loadersOf(primary, (key) => loadFeed(primary, key, acrossShards)),
+    // A place that a replica does not have may be later than what it has.
+    ofReplica: (prisma) =>
+      loadersOf(
+        prisma,
+        async (key) => (await loadFeed(prisma, key, acrossShards)) ?? loadFeed(primary, key, acrossShards),
+      ),
+  };
+}
+
+/** What is one for the process, or makes one for each database. */
+interface CommonLimits {
+  readonly aroundBatch: AroundBatch;
+  readonly acrossShards: boolean;
+  /** One for each database, which has connections of its own. */
+  readonly turns: () => Turns;
+  readonly pageTurns: Turns;
+  readonly octets: number;
+  readonly memory: ResponseMemory;
+  readonly shares: ClientShares;
+  readonly pageShares: ClientShares;
+}
+
+/** How the feed is read. */
+interface FeedParts {
+  readonly load: FeedSource['load'];
+  readonly live: LiveFeed;
+  readonly source: FeedSource;
+}
+
+function loadersWith(
+  prisma: PrismaClient,
+  {
+    aroundBatch,
+    acrossShards,
+    turns: makeTurns,
+    pageTurns,
     octets: responseMemory,
-    mostWaiting: MOST_WAITING,
-    milliseconds: ROOM_LIMIT,
-    reading: options.reading ?? READING_LIMIT,
-  });
+    memory,
+    shares,
+    pageShares,
+  }: CommonLimits,
+  feed: FeedParts,
+): Loaders {
+  const turns = makeTurns();
   const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
     aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
   );
@@ -177,8 +252,6 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
       aroundBatch('attempt', keys.length, () => loadAttempts(prisma, keys)),
     ),
   );
-  const shares = new ClientShares(HISTORIES_OF_CLIENT);
-  const pageShares = new ClientShares(PAGES_OF_CLIENT);
   const loadHistory = batched(loadHistories);
   const loadRow = batched(loadRows);
   const pages = <Key extends Searching & { readonly first?: number }, Page>(
@@ -228,8 +301,9 @@ export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}
     records: pages('search', acrossShards ? searchRecordsOfShards : searchRecords),
     headers: pages('search', acrossShards ? searchHeadersOfShards : searchHeaders),
     domains: pages('search', acrossShards ? searchDomainsOfShards : searchDomains),
-    feed: pages<FeedKey, FeedPage | null>('feed', (client, key) => loadFeed(client, key, acrossShards)),
-    live: new LiveFeed(prisma, { ...options.live, acrossShards }),
+    feed: pages<FeedKey, FeedPage | null>('feed', (_prisma, key) => feed.load(key)),
+    newestFeed: pages<FeedKey, FeedPage | null>('feed', (_prisma, key) => feed.source.load(key)),
+    live: feed.live,
     statistics: pages('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics),
   };
 }

@@ -1,17 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PrismaClient } from '../database/generated/client.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
-import { BusyError, PublicError, RateLimitedError } from '../model/errors.js';
+import { BusyError, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import {
   type FeedChange,
   type FeedPage,
   type FeedPlace,
-  type FeedQuestion,
+  type FeedSource,
   goneCursor,
   isAfter,
-  loadEnd,
-  loadFeed,
 } from './change-feed.js';
 import type { Recipient } from './recipient.js';
 
@@ -24,7 +21,7 @@ export interface LiveKey {
   readonly after?: FeedPlace | undefined;
   readonly client: string;
   readonly recipient?: Recipient | undefined;
-  /** Loads a page of those that were recorded after a place; null where it is not in the feed. */
+  /** Loads a page of those that were recorded after a place, from the same source; null where it is not in the feed. */
   load(after: FeedPlace): Promise<FeedPage | null>;
 }
 
@@ -33,8 +30,6 @@ export type LivePage = Pick<FeedPage, 'changes' | 'end'>;
 
 /** What bounds listeners; each has a default. */
 export interface LiveOptions {
-  /** As of loadFeed(). */
-  readonly acrossShards?: boolean | undefined;
   /** How often, in milliseconds, the reader looks for changes after the last ones. */
   readonly readEvery?: number | undefined;
   /** How long, in milliseconds, one listens at most. */
@@ -75,15 +70,15 @@ const MILLISECONDS_OF_LOOK = 0.000_1;
  * takes no memory of its own; one that is behind them is rejected.
  */
 export class LiveFeed {
-  readonly #prisma: PrismaClient;
+  readonly #source: FeedSource;
   readonly #options: LiveOptions;
   readonly #clients = new Map<string, number>();
   #listeners = 0;
   #reader: Promise<Reader> | undefined;
   #isClosed = false;
 
-  constructor(prisma: PrismaClient, options: LiveOptions = {}) {
-    this.#prisma = prisma;
+  constructor(source: FeedSource, options: LiveOptions = {}) {
+    this.#source = source;
     this.#options = options;
   }
 
@@ -144,7 +139,7 @@ export class LiveFeed {
 
   #open(): Promise<Reader> {
     if (this.#reader !== undefined) return this.#reader;
-    const opened = loadEnd(this.#prisma).then((end) => new Reader(this.#prisma, end, this.#options));
+    const opened = this.#source.end().then((end) => new Reader(this.#source, end, this.#options));
     const forget = () => {
       if (this.#reader === opened) this.#reader = undefined;
     };
@@ -184,7 +179,7 @@ async function* listenTo(
   ) {
     requireOpen(reader, bell);
     const page = await key.load(place);
-    if (page === null) throw goneCursor();
+    requireFurther(page, isUnknown ? undefined : place);
     place = page.end;
     yield* inPieces(page.changes, page.end, client);
   }
@@ -208,6 +203,13 @@ async function* listenTo(
     yield* inPieces(changes, page.end, client);
     yieldedAt = performance.now();
   }
+}
+
+/** @param place That the page follows, where the reader has read further; undefined: that is not known yet. */
+function requireFurther(page: FeedPage | null, place: FeedPlace | undefined): asserts page is FeedPage {
+  if (page === null) throw goneCursor();
+  // It is of a replica that is behind the reader, since the primary is away.
+  if (place !== undefined && !isAfter(page.end, place)) throw new UnavailableError();
 }
 
 /** Changes as pages of a listener; one without any if there are none. */
@@ -297,15 +299,15 @@ class Reader {
   #error: Error | undefined;
 
   constructor(
-    prisma: PrismaClient,
+    source: FeedSource,
     end: FeedPlace,
-    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR, acrossShards = false }: LiveOptions,
+    { readEvery = READ_EVERY, mostKept = MOST_KEPT, keptFor = KEPT_FOR }: LiveOptions,
   ) {
     this.#begin = end;
     this.#end = end;
     this.#mostKept = mostKept;
     this.#keptFor = keptFor;
-    this.ended = this.#read((key) => loadFeed(prisma, key, acrossShards), readEvery);
+    this.ended = this.#read(source, readEvery);
   }
 
   /** Where the oldest page begins that is kept, and where the latest one ends. */
@@ -347,12 +349,14 @@ class Reader {
     for (const bell of this.bells) bell.ring();
   }
 
-  async #read(load: (key: FeedQuestion) => Promise<FeedPage | null>, readEvery: number): Promise<void> {
+  async #read(source: FeedSource, readEvery: number): Promise<void> {
     let failedSince: number | undefined;
     let first = PAGE_READ;
     while (!this.#isOver) {
       try {
-        const page = await load({ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end });
+        const page = await source.load({
+          ...{ kinds: ALL_KINDS, newestFirst: false, first, after: this.#end },
+        });
         if (page === null) return this.fail(goneCursor());
         this.#keep(page);
         failedSince = undefined;

@@ -31,7 +31,7 @@ async function* pages(
     ...{ ...key, after },
     async load(place) {
       if (place !== after) await budget.readPage(PAGE_GIVEN);
-      return loaders.feed.load({ ...key, first: PAGE_GIVEN, after: place, onMany: onManyOf(context) });
+      return loaders.newestFeed.load({ ...key, first: PAGE_GIVEN, after: place, onMany: onManyOf(context) });
     },
   });
   for await (const found of listening) {

@@ -24,14 +24,18 @@ interface PoolState {
 }
 
 /** Creates the gauges of pools, read when the metrics are, in a registry, once for each registry. */
-export function createPoolMetrics(registry: Registry, pools: Readonly<Record<string, PoolState>>): void {
+export function createPoolMetrics(
+  registry: Registry,
+  pools: () => Readonly<Record<string, PoolState>>,
+): void {
   const connections = new Gauge({
     name: 'dms_database_connections',
     help: 'Connections to the database, by pool and state.',
     labelNames: ['pool', 'state'],
     registers: [],
     collect() {
-      for (const [pool, { totalCount, idleCount }] of Object.entries(pools)) {
+      this.reset();
+      for (const [pool, { totalCount, idleCount }] of Object.entries(pools())) {
         this.set({ pool, state: 'idle' }, idleCount);
         this.set({ pool, state: 'busy' }, totalCount - idleCount);
       }
@@ -43,11 +47,46 @@ export function createPoolMetrics(registry: Registry, pools: Readonly<Record<str
     labelNames: ['pool'],
     registers: [],
     collect() {
-      for (const [pool, { waitingCount }] of Object.entries(pools)) this.set({ pool }, waitingCount);
+      this.reset();
+      for (const [pool, { waitingCount }] of Object.entries(pools())) this.set({ pool }, waitingCount);
     },
   });
   registry.registerMetric(connections);
   registry.registerMetric(awaited);
+}
+
+/** The state of a replica. */
+interface ReplicaState {
+  readonly place: string;
+  /** Why it is left out; null: it is in use. */
+  readonly reason: string | null;
+  /** In milliseconds; null: not known. */
+  readonly lag: number | null;
+}
+
+/** Creates the gauges of replicas, read when the metrics are, in a registry, once for each registry. */
+export function createReplicaMetrics(registry: Registry, replicas: () => readonly ReplicaState[]): void {
+  const usable = new Gauge({
+    name: 'dms_replica_usable',
+    help: 'Whether responses are read from a replica: 1, or 0 where it is left out.',
+    labelNames: ['replica'],
+    registers: [],
+    collect() {
+      for (const { place: replica, reason } of replicas()) this.set({ replica }, reason === null ? 1 : 0);
+    },
+  });
+  const lag = new Gauge({
+    name: 'dms_replica_lag_seconds',
+    help: 'For how long there has been something that a replica has not replayed; absent: not known.',
+    labelNames: ['replica'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { place: replica, lag } of replicas()) if (lag !== null) this.set({ replica }, lag / 1000);
+    },
+  });
+  registry.registerMetric(usable);
+  registry.registerMetric(lag);
 }
 
 /** Measures the batches of loaders, by a name of the program's own. */

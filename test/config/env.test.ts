@@ -15,6 +15,7 @@ test('without any setting, the defaults hold', () => {
     basePath: '',
     databaseUrl: undefined,
     databasePrepared: 'auto',
+    readReplicas: undefined,
     dataDirectory: resolve('data'),
     logLevel: 'info',
     role: 'all',
@@ -62,6 +63,8 @@ test('each setting is read', () => {
     BASE_PATH: '/dms/',
     DATABASE_URL: 'postgres://u:p@127.0.0.1:5432/dms',
     DATABASE_PREPARED: 'off',
+    DATABASE_READ_URLS: 'postgres://u:p@127.0.0.2:5432/dms, postgres://u:q%2C@127.0.0.3:5432/dms',
+    READ_MAX_LAG: '3s',
     DATA_DIR: '/var/lib/dms',
     LOG_LEVEL: 'debug',
     ROLE: 'api',
@@ -119,6 +122,11 @@ test('each setting is read', () => {
     basePath: '/dms',
     databaseUrl: 'postgres://u:p@127.0.0.1:5432/dms',
     databasePrepared: 'off',
+    readReplicas: {
+      databaseUrl: 'postgres://u:p@127.0.0.1:5432/dms',
+      urls: ['postgres://u:p@127.0.0.2:5432/dms', 'postgres://u:q%2C@127.0.0.3:5432/dms'],
+      mostBehind: 3_000,
+    },
     dataDirectory: '/var/lib/dms',
     logLevel: 'debug',
     role: 'api',
@@ -140,7 +148,7 @@ test('each setting is read', () => {
     trustProxy: 1,
     shutdownTimeout: 500,
     telemetry: { metricsPort: 9464, metricsHost: '0.0.0.0', traces: true },
-    secrets: ['p'],
+    secrets: ['p', 'q%2C', 'q,'],
     observe: {
       dnsServers: [
         { address: '192.0.2.53', port: 53 },

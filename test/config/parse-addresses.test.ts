@@ -112,6 +112,23 @@ describe('CORS_ORIGINS', () => {
   });
 });
 
+describe('DATABASE_READ_URLS', () => {
+  const primary = { DATABASE_URL: 'postgresql://u:p@10.0.0.1/dms' };
+
+  test('stops the start where one of the URLs is not valid, without showing it', () => {
+    const complaint = complaintOf({
+      ...primary,
+      DATABASE_READ_URLS: 'postgresql://a/b, mysql://u:hunter2@c/d',
+    });
+    expect(complaint).toContain('DATABASE_READ_URLS is not a list of valid PostgreSQL URLs');
+    expect(complaint).not.toContain('hunter2');
+  });
+
+  test('stops the start without DATABASE_URL: there is no primary', () => {
+    expect(complaintOf({ DATABASE_READ_URLS: 'postgresql://a/b' })).toContain('DATABASE_URL is not');
+  });
+});
+
 test.each(['-1', 'x', '1.5', '31536001'])('HTTP_MAX_AGE=%s stops the start', (value) => {
   expect(() => readSettings({ HTTP_MAX_AGE: value })).toThrow(
     `HTTP_MAX_AGE is "${value}": write a whole number from 0 to 31536000.`,

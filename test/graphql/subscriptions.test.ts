@@ -6,7 +6,7 @@ import { type Client, createClient } from 'graphql-sse';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createGraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
-import type { FeedPlace } from '../../src/loaders/change-feed.js';
+import { type FeedPlace, feedSource } from '../../src/loaders/change-feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { LiveFeed, type LiveOptions, PAGE_GIVEN } from '../../src/loaders/live-feed.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
@@ -312,7 +312,7 @@ describe('those who listen', () => {
 
 describe('what is kept for those who read slowly', () => {
   test('loses nothing between the first page and the second, however much was recorded', async () => {
-    const live = new LiveFeed(service.database.prisma, { mostKept: 5, readEvery: 5 });
+    const live = new LiveFeed(feedSource(service.database.prisma), { mostKept: 5, readEvery: 5 });
     const key = { kinds: new Set(CHANGE_KINDS), client: 'slow' };
     const { feed } = createLoaders(service.database.prisma);
     const load = (after: FeedPlace) => feed.load({ ...key, newestFirst: false, first: PAGE_GIVEN, after });

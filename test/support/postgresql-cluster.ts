@@ -84,6 +84,22 @@ export class PostgresqlCluster {
     return cluster;
   }
 
+  /** Makes a streaming replica of it on another free port, and starts it. */
+  async startReplica(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
+    const user = this.#user;
+    if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
+    const from = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'dms'];
+    const how = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
+    await promisify(execFile)(program('pg_basebackup'), [...from, ...how, '-D', folder], {
+      ...user,
+      cwd: folder,
+    });
+    const replica = new PostgresqlCluster(folder, await freePort(), user, settings);
+    await replica.start();
+    return replica;
+  }
+
   private constructor(
     folder: string,
     port: number,
@@ -132,6 +148,23 @@ export class PostgresqlCluster {
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+
+  /** Of a replica: replays nothing more while the work is done. What it has got, it replays afterwards. */
+  async whilePaused(work: () => Promise<void>): Promise<void> {
+    await this.run('SELECT pg_wal_replay_pause()');
+    try {
+      await work();
+    } finally {
+      await this.run('SELECT pg_wal_replay_resume()');
+    }
+  }
+
+  /** Of a replica: waits until it has replayed all that the primary has written by now. */
+  async caughtUp(primary: PostgresqlCluster): Promise<void> {
+    const [row] = await primary.run('SELECT pg_current_wal_lsn()::text AS position');
+    const isThere = `SELECT pg_last_wal_replay_lsn() >= '${row?.['position']}' AS done`;
+    while ((await this.run(isThere))[0]?.['done'] !== true) await pause(10);
   }
 
   /** Runs statements on a connection of its own. */

@@ -30,7 +30,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
-    const { body } = await findBody(executor, { route, variables, viewer, recipient: undefined }, false);
+    const asked = { route, variables, viewer, recipient: undefined, loaders: executor.readFrom() };
+    const { body } = await findBody(executor, asked, false);
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }

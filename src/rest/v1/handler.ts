@@ -5,6 +5,7 @@ import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
 import {
   type GraphqlExecutor,
+  type Loaders,
   largeHistoryIn,
   type Recipient,
   type StoredOperation,
@@ -23,6 +24,7 @@ import {
   isUnmodified,
   lastModifiedField,
   mayBeUnmodified,
+  namesLater,
   tagOfOperation,
   type Validators,
   validatorsOf,
@@ -171,33 +173,92 @@ function readStoredOperation(file: string): string {
   return text;
 }
 
-async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
+/**
+ * Answers by what one database has. Where the client has a later state than a replica, that is the primary: nothing is to go
+ * back in time for it.
+ */
+function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
+  const { route, variables, request } = exchange;
+  const key = keyOfBody(route, variables);
+  const kept = key === undefined ? undefined : exchange.bodies.find(key);
+  if (kept !== undefined && exchange.bodies.isFresh(kept) && !hasLater(request, kept.validators)) {
+    return answerKept(executor, exchange, kept);
+  }
+  const { primary } = executor;
+  const loaders = namesDate(request) ? primary : executor.readFrom();
+  const answered = answerFrom(executor, exchange, loaders, kept, key, false);
+  if (loaders === primary || route.validation === null) return answered;
+  return answered.catch((error: unknown) => {
+    if (!isOlder(error, request)) throw error;
+    return answerFrom(executor, exchange, primary, kept, key, true);
+  });
+}
+
+async function answerKept(executor: GraphqlExecutor, exchange: Exchange, kept: KeptBody): Promise<void> {
+  await countRequest(executor, exchange.viewer, exchange.response);
+  sendKept(exchange, kept);
+}
+
+/**
+ * @param key Of the body; undefined: it is not kept.
+ * @param wasCounted Whether the request has been counted against the rate limit.
+ * @throws OlderStateError where the client has a later state.
+ */
+async function answerFrom(
+  executor: GraphqlExecutor,
+  exchange: Exchange,
+  loaders: Loaders,
+  kept: KeptBody | undefined,
+  key: string | undefined,
+  wasCounted: boolean,
+): Promise<void> {
   const { route, variables, viewer, request, response, bodies } = exchange;
   const { validation } = route;
-  const key = keyOfBody(route, variables);
-  const kept = key === undefined ? undefined : bodies.find(key);
-  if (kept !== undefined && bodies.isFresh(kept)) {
-    await countRequest(executor, viewer, response);
-    return sendKept(exchange, kept);
-  }
-  const asked = { route, variables, viewer, recipient: response };
+  const asked = { route, variables, viewer, recipient: response, loaders };
   const setRates = () => setRateFields(response, viewer.rates);
+  const isReplica = loaders !== executor.primary;
   const readsState =
     validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag));
   if (readsState) {
-    const result = await execute(executor, asked, validation.stored, false).finally(setRates);
+    const result = await execute(executor, asked, validation.stored, wasCounted).finally(setRates);
     const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
+    if (isReplica) requireLatest(request, validators);
     if (kept?.validators.etag === validators.etag) {
       kept.checkedAt = performance.now();
       return sendKept(exchange, kept);
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { found, body } = await findBody(executor, asked, readsState).finally(setRates);
+  const { found, body } = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
   const validators = validation && validatorsOf(found, validation.tag);
+  if (isReplica) requireLatest(request, validators);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, validators, body);
+}
+
+/** The state that was read is older than what the client has. No client sees it. */
+class OlderStateError extends Error {}
+
+/** @param validators Null: the route has none. @throws OlderStateError */
+function requireLatest(request: IncomingMessage, validators: Validators | null): void {
+  if (validators !== null && hasLater(request, validators)) throw new OlderStateError();
+}
+
+function isOlder(error: unknown, request: IncomingMessage): boolean {
+  if (error instanceof OlderStateError) return true;
+  return error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND' && hasLater(request, undefined);
+}
+
+/** Whether the client has a state that it names only by a date, which a later state than that of a replica may have, too. */
+function namesDate({ headers }: IncomingMessage): boolean {
+  return headers['if-modified-since'] !== undefined && headers['if-none-match'] === undefined;
+}
+
+/** @param validators Undefined: nothing was found. */
+function hasLater({ headers }: IncomingMessage, validators: Validators | undefined): boolean {
+  const noneMatch = headers['if-none-match'];
+  return noneMatch !== undefined && namesLater(noneMatch, validators);
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */
@@ -249,6 +310,8 @@ export interface Asked {
   readonly viewer: Viewer;
   /** Absent: nobody who could disconnect. */
   readonly recipient: Recipient | undefined;
+  /** What all of it is read from. */
+  readonly loaders: Loaders;
 }
 
 /**
@@ -262,7 +325,7 @@ export async function findBody(
   asked: Asked,
   counted: boolean,
 ): Promise<FoundBody> {
-  const { route, variables, viewer, recipient } = asked;
+  const { route, variables, viewer, recipient, loaders } = asked;
   const result = await execute(executor, asked, route.stored, counted);
   const large = largeHistoryIn(result);
   if (large === undefined) {
@@ -271,7 +334,8 @@ export async function findBody(
   }
   const parts = new BodyInParts();
   let first: object | undefined;
-  for await (const part of executor.executeStoredInParts(route.stored, variables, viewer, recipient, large)) {
+  const results = executor.executeStoredInParts(route.stored, variables, viewer, recipient, large, loaders);
+  for await (const part of results) {
     const found = foundIn(part, route, variables);
     first ??= found;
     parts.add(route.body.present(found));
@@ -282,7 +346,7 @@ export async function findBody(
 
 function execute(
   executor: GraphqlExecutor,
-  { route, variables, viewer, recipient }: Asked,
+  { route, variables, viewer, recipient, loaders }: Asked,
   operation: StoredOperation,
   counted: boolean,
 ): Promise<ExecutionResult> {
@@ -290,6 +354,7 @@ function execute(
     counted,
     inParts: route.inParts,
     isPage: 'first' in route.parameters,
+    loaders,
   });
 }
 

@@ -93,6 +93,24 @@ export function isUnmodified(headers: Headers, { etag, lastModified }: Validator
   return since !== undefined && lastModified <= since;
 }
 
+/** A tag of ours: the version, and the operation. */
+const VERSION = /^"(\d{1,19})-[\w-]+"$/;
+
+/**
+ * Whether an If-None-Match names a later state than that of the validators: what was read is then older than what the client has.
+ *
+ * @param validators Undefined: nothing was found.
+ */
+export function namesLater(noneMatch: string, validators: Validators | undefined): boolean {
+  const found = versionOf(validators?.etag.slice('W/'.length) ?? '');
+  return tagsOf(noneMatch).some((tag) => versionOf(tag) > found);
+}
+
+/** The version in an opaque tag; 0 where it is not one of ours. */
+function versionOf(tag: string): bigint {
+  return BigInt(VERSION.exec(tag)?.[1] ?? 0);
+}
+
 function isAny(noneMatch: string): boolean {
   return noneMatch.trim() === '*';
 }

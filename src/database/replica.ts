@@ -1,0 +1,106 @@
+import type { ClosablePool } from './pool.js';
+import { createReadinessCheck, type DatabaseReadiness } from './readiness.js';
+import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
+import { reasonOf, serverPlace } from './server-pool.js';
+import type { WalPositions } from './wal-positions.js';
+
+/** What is known of the primary. */
+export interface PrimaryState {
+  /** What it told last; null: nothing yet. */
+  readonly answer: ServerAnswer | null;
+  readonly positions: WalPositions;
+}
+
+/** Whether a replica may be read from: `late` is one that is only too far behind. */
+interface Verdict {
+  readonly kind: 'good' | 'late' | 'other';
+  /** Why it is left out; null: it is good. */
+  readonly reason: string | null;
+}
+
+const GOOD: Verdict = { kind: 'good', reason: null };
+
+/** Checks one replica. */
+export class Replica {
+  readonly url: string;
+  /** Where it is, for messages: one phrase, without user and password. */
+  readonly place: string;
+  /** What it told last; null where it did not respond. */
+  answer: ServerAnswer | null = null;
+  /** How far it was behind then, in milliseconds; null: not known. */
+  lag: number | null = null;
+  readonly #pool: ClosablePool;
+  readonly #readiness: () => Promise<DatabaseReadiness>;
+  #schema: DatabaseReadiness = 'silent';
+  #failure = '';
+  /** What it told at the check before. */
+  #before: ServerAnswer | null = null;
+
+  /** @throws OperationError for an address that pg cannot read. */
+  static async create(url: string): Promise<Replica> {
+    const place = serverPlace(url, 'DATABASE_READ_URLS');
+    const pool = createCheckPool(url);
+    return new Replica(url, place, pool, await createReadinessCheck(pool.pool));
+  }
+
+  private constructor(
+    url: string,
+    place: string,
+    pool: ClosablePool,
+    readiness: () => Promise<DatabaseReadiness>,
+  ) {
+    this.url = url;
+    this.place = place;
+    this.#pool = pool;
+    this.#readiness = readiness;
+  }
+
+  /** Asks the server. It never throws. */
+  async ask(): Promise<void> {
+    this.#before = this.answer;
+    try {
+      this.answer = await askServer(this.#pool);
+      this.#schema = await this.#readiness();
+    } catch (error) {
+      this.answer = null;
+      this.#failure = reasonOf(error);
+    }
+  }
+
+  /** Whether it may be read from, by what it told and what is known of the primary. */
+  judge({ answer: primary, positions }: PrimaryState, mostBehind: number): Verdict {
+    const { answer } = this;
+    this.lag = null;
+    if (answer === null) return { kind: 'other', reason: `It does not respond: ${this.#failure}.` };
+    if (this.#schema === 'silent') return { kind: 'other', reason: 'It does not respond.' };
+    if (primary === null) return { kind: 'other', reason: 'The primary has not responded yet.' };
+    const reason = reasonAgainst(answer, primary);
+    if (reason !== null) return { kind: 'other', reason };
+    if (this.#schema === 'other-schema') {
+      return { kind: 'other', reason: 'Its schema is not that of this version of the program.' };
+    }
+    this.lag = answer.isReplica ? positions.lagOf(answer.position, answer.askedAt) : 0;
+    if (!answer.isReplica) return GOOD;
+    if (this.#before !== null && isAhead(this.#before, primary)) {
+      return { kind: 'other', reason: 'It has changes that the primary does not have.' };
+    }
+    if (this.lag <= mostBehind) return GOOD;
+    return { kind: 'late', reason: `It is ${(this.lag / 1000).toFixed(1)} s behind the primary.` };
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close(0);
+  }
+}
+
+/** Whether a replica was further than the primary is that was asked after it: it has followed another one. */
+function isAhead(before: ServerAnswer, primary: ServerAnswer): boolean {
+  return primary.askedAt > before.askedAt && before.position > primary.position;
+}
+
+/** Why a server is no replica of the primary; null: it is one, or the primary itself. */
+function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | null {
+  if (answer.system !== primary.system) return 'It is no replica of the database at DATABASE_URL.';
+  if (answer.isReplica || answer.startedAt === primary.startedAt) return null;
+  return 'It is no replica any more: it takes writes itself.';
+}

@@ -1,0 +1,254 @@
+import { clientFactory, type Database, statementNames } from './client.js';
+import { isDatabaseFailure } from './database-failure.js';
+import type { PrismaClient } from './generated/client.js';
+import type { ClosablePool } from './pool.js';
+import { type PrimaryState, Replica } from './replica.js';
+import { ReplicaConnections, type Statement } from './replica-connections.js';
+import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
+import {
+  namesStatements,
+  type Prepared,
+  reasonOf,
+  serverConfig,
+  serverPlace,
+  sessionOptions,
+} from './server-pool.js';
+import { WalPositions } from './wal-positions.js';
+
+/** A replica as it is read from, until it is lost. */
+export interface Home {
+  readonly prisma: PrismaClient;
+  /** How much older what is read there may be than what the primary has, in milliseconds, at most. */
+  behind(): number;
+}
+
+/** The state of a database. */
+export interface DatabaseState {
+  /** One phrase, without user and password. */
+  readonly place: string;
+  readonly role: 'primary' | 'replica';
+  /** Why it is left out; null: it is in use. */
+  readonly reason: string | null;
+  /** How far it is behind the primary, in milliseconds; null: not known. */
+  readonly lag: number | null;
+  /** Its connections for responses; null: it has none now. */
+  readonly pool: ConnectionCounts | null;
+}
+
+interface ConnectionCounts {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+}
+
+interface ReplicasOptions {
+  readonly databaseUrl: string;
+  readonly urls: readonly string[];
+  readonly prepared: Prepared;
+  /** In milliseconds: a replica that is further behind is left out. */
+  readonly mostBehind: number;
+  /** Called when a replica is left out, or read from again. */
+  readonly onChange: (state: DatabaseState) => void;
+  /** In milliseconds, between two checks; 1,000 if absent. */
+  readonly checkEvery?: number | undefined;
+}
+
+const CHECK_EVERY = 1000;
+
+/** A replica, and what is read by it. */
+interface Member {
+  readonly replica: Replica;
+  /** Null unless it is in use, or late. */
+  home: OpenHome | null;
+  reason: string | null;
+}
+
+interface OpenHome extends Home {
+  readonly connections: ReplicaConnections;
+}
+
+/**
+ * The replicas of a database, for responses. Each is checked every second: one that is away, is too far behind, or is no replica
+ * of this database is left out until a check finds it good again.
+ */
+export class Replicas {
+  readonly #database: Database;
+  readonly #options: ReplicasOptions;
+  readonly #createClient: Awaited<ReturnType<typeof clientFactory>>;
+  readonly #members: readonly Member[];
+  readonly #primaryPool: ClosablePool;
+  readonly #positions = new WalPositions();
+  #primary: ServerAnswer | null = null;
+  /** Why the primary did not respond to the last check; null: it did. */
+  #primaryFailure: string | null = null;
+  #usable: readonly OpenHome[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #checking: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  /**
+   * Opens them, and checks each once. One that cannot be reached is left out.
+   *
+   * @param database The primary.
+   * @throws OperationError for an address that pg cannot read.
+   */
+  static async open(database: Database, options: ReplicasOptions): Promise<Replicas> {
+    const found = await Promise.all(options.urls.map(Replica.create));
+    const replicas = new Replicas(database, options, found, await clientFactory());
+    await replicas.#checkOn();
+    return replicas;
+  }
+
+  private constructor(
+    database: Database,
+    options: ReplicasOptions,
+    found: readonly Replica[],
+    createClient: Awaited<ReturnType<typeof clientFactory>>,
+  ) {
+    this.#database = database;
+    this.#options = options;
+    this.#createClient = createClient;
+    this.#members = found.map((replica) => ({ replica, home: null, reason: null }));
+    this.#primaryPool = createCheckPool(options.databaseUrl);
+  }
+
+  /** One of those that can be used, by chance; undefined where none can. */
+  any(): Home | undefined {
+    return this.#usable[Math.floor(Math.random() * this.#usable.length)];
+  }
+
+  /** Of the primary and all replicas. */
+  states(): DatabaseState[] {
+    const place = serverPlace(this.#options.databaseUrl);
+    return [
+      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pool: this.#database.readPool },
+      ...this.#members.map(stateOf),
+    ];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#checking;
+    this.#usable = [];
+    await Promise.all([
+      this.#primaryPool.close(0),
+      ...this.#members.map(({ replica }) => replica.close()),
+      ...this.#members.map(({ home }) => home?.connections.close()),
+    ]);
+  }
+
+  #checkOn(): Promise<void> {
+    this.#checking = this.#check().then(() => {
+      if (this.#isClosed) return;
+      this.#timer = setTimeout(() => this.#checkOn(), this.#options.checkEvery ?? CHECK_EVERY).unref();
+    });
+    return this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    await Promise.all([this.#askPrimary(), ...this.#members.map(({ replica }) => replica.ask())]);
+    if (this.#isClosed) return;
+    const primary: PrimaryState = { answer: this.#primary, positions: this.#positions };
+    for (const member of this.#members) this.#judge(member, primary);
+    this.#setUsable();
+  }
+
+  async #askPrimary(): Promise<void> {
+    try {
+      this.#primary = await askServer(this.#primaryPool);
+      this.#positions.add(this.#primary.askedAt, this.#primary.position);
+      this.#primaryFailure = null;
+    } catch (error) {
+      this.#primaryFailure = `It does not respond: ${reasonOf(error)}.`;
+    }
+  }
+
+  #judge(member: Member, primary: PrimaryState): void {
+    const verdict = member.replica.judge(primary, this.#options.mostBehind);
+    if (verdict.kind === 'good') member.home ??= this.#openHome(member);
+    // What reads from one that is late may go on.
+    else if (verdict.kind !== 'late') this.#closeHome(member);
+    this.#setReason(member, verdict.reason);
+  }
+
+  #openHome(member: Member): OpenHome {
+    const { url, answer } = member.replica;
+    const isPooled = answer?.isPooled ?? true;
+    const { queriesAtOnce: size, queryMilliseconds: query } = this.#database;
+    const limits = { size, query };
+    const connections = new ReplicaConnections({
+      config: { ...serverConfig(url), ...sessionOptions(isPooled, limits) },
+      limits,
+      elsewhere: (statement) => this.#readElsewhere(statement),
+      onLost: (error) => this.#lose(member, connections, error),
+    });
+    const names = namesStatements(this.#options.prepared, isPooled) ? statementNames() : undefined;
+    const prisma = this.#createClient(connections.pool, names);
+    return { prisma, connections, behind: () => this.#behind(member) };
+  }
+
+  /** What the primary had at the last check but one was replayed at the last one, unless there is a lag. */
+  #behind({ replica: { answer, lag } }: Member): number {
+    if (answer === null || lag === null) return Number.POSITIVE_INFINITY;
+    if (!answer.isReplica) return 0;
+    const { checkEvery = CHECK_EVERY } = this.#options;
+    return lag + checkEvery + performance.now() - answer.askedAt;
+  }
+
+  #lose(member: Member, connections: ReplicaConnections, error: unknown): void {
+    if (member.home?.connections !== connections) return;
+    this.#closeHome(member);
+    this.#setReason(member, `A statement failed: ${reasonOf(error)}.`);
+    this.#setUsable();
+  }
+
+  #closeHome(member: Member): void {
+    void member.home?.connections.close();
+    member.home = null;
+  }
+
+  #setReason(member: Member, reason: string | null): void {
+    const isChange = (member.reason === null) !== (reason === null);
+    member.reason = reason;
+    if (isChange) this.#options.onChange(stateOf(member));
+  }
+
+  #setUsable(): void {
+    this.#usable = this.#members.flatMap(({ home, reason }) =>
+      home === null || reason !== null ? [] : home,
+    );
+  }
+
+  /** On the primary, which has all that any replica has; while it is away, on another replica. */
+  async #readElsewhere(statement: Statement): Promise<unknown> {
+    const others = this.#usable.map(
+      ({ connections }) =>
+        () =>
+          connections.run(statement),
+    );
+    const onPrimary = () => this.#readOnPrimary(statement);
+    const ways = this.#primaryFailure === null ? [onPrimary, ...others] : [...others, onPrimary];
+    let failure: unknown;
+    for (const read of ways) {
+      try {
+        return await read();
+      } catch (error) {
+        if (!isDatabaseFailure(error)) throw error;
+        failure ??= error;
+      }
+    }
+    throw failure;
+  }
+
+  #readOnPrimary([config, ...rest]: Statement): Promise<unknown> {
+    const { readPool, namesStatements: mayName } = this.#database;
+    const isNamed = typeof config === 'object' && config !== null && 'name' in config;
+    const statement = isNamed && !mayName ? { ...config, name: undefined } : config;
+    return Promise.resolve(Reflect.apply(readPool.query, readPool, [statement, ...rest]));
+  }
+}
+
+function stateOf({ replica: { place, lag }, home, reason }: Member): DatabaseState {
+  return { place, role: 'replica', reason, lag, pool: home?.connections.pool ?? null };
+}

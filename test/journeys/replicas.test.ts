@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { revokeToken } from '../../src/auth/tokens.js';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import { Replicas } from '../../src/database/replicas.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
+import { TEST_SERVER } from '../support/database.js';
+import { headerChanger, openEvents } from '../support/events.js';
+import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
+
+/** A database of `/readyz`. */
+interface Shown {
+  readonly role: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly lag: number | null;
+}
+
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of the database', () => {
+  let primary: PostgresqlCluster;
+  let replica: PostgresqlCluster;
+  let database: Database;
+  /** Reads from the replica. */
+  let service: TestService;
+  /** Another process, which reads from the primary only. */
+  let other: TestService;
+  let record: ReturnType<typeof headerChanger>;
+
+  beforeAll(async () => {
+    primary = await PostgresqlCluster.start({ max_connections: '60' });
+    replica = await primary.startReplica({ max_standby_streaming_delay: '0' });
+    database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
+    await migrate(database.pool, DATA_STEPS);
+    record = headerChanger(database);
+    await record('one');
+    await replica.caughtUp(primary);
+    service = await startTestService({ database, role: 'api', readReplicas: readingFrom(60_000) });
+    other = await startTestService({ database, role: 'api' });
+  });
+
+  afterAll(async () => {
+    await service?.stop();
+    await other?.stop();
+    await database?.close();
+    await replica?.remove();
+    await primary?.remove();
+  });
+
+  function readingFrom(mostBehind: number) {
+    return { databaseUrl: primary.url, urls: [replica.url], mostBehind };
+  }
+
+  async function openReplica() {
+    const options = { ...readingFrom(60_000), prepared: 'auto', onChange: () => {} } as const;
+    const replicas = await Replicas.open(database, options);
+    const home = replicas.any();
+    if (home === undefined) throw new Error('The replica cannot be used.');
+    return { prisma: home.prisma, close: () => replicas.close() };
+  }
+
+  const DOMAIN = '/api/v1/domain/example.com';
+
+  async function ask({ url }: TestService, path = DOMAIN, headers: Record<string, string> = {}) {
+    const response = await fetch(url + path, { headers });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  async function databases({ url }: TestService): Promise<readonly Shown[]> {
+    const body: { databases: readonly Shown[] } = JSON.parse(await (await fetch(`${url}/readyz`)).text());
+    return body.databases;
+  }
+
+  async function untilReplicaIs(state: string, of = service): Promise<void> {
+    await expect.poll(async () => (await databases(of))[1]?.state).toBe(state);
+  }
+
+  test('responses are read from the replica', async () => {
+    await untilReplicaIs('in use');
+    await replica.whilePaused(async () => {
+      await record('unseen', 'unseen.example');
+      expect((await ask(other, '/api/v1/domain/unseen.example')).status).toBe(200);
+      expect((await ask(service, '/api/v1/domain/unseen.example')).status).toBe(404);
+    });
+  });
+
+  test('a client that sends the validators it has never gets an older answer from a replica that is behind', async () => {
+    await replica.caughtUp(primary);
+    const { headers: before } = await ask(service);
+    await replica.whilePaused(async () => {
+      await record('two');
+      const later = await ask(other);
+      const [etag, lastModified] = [
+        later.headers.get('etag') ?? '',
+        later.headers.get('last-modified') ?? '',
+      ];
+      const behind = await ask(service);
+      expect([behind.status, behind.headers.get('etag')]).toEqual([200, before.get('etag')]);
+      for (const condition of [{ 'if-none-match': etag }, { 'if-none-match': `"x", ${etag}` }]) {
+        const again = await ask(service, DOMAIN, condition);
+        expect([again.status, again.headers.get('etag'), again.text]).toEqual([304, etag, '']);
+      }
+      // A date does not tell which state the client has.
+      const since = await ask(service, DOMAIN, { 'if-modified-since': lastModified });
+      expect(since.headers.get('etag')).toBe(etag);
+      // Of another operation: there is no body of this one that the client has.
+      const { headers } = await ask(other, `${DOMAIN}/changes`);
+      const body = await ask(service, DOMAIN, { 'if-none-match': headers.get('etag') ?? '' });
+      expect([body.status, body.text]).toEqual([200, later.text]);
+    });
+  });
+
+  test('a client that has an answer of a domain is not told that there is none', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      await record('new', 'new.example');
+      const path = '/api/v1/domain/new.example';
+      const { headers } = await ask(other, path);
+      expect((await ask(service, path)).status).toBe(404);
+      expect((await ask(service, path, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+    });
+  });
+
+  test('a reader of the feed goes on where its cursor names a change that the replica does not have yet', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      await record('three');
+      const first = JSON.parse((await ask(other, '/api/v1/changes?order=NEWEST_FIRST&first=1')).text);
+      expect(first.changes[0]).toMatchObject({ new: 'three' });
+      const live = await openEvents(`${other.url}/api/v1/changes`);
+      const cursor = (await live.next())?.id ?? '';
+      live.close();
+      const page = await ask(service, `/api/v1/changes?after=${cursor}`);
+      expect([page.status, JSON.parse(page.text).changes]).toEqual([200, []]);
+      const resumed = await openEvents(`${service.url}/api/v1/changes`, {
+        headers: { 'last-event-id': cursor },
+      });
+      expect(await resumed.next()).toMatchObject({ data: '', id: cursor });
+      await record('four');
+      expect(JSON.parse((await resumed.next())?.data ?? '')).toMatchObject({ old: 'three', new: 'four' });
+      resumed.close();
+    });
+  });
+
+  test('a new token works at once, although the replica does not have it yet', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      const token = await createTestToken(database, {});
+      expect((await ask(service, `${DOMAIN}/dns`, bearer(token))).status).toBe(200);
+    });
+  });
+
+  test('a revoked token is refused where a replica is too far behind to know', async () => {
+    const token = await createTestToken(database, { name: 'revoked' });
+    await replica.caughtUp(primary);
+    const { prisma, close } = await openReplica();
+    const now = () => BigInt(Date.now()) * 1000n;
+    const verify = (behind: number) =>
+      createTokenVerifier(database.prisma, now, undefined, () => ({ prisma, behind: () => behind })).verify(
+        token,
+      );
+    await replica.whilePaused(async () => {
+      await revokeToken(database.prisma, 'revoked', now());
+      expect(await verify(4_900)).toMatchObject({ kind: 'token' });
+      expect(await verify(5_000)).toBeNull();
+    });
+    await close();
+  });
+
+  test('a statement that the replica cancels, for what it replays, is repeated on the primary', async () => {
+    await replica.caughtUp(primary);
+    const { prisma, close } = await openReplica();
+    const slow = prisma.$queryRaw`
+      SELECT pg_is_in_recovery() AS "isReplica", count(pg_sleep(CASE WHEN pg_is_in_recovery() THEN 100 END))::int AS slept
+        FROM (SELECT 1 FROM access_token LIMIT 1) AS token`.then((rows) => rows);
+    await expect
+      .poll(() => replica.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+      .toHaveLength(1);
+    await primary.run('BEGIN; LOCK TABLE access_token IN ACCESS EXCLUSIVE MODE; COMMIT');
+    expect(await slow).toEqual([{ isReplica: false, slept: 0 }]);
+    // A request that has read from the primary reads nothing older after it.
+    expect(await prisma.$queryRaw`SELECT pg_is_in_recovery() AS "isReplica"`).toEqual([{ isReplica: false }]);
+    await close();
+  });
+
+  /** Asks again and again while the work is done. @returns the statuses of the answers. */
+  async function whileAsking(work: () => Promise<void>, path = DOMAIN): Promise<Set<number>> {
+    const statuses = new Set<number>();
+    let isDone = false;
+    const client = async () => {
+      while (!isDone) statuses.add((await ask(service, path)).status);
+    };
+    const clients = [client(), client(), client()];
+    await work().finally(() => {
+      isDone = true;
+    });
+    await Promise.all(clients);
+    return statuses;
+  }
+
+  test('a replica that goes away costs no request, and is read from again when it is back', async () => {
+    await untilReplicaIs('in use');
+    const statuses = await whileAsking(async () => {
+      await replica.kill();
+      await untilReplicaIs('left out');
+      await replica.start();
+      await untilReplicaIs('in use');
+    });
+    expect([...statuses]).toEqual([200]);
+    expect(service.logged.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['the replica is left out', 'the replica is read from again']),
+    );
+  });
+
+  test('a replica that hangs costs no request', async () => {
+    const statuses = await whileAsking(() => replica.whileFrozen(() => untilReplicaIs('left out')));
+    expect([...statuses]).toEqual([200]);
+    await untilReplicaIs('in use');
+  });
+
+  test('the loss of the primary costs no read', async () => {
+    const token = await service.createToken();
+    const newer = { 'if-none-match': 'W/"9000000000000000000-abcdefgh"' };
+    await replica.caughtUp(primary);
+    const statuses = await whileAsking(async () => {
+      await primary.stop();
+      await expect.poll(async () => (await databases(service))[0]?.state).toBe('left out');
+      expect((await ask(service, '/readyz')).status).toBe(200);
+      expect((await ask(service, `${DOMAIN}/dns`, bearer(token))).status).toBe(200);
+      expect((await ask(service, '/api/v1/changes')).status).toBe(200);
+      // What only the primary can know is not guessed.
+      const unknown = bearer(`dms_${'x'.repeat(43)}`);
+      for (const headers of [newer, unknown]) {
+        const { status, headers: fields } = await ask(service, `${DOMAIN}/dns`, {
+          ...bearer(token),
+          ...headers,
+        });
+        expect([status, fields.has('retry-after')]).toEqual([503, true]);
+      }
+      await primary.start();
+      await expect.poll(async () => (await databases(service))[0]?.state).toBe('in use');
+    });
+    expect([...statuses]).toEqual([200]);
+    await record('after the loss');
+  });
+
+  test('a replica that is too far behind is left out until it has caught up', async () => {
+    const strict = await startTestService({ database, role: 'api', readReplicas: readingFrom(1_000) });
+    await untilReplicaIs('in use', strict);
+    await replica.whilePaused(async () => {
+      await record('late', 'late.example');
+      await untilReplicaIs('left out', strict);
+      const [, shown] = await databases(strict);
+      expect(shown?.reason).toMatch(/^It is \d+\.\d s behind the primary\.$/);
+      expect(shown?.lag).toBeGreaterThan(1);
+      expect((await ask(strict, '/api/v1/domain/late.example')).status).toBe(200);
+    });
+    await untilReplicaIs('in use', strict);
+    await strict.stop();
+  });
+
+  test('a replica that was promoted is left out: it is another database from then on', async () => {
+    await replica.run('SELECT pg_promote()');
+    await untilReplicaIs('left out');
+    expect((await databases(service))[1]?.reason).toBe('It is no replica any more: it takes writes itself.');
+  });
+});
