@@ -160,9 +160,9 @@ async function openReplicas(
   return Replicas.open(database, {
     ...readReplicas,
     prepared,
-    onChange({ place: replica, reason }) {
+    onChange({ place: replica, reason }, cause) {
       if (reason === null) log.info({ replica }, 'the replica is read from again');
-      else log.warn({ replica, reason }, 'the replica is left out');
+      else log.warn({ replica, reason, cause }, 'the replica is left out');
     },
   });
 }

@@ -218,7 +218,9 @@ function loadersOf({
   const readFrom = () => {
     const home = replicas.any();
     if (home === undefined) return primary;
-    const loaders = known.get(home) ?? ofReplica(home.prisma);
+    const found = known.get(home);
+    if (found !== undefined) return found;
+    const loaders = ofReplica(home.prisma);
     known.set(home, loaders);
     return loaders;
   };

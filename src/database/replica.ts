@@ -16,7 +16,12 @@ interface Verdict {
   readonly kind: 'good' | 'late' | 'other';
   /** Why it is left out; null: it is good. */
   readonly reason: string | null;
+  /** What the driver says, for the log alone. */
+  readonly cause?: string;
 }
+
+/** The reason of a server that does not respond in time, or with an error. */
+export const SILENT = 'It does not respond.';
 
 const GOOD: Verdict = { kind: 'good', reason: null };
 
@@ -71,8 +76,8 @@ export class Replica {
   judge({ answer: primary, positions }: PrimaryState, mostBehind: number): Verdict {
     const { answer } = this;
     this.lag = null;
-    if (answer === null) return { kind: 'other', reason: `It does not respond: ${this.#failure}.` };
-    if (this.#schema === 'silent') return { kind: 'other', reason: 'It does not respond.' };
+    if (answer === null) return { kind: 'other', reason: SILENT, cause: this.#failure };
+    if (this.#schema === 'silent') return { kind: 'other', reason: SILENT };
     if (primary === null) return { kind: 'other', reason: 'The primary has not responded yet.' };
     const reason = reasonAgainst(answer, primary);
     if (reason !== null) return { kind: 'other', reason };

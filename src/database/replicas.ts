@@ -2,7 +2,7 @@ import { clientFactory, type Database, statementNames } from './client.js';
 import { isDatabaseFailure } from './database-failure.js';
 import type { PrismaClient } from './generated/client.js';
 import type { ClosablePool } from './pool.js';
-import { type PrimaryState, Replica } from './replica.js';
+import { type PrimaryState, Replica, SILENT } from './replica.js';
 import { ReplicaConnections, type Statement } from './replica-connections.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
 import {
@@ -47,8 +47,8 @@ interface ReplicasOptions {
   readonly prepared: Prepared;
   /** In milliseconds: a replica that is further behind is left out. */
   readonly mostBehind: number;
-  /** Called when a replica is left out, or read from again. */
-  readonly onChange: (state: DatabaseState) => void;
+  /** Called when a replica is left out, or read from again. @param cause What the driver says, for the log alone. */
+  readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
   /** In milliseconds, between two checks; 1,000 if absent. */
   readonly checkEvery?: number | undefined;
 }
@@ -159,8 +159,8 @@ export class Replicas {
       this.#primary = await askServer(this.#primaryPool);
       this.#positions.add(this.#primary.askedAt, this.#primary.position);
       this.#primaryFailure = null;
-    } catch (error) {
-      this.#primaryFailure = `It does not respond: ${reasonOf(error)}.`;
+    } catch {
+      this.#primaryFailure = SILENT;
     }
   }
 
@@ -169,7 +169,7 @@ export class Replicas {
     if (verdict.kind === 'good') member.home ??= this.#openHome(member);
     // What reads from one that is late may go on.
     else if (verdict.kind !== 'late') this.#closeHome(member);
-    this.#setReason(member, verdict.reason);
+    this.#setReason(member, verdict.reason, verdict.cause);
   }
 
   #openHome(member: Member): OpenHome {
@@ -199,7 +199,7 @@ export class Replicas {
   #lose(member: Member, connections: ReplicaConnections, error: unknown): void {
     if (member.home?.connections !== connections) return;
     this.#closeHome(member);
-    this.#setReason(member, `A statement failed: ${reasonOf(error)}.`);
+    this.#setReason(member, SILENT, reasonOf(error));
     this.#setUsable();
   }
 
@@ -208,10 +208,10 @@ export class Replicas {
     member.home = null;
   }
 
-  #setReason(member: Member, reason: string | null): void {
+  #setReason(member: Member, reason: string | null, cause?: string): void {
     const isChange = (member.reason === null) !== (reason === null);
     member.reason = reason;
-    if (isChange) this.#options.onChange(stateOf(member));
+    if (isChange) this.#options.onChange(stateOf(member), cause);
   }
 
   #setUsable(): void {

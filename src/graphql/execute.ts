@@ -179,6 +179,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     return {
       viewer,
       loaders,
+      primary,
       recipient,
       budget,
       onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets, loaders.mostOctets)),

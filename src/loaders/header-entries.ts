@@ -26,8 +26,8 @@ export interface HeaderEntry {
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
-  /** Of a header whose history was not read: the domain that it is of, and as of when. */
-  readonly of?: { readonly domain: string; readonly at: Instant | undefined };
+  /** Of a header whose history was not read: the domain that it is of, its version, and as of when it is. */
+  readonly of?: { readonly domain: string; readonly version: bigint; readonly at: Instant | undefined };
 }
 
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */

@@ -10,7 +10,7 @@ import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
-import { connection, pageOf, placeIn, requireFirst } from './connection.js';
+import { connection, pageOf, placeOfDomain, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
@@ -35,7 +35,7 @@ export const Domain: DomainResolvers = {
     if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
     return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
   },
-  httpHeaders({ name: domain, at, httpHeaders }, args, { budget }, info) {
+  httpHeaders({ name: domain, at, version, httpHeaders }, args, { budget }, info) {
     const headers = granted(
       () => selectHeaders(loadedPart(httpHeaders), args),
       () => 'HeaderHistory',
@@ -44,15 +44,18 @@ export const Domain: DomainResolvers = {
     );
     // Its pages are read by themselves, with cursors of the domain.
     if (!selectsHistoryPages(info)) return headers;
-    return Promise.resolve(headers).then((all) => all.map((header) => ({ ...header, of: { domain, at } })));
+    return Promise.resolve(headers).then((all) =>
+      all.map((header) => ({ ...header, of: { domain, at, version } })),
+    );
   },
-  async dnsRecordsConnection({ name, at }, args, { loaders, budget, viewer, recipient }, info) {
+  async dnsRecordsConnection({ name, at, version }, args, context, info) {
+    const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
     const filter = { domain: name, at, types, present: args.present ?? undefined };
     const question = ['dnsRecordsConnection', name, at, types, filter.present].join(' ');
     const place = { domain: 'text', firstSeen: 'bigint', type: 'text', position: 'number' } as const;
-    const after = placeIn<RecordPlace>(question, args.after, place);
+    const { after, loaders } = placeOfDomain<RecordPlace>(question, args.after, place, version, context);
     await budget.readPage(first);
     const lastSeen = selectsOfNodes('lastSeen', info);
     const onMany = (rows: number) => budget.readRows(rows);
@@ -60,21 +63,24 @@ export const Domain: DomainResolvers = {
     const { matches, next } = await loaders.records.load(key);
     const places = new Map(matches.map((match) => [match.record, match.place]));
     const nodes = matches.map(({ record }) => record);
-    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, (entry) => places.get(entry));
+    const placeOf = (entry: DnsEntry) => places.get(entry);
+    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, version);
   },
-  async httpHeadersConnection({ name: domain, at }, args, { loaders, budget, viewer, recipient }, info) {
+  async httpHeadersConnection({ name: domain, at, version }, args, context, info) {
+    const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
-    const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
+    const place = { name: 'text' } as const;
+    const found = placeOfDomain<{ name: string }>(question, args.after, place, version, context);
+    const after = found.after?.name;
     await budget.readPage(first);
     const history = selectsOfNodes('history', info);
-    const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
-    const { headers, next } = await loaders.headerPage.load(key);
+    const key = { domain, version, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
+    const { headers, next } = await found.loaders.headerPage.load(key);
     const end = next === null ? null : { name: next };
-    return pageOf<HeaderEntry, { name: string }>(question, { nodes: headers, next: end }, ({ name }) => ({
-      name,
-    }));
+    const placeOf = ({ name }: HeaderEntry) => ({ name });
+    return pageOf<HeaderEntry, { name: string }>(question, { nodes: headers, next: end }, placeOf, version);
   },
   changes: (history, args, context) => changesOf(history, args, context),
   async parts({ name, times, at }, _args, { loaders, recipient }) {
@@ -132,13 +138,16 @@ export const HeaderHistoryConnection = connection<HeaderEntry>(() => 'HeaderHist
 export const HeaderChangeConnection = connection<HeaderHistoryItem>(() => 'HeaderChange', 'HeaderChangeEdge');
 
 export const HeaderHistory: HeaderHistoryResolvers = {
-  async historyConnection({ name, of }, args, { loaders, budget, viewer, recipient }) {
+  async historyConnection({ name, of }, args, context) {
+    const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
-    const after = placeIn<{ date: Instant }>(question, args.after, { date: 'bigint' })?.date;
+    const place = { date: 'bigint' } as const;
+    const found = placeOfDomain<{ date: Instant }>(question, args.after, place, of.version, context);
+    const after = found.after?.date;
     await budget.readPage(first);
-    const page = await loaders.headerHistory.load({
+    const page = await found.loaders.headerHistory.load({
       ...of,
       name,
       first,
@@ -151,6 +160,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
       question,
       { nodes: page.items, next },
       ({ date }) => ({ date }),
+      of.version,
     );
   },
 };

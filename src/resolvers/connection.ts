@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import type { Loaders } from '../loaders/create-loaders.js';
 import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
@@ -11,7 +12,11 @@ export function requireFirst(first: number): number {
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
-/** A page from what a loader gives. */
+/**
+ * A page from what a loader gives.
+ *
+ * @param version Of the domain whose own list it is; absent: it is a list of all domains.
+ */
 export function pageOf<Node, Place>(
   question: string,
   {
@@ -20,8 +25,10 @@ export function pageOf<Node, Place>(
     end,
   }: { readonly nodes: readonly Node[]; readonly next: Place | null; readonly end?: Place },
   placeOf: (node: Node) => Place,
+  version?: bigint,
 ): PageOf<Node> {
-  const write = (place: Place) => writeCursor(question, jsonOf(place));
+  const write = (place: Place) =>
+    writeCursor(question, jsonOf(version === undefined ? place : { ...place, version }));
   return {
     nodes,
     next: next === null ? null : write(next),
@@ -51,11 +58,39 @@ export function placeIn<Place extends object>(
   cursor: string | null | undefined,
   kinds: Kinds<Place>,
 ): Place | undefined {
-  if (cursor == null) return undefined;
-  const stored = readCursor('after', question, cursor, (value): value is Record<string, unknown> =>
-    isPlace(value, kinds),
-  );
-  const fields = Object.entries(stored).map(([name, value]) => [
+  return cursor == null ? undefined : readPlace<Place>(question, cursor, kinds);
+}
+
+/**
+ * The place that a cursor of a domain's own list says, and the loaders of a database that has the version which the cursor's
+ * page was of, or a later one: pages of an earlier one would lack changes between the two.
+ *
+ * @param version Of the domain, as it was read for this request.
+ * @throws PublicError INVALID_CURSOR
+ */
+export function placeOfDomain<Place extends object>(
+  question: string,
+  cursor: string | null | undefined,
+  kinds: Kinds<Place>,
+  version: bigint,
+  { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
+): { after: Place | undefined; loaders: Loaders } {
+  if (cursor == null) return { after: undefined, loaders };
+  const withVersion = { ...kinds, version: 'bigint' };
+  const after = readPlace<Place & { readonly version?: bigint }>(question, cursor, withVersion, kinds);
+  return { after, loaders: (after.version ?? 0n) > version ? primary : loaders };
+}
+
+/** @param earlier The fields that cursors had before. */
+function readPlace<Place extends object>(
+  question: string,
+  cursor: string,
+  kinds: object,
+  earlier: object = kinds,
+): Place {
+  const isStored = (value: unknown): value is Record<string, unknown> =>
+    isPlace(value, kinds) || isPlace(value, earlier);
+  const fields = Object.entries(readCursor('after', question, cursor, isStored)).map(([name, value]) => [
     name,
     Reflect.get(kinds, name) === 'bigint' ? BigInt(String(value).slice(0, -1)) : value,
   ]);

@@ -8,6 +8,8 @@ import type { RequestBudget } from './request-budget.js';
 export interface RequestContext {
   readonly viewer: Viewer;
   readonly loaders: Loaders;
+  /** Those of the primary, for what a replica does not have yet. */
+  readonly primary: Loaders;
   readonly budget: RequestBudget;
   /** Called before a large history is read, with the approximate octets of a response with the parts that are needed; may reject. */
   readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;

@@ -29,7 +29,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   let record: ReturnType<typeof headerChanger>;
 
   beforeAll(async () => {
-    primary = await PostgresqlCluster.start({ max_connections: '60' });
+    primary = await PostgresqlCluster.start({ max_connections: '60', wal_keep_size: '256MB' });
     replica = await primary.startReplica({ max_standby_streaming_delay: '0' });
     database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
     await migrate(database.pool, DATA_STEPS);
@@ -143,6 +143,20 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
   });
 
+  test("a reader of a domain's changes misses none where the next page comes from a replica that is behind", async () => {
+    await record('1', 'paged.example');
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      for (const value of ['2', '3', '4']) await record(value, 'paged.example');
+      const path = '/api/v1/domain/paged.example/changes?order=NEWEST_FIRST&first=1';
+      const first = JSON.parse((await ask(other, path)).text);
+      const second = JSON.parse((await ask(service, `${path}&after=${first.next}`)).text);
+      expect([first, second].map(({ changes }) => changes[0].new)).toEqual(['4', '3']);
+      // What the replica has is read from it.
+      expect(JSON.parse((await ask(service, path)).text).changes[0].new).toBe('1');
+    });
+  });
+
   test('a new token works at once, although the replica does not have it yet', async () => {
     await replica.caughtUp(primary);
     await replica.whilePaused(async () => {
@@ -185,11 +199,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   });
 
   /** Asks again and again while the work is done. @returns the statuses of the answers. */
-  async function whileAsking(work: () => Promise<void>, path = DOMAIN): Promise<Set<number>> {
+  async function whileAsking(work: () => Promise<void>, of = service): Promise<Set<number>> {
     const statuses = new Set<number>();
     let isDone = false;
     const client = async () => {
-      while (!isDone) statuses.add((await ask(service, path)).status);
+      while (!isDone) statuses.add((await ask(of)).status);
     };
     const clients = [client(), client(), client()];
     await work().finally(() => {
@@ -243,6 +257,27 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
     expect([...statuses]).toEqual([200]);
     await record('after the loss');
+  });
+
+  test('while the primary is away, one replica of two is enough', async () => {
+    const second = await primary.startReplica();
+    const urls = [replica.url, second.url];
+    const of = await startTestService({
+      ...{ database, role: 'api', readReplicas: { ...readingFrom(60_000), urls } },
+    });
+    const states = async () => (await databases(of)).map(({ state }) => state);
+    await expect.poll(states).toEqual(['in use', 'in use', 'in use']);
+    const statuses = await whileAsking(async () => {
+      await primary.stop();
+      await expect.poll(states).toEqual(['left out', 'in use', 'in use']);
+      await second.kill();
+      await expect.poll(states).toEqual(['left out', 'in use', 'left out']);
+    }, of);
+    expect([...statuses]).toEqual([200]);
+    await of.stop();
+    await second.remove();
+    await primary.start();
+    await expect.poll(async () => (await databases(service))[0]?.state).toBe('in use');
   });
 
   test('a replica that is too far behind is left out until it has caught up', async () => {

@@ -7,7 +7,7 @@ import { inTransaction } from '../../src/database/transaction.js';
 import { createGraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { anonymous } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
 
@@ -189,7 +189,7 @@ describe('the last pages of a long list of records read no more than the first',
   });
 });
 
-test.skipIf(TEST_SERVER === undefined)(
+test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
   'questions are planned with their values, however often they come: a plan for any interval may read a whole history',
   async () => {
     const one = await openDatabase({ ...database.options, poolSize: 1 });

@@ -84,7 +84,7 @@ export class PostgresqlCluster {
     return cluster;
   }
 
-  /** Makes a streaming replica of it on another free port, and starts it. */
+  /** Makes a streaming replica of it on another free port, and starts it. The primary needs a `wal_keep_size`. */
   async startReplica(settings: Readonly<Record<string, string>> = {}): Promise<PostgresqlCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'dms-postgresql-'));
     const user = this.#user;
