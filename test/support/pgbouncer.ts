@@ -86,6 +86,8 @@ auth_file = ${folder}/users
 pool_mode = transaction
 max_client_conn = 500
 default_pool_size = 12
+; Each test file has a database of its own, and the server a limit for all of them.
+server_idle_timeout = 1
 server_login_retry = 1
 `;
 }
