@@ -5,6 +5,7 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
+import { type Counted, type Counts, CountsInMemory } from './counts.js';
 import { Penalties, type PenaltyOptions } from './penalties.js';
 import { type RatePolicy, ratePolicy, WINDOW_SECONDS } from './rate-policy.js';
 import type { RedisStore } from './redis-store.js';
@@ -17,12 +18,15 @@ export interface Limiters {
   penalties(name: string, limit: number, options: PenaltyOptions): Penalties;
 }
 
-/** @param store Where several processes count together; absent: this one counts in its own memory. */
-export function createLimiters(store?: RedisStore): Limiters {
+/**
+ * @param store Where several processes count together.
+ * @param counts Where they count while there is no store; absent: this one counts in its own memory.
+ */
+export function createLimiters(store?: RedisStore, counts: Counts = new CountsInMemory()): Limiters {
   const classFor = (policy: RatePolicy) =>
     class extends Limiter {
       constructor(options: IRateLimiterOptions) {
-        super(options, policy, store);
+        super(options, policy, { store, counts });
       }
     };
   return {
@@ -43,10 +47,9 @@ function completed(options: IRateLimiterOptions, { name, limit }: RatePolicy): I
   return { points, duration, keyPrefix: `dms:${name}:${points}/${duration}` };
 }
 
-/** What a key has consumed in its window, and when that ends, by the monotonic clock. */
-interface Window {
-  consumed: number;
-  readonly endsAt: number;
+interface Places {
+  readonly store: RedisStore | undefined;
+  readonly counts: Counts;
 }
 
 /** What is consumed of one key within one turn of the event loop. */
@@ -56,22 +59,22 @@ interface Batch {
 }
 
 /**
- * A limiter that shares its counts with other processes through Redis, and counts in the memory of this process while
- * there is none. It extends the library's own only because the library exports no abstract class; methods that are
- * not overridden here must not be used. Windows of the library are by the wall clock: where it steps back, a client
- * would have to wait for as long. Its `insuranceLimiter` would hide the error, which the store needs: for the reason
- * in the log, and to close a connection on which Redis is silent.
+ * A limiter that shares its counts with other processes through Redis, and counts elsewhere while there is none: in the
+ * memory of this process, or of the one that has started it. It extends the library's own only because the library
+ * exports no abstract class; methods that are not overridden here must not be used. Windows of the library are by the
+ * wall clock: where it steps back, a client would have to wait for as long. Its `insuranceLimiter` would hide the
+ * error, which the store needs: for the reason in the log, and to close a connection on which Redis is silent.
  */
 class Limiter extends RateLimiterMemory {
   readonly #store: RedisStore | undefined;
   readonly #shared: RateLimiterRedis | undefined;
-  /** By their ends: all windows have the same length. */
-  readonly #windows = new Map<string, Window>();
+  readonly #counts: Counts;
   readonly #batches = new Map<string, Batch>();
 
-  constructor(options: IRateLimiterOptions, policy: RatePolicy, store: RedisStore | undefined) {
+  constructor(options: IRateLimiterOptions, policy: RatePolicy, { store, counts }: Places) {
     super(completed(options, policy));
     this.#store = store;
+    this.#counts = counts;
     this.#shared =
       store && new RateLimiterRedis({ ...completed(options, policy), storeClient: store.client });
   }
@@ -89,7 +92,7 @@ class Limiter extends RateLimiterMemory {
   /** Consumes without rejecting, in the same way; without Redis at once. */
   override async penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
     return this.#store === undefined
-      ? this.#countHere(String(key), points)
+      ? this.#countElsewhere(String(key), points)
       : this.#countInBatch(String(key), points);
   }
 
@@ -117,7 +120,7 @@ class Limiter extends RateLimiterMemory {
     return batch;
   }
 
-  /** Counts in Redis while that is ready; otherwise, or where it fails, here. */
+  /** Counts in Redis while that is ready; otherwise, or where it fails, elsewhere. */
   async #count(key: string, points: number): Promise<RateLimiterRes> {
     if (this.#store?.isReady() && this.#shared !== undefined) {
       try {
@@ -128,20 +131,13 @@ class Limiter extends RateLimiterMemory {
         this.#store.failed(error);
       }
     }
-    return this.#countHere(key, points);
+    return this.#countElsewhere(key, points);
   }
 
-  #countHere(key: string, points: number): RateLimiterRes {
-    const now = performance.now();
-    for (const [ended, { endsAt }] of this.#windows) {
-      if (endsAt > now) break;
-      this.#windows.delete(ended);
-    }
-    const begun = this.#windows.get(key);
-    const window = begun ?? { consumed: 0, endsAt: now + this.msDuration };
-    if (begun === undefined) this.#windows.set(key, window);
-    window.consumed += points;
-    const remaining = Math.max(0, this.points - window.consumed);
-    return new RateLimiterRes(remaining, window.endsAt - now, window.consumed, begun === undefined);
+  #countElsewhere(key: string, points: number): RateLimiterRes | Promise<RateLimiterRes> {
+    const counted = this.#counts.count({ limit: this.keyPrefix, key, points, window: this.msDuration });
+    const resultOf = ({ consumed, endsIn }: Counted) =>
+      new RateLimiterRes(Math.max(0, this.points - consumed), endsIn, consumed, consumed === points);
+    return counted instanceof Promise ? counted.then(resultOf) : resultOf(counted);
   }
 }
