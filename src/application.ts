@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort } from './config/parse-telemetry.js';
 import type { Settings } from './config/settings.js';
@@ -50,6 +51,8 @@ interface ApplicationParts {
   readonly migrate?: (pool: Pool) => Promise<unknown>;
   /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
+  /** Where several processes share the port; absent: this one has it alone. */
+  readonly cluster?: ClusterMember;
 }
 
 /**
@@ -75,8 +78,8 @@ export async function startApplication(
     const exampleDomain = await findExample(database);
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const log = parts.log ?? createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    const { timeLimits } = parts;
-    const running = await run({ settings, database, log, knownOperations, timeLimits, now });
+    const { timeLimits, cluster } = parts;
+    const running = await run({ settings, database, log, knownOperations, timeLimits, cluster, now });
     return {
       ...running,
       databasePlace: database.place,
@@ -99,29 +102,23 @@ export async function startApplication(
 type Running = Pick<Application, 'url' | 'port' | 'metricsUrl' | 'stop'>;
 
 async function run(parts: Omit<ServingParts, 'monitoring' | 'replicas'>): Promise<Running> {
-  const { settings, database, log } = parts;
+  const { settings, database, log, cluster } = parts;
   const replicas = await openReplicas(settings, database, log);
-  const starting = startMonitoring(settings, database, 'serving', log, replicas);
+  const starting = startMonitoring(settings, database, 'serving', log, { replicas, cluster });
   const monitoring = await starting.catch(async (error: unknown) => {
     await replicas?.close();
     throw error;
   });
   try {
     const server = await startServing({ ...parts, monitoring, replicas });
-    const observes = settings.role === 'all';
-    const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
-      log.warn({ err: error }, 'the feed of changes was not pruned'),
-    );
-    const endForgetting = forgetUnobserved(parts, monitoring);
-    const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
+    const alone = cluster?.isLeader === false ? null : startAlone(parts, monitoring);
     return {
       url: urlOf(settings.host, server.port) + settings.basePath,
       port: server.port,
       metricsUrl: monitoring.metricsUrl,
       async stop() {
-        endPruning();
         monitoring.stopping();
-        await Promise.all([server.close(), observing?.stop(), endForgetting()]);
+        await Promise.all([server.close(), alone?.stop()]);
         await monitoring.stop();
         await replicas?.close();
       },
@@ -165,6 +162,23 @@ async function openReplicas(
       else log.warn({ replica, reason, cause }, 'the replica is left out');
     },
   });
+}
+
+/** Starts what only one of several processes has to do. */
+function startAlone(parts: Omit<ServingParts, 'monitoring' | 'replicas'>, monitoring: Monitoring) {
+  const { settings, database, log } = parts;
+  const endPruning = startPruning(database.writingPrisma, settings.changesKept, (error) =>
+    log.warn({ err: error }, 'the feed of changes was not pruned'),
+  );
+  const endForgetting = forgetUnobserved(parts, monitoring);
+  const observes = settings.role === 'all';
+  const observing = observes ? startObserving(settings, database, log, now, monitoring) : null;
+  return {
+    async stop() {
+      endPruning();
+      await Promise.all([observing?.stop(), endForgetting()]);
+    },
+  };
 }
 
 function now(): Instant {

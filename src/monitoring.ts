@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import type { ClusterMember } from './cluster/member.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { withinTime } from './database/query-limits.js';
@@ -50,7 +51,8 @@ const LAST_SCRAPE = 1000;
  * Starts the probes and metrics of a process, and its traces if they are configured.
  *
  * @param work what the process does: the probes use the same pool of connections.
- * @param replicas Absent: there are none.
+ * @param others What the process has besides, if anything: replicas to read from; other processes that serve with it, whose metrics
+ *   are given together.
  * @throws OperationError if the port of the metrics is not available.
  */
 export async function startMonitoring(
@@ -58,7 +60,10 @@ export async function startMonitoring(
   database: Database,
   work: 'serving' | 'observing',
   log: Logger,
-  replicas?: Replicas,
+  {
+    replicas,
+    cluster,
+  }: { readonly replicas?: Replicas | undefined; readonly cluster?: ClusterMember | undefined } = {},
 ): Promise<Monitoring> {
   const isServing = work === 'serving';
   const check = await createReadinessCheck(isServing ? database.readPool : database.pool);
@@ -82,9 +87,11 @@ export async function startMonitoring(
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
   const ofProcess = processMetrics();
+  const own = () => Registry.merge([ofProcess, registry]);
+  cluster?.collectFrom(() => own().getMetricsAsJSON());
   const exposition: Exposition = {
     contentType: registry.contentType,
-    text: () => Registry.merge([ofProcess, registry]).metrics(),
+    text: () => cluster?.metrics() ?? own().metrics(),
   };
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
   // OpenTelemetry is loaded only where traces are sent.

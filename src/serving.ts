@@ -4,6 +4,7 @@ import { type AuthenticationOptions, createAuthentication } from './auth/authent
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
+import type { ClusterMember } from './cluster/member.js';
 import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
@@ -50,6 +51,8 @@ export interface ServingParts {
   /** The only operations that are allowed; undefined: any is. */
   readonly knownOperations: KnownOperations | undefined;
   readonly timeLimits: TimeLimits | undefined;
+  /** Undefined: no other process shares the port. */
+  readonly cluster: ClusterMember | undefined;
   /** The wall clock. */
   readonly now: () => Instant;
 }
@@ -63,7 +66,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring } = parts;
   const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
-  const limiters = createLimiters(redis);
+  const limiters = createLimiters(redis, parts.cluster?.counts);
   const rejections = createRejectionMetrics(monitoring.registry);
   const { loaders, readFrom } = loadersOf(parts);
   const { rateLimits } = settings;

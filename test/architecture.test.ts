@@ -12,6 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['model'],
   database: ['model'],
   rates: ['telemetry', 'model'],
+  cluster: ['rates', 'telemetry', 'model'],
   auth: ['database', 'rates', 'model'],
   recorder: ['database', 'history', 'model'],
   observer: ['recorder', 'history', 'database', 'telemetry', 'model'],
@@ -24,19 +25,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['rest', 'graphql', 'auth', 'rates', 'telemetry', 'model'],
   config: ['auth', 'model'],
   observing: ['config', 'observer', 'recorder', 'database', 'telemetry', 'model'],
-  monitoring: ['config', 'http', 'recorder', 'database', 'telemetry', 'model'],
+  monitoring: ['cluster', 'config', 'http', 'recorder', 'database', 'telemetry', 'model'],
   serving: [
-    ...['monitoring', 'http', 'rest', 'graphql', 'loaders', 'auth', 'rates', 'config'],
+    ...['monitoring', 'cluster', 'http', 'rest', 'graphql', 'loaders', 'auth', 'rates', 'config'],
     ...['database', 'telemetry', 'model'],
   ],
   application: [
-    ...['serving', 'observing', 'monitoring', 'observer', 'http', 'importers', 'recorder', 'config'],
-    ...['database', 'telemetry', 'model'],
+    ...['serving', 'observing', 'monitoring', 'cluster', 'observer', 'http', 'importers', 'recorder'],
+    ...['config', 'database', 'telemetry', 'model'],
   ],
   asking: ['rest', 'graphql', 'loaders', 'auth', 'database', 'model'],
   cli: [
     ...[
       'application',
+      'cluster',
       'asking',
       'observing',
       'monitoring',

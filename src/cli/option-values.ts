@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
 import { OperationError, UsageError } from '../model/errors.js';
@@ -58,6 +59,18 @@ export function parsePartitions(text: string): number {
 
 /** With more, planning a statement that reads all of them takes longer than the partitions save. */
 const MOST_PARTITIONS = 256;
+
+const MOST_PROCESSES = 64;
+
+/** A number of processes; `auto`: one for each processor that this one may use. @throws UsageError for any other text. */
+export function parseWorkers(text: string): number {
+  if (text === 'auto') return Math.min(availableParallelism(), MOST_PROCESSES);
+  const number = Number(text);
+  if (/^\d{1,3}$/.test(text) && number >= 1 && number <= MOST_PROCESSES) return number;
+  throw new UsageError(
+    `${JSON.stringify(text)} is not a number of processes: write 1 to ${MOST_PROCESSES}, or auto.`,
+  );
+}
 
 /** Adds scopes, separated by commas, to those of the option before: commander would take one value of a choice. */
 export function collectScopes(text: string, previous: readonly Scope[] = []): readonly Scope[] {

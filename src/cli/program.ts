@@ -9,6 +9,7 @@ import type { ImportOptions } from './commands/import.js';
 import type { MigrateOptions } from './commands/migrate.js';
 import type { ObserveOptions } from './commands/observe.js';
 import type { SearchOptions } from './commands/search.js';
+import type { ServeOptions } from './commands/serve.js';
 import type { ShowOptions } from './commands/show.js';
 import type { CreateOptions } from './commands/token.js';
 import type { AddOptions, NamesOptions } from './commands/watch.js';
@@ -19,6 +20,7 @@ import {
   parseDuration,
   parseLimit,
   parsePartitions,
+  parseWorkers,
   timeOfDate,
 } from './option-values.js';
 
@@ -68,7 +70,17 @@ function addServices(program: Command, context: CommandContext): void {
         'Unless ROLE=api, it also observes the watched domains as they become due. ' +
         'A new embedded database is filled with a few sample domains, unless SAMPLES=off.',
     )
-    .action(async () => (await import('./commands/serve.js')).runServe(context));
+    .addOption(
+      new Option(
+        '--workers <number>',
+        'serve by so many processes, 1 to 64, on the same port; auto: one for each processor',
+      )
+        .argParser(parseWorkers)
+        .default(1),
+    )
+    .action(async (options: ServeOptions) =>
+      (await import('./commands/serve.js')).runServe(context, options),
+    );
   program
     .command('worker')
     .summary('observe the watched domains')

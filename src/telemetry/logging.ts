@@ -13,6 +13,12 @@ interface LoggingOptions {
 }
 
 /**
+ * In octets: what Linux writes to a pipe in one piece (POSIX, limits.h). Several processes may write to the same one, and
+ * parts of longer writes would be between each other's lines.
+ */
+const PIPE_BUF = 4_096;
+
+/**
  * The program's log: one JSON object a line, with `time` in milliseconds since the epoch and `level` by
  * name. What looks like a secret is redacted in every line. Lines are written asynchronously, the
  * last ones when the process exits.
@@ -24,5 +30,5 @@ export function createLogger({ level, stream, secrets = [] }: LoggingOptions): L
     formatters: { level: (label: string) => ({ level: label }) },
     hooks: { streamWrite: redactorOf(secrets) },
   };
-  return pino(options, stream ?? destination({ fd: 2, sync: false }));
+  return pino(options, stream ?? destination({ fd: 2, sync: false, maxWrite: PIPE_BUF }));
 }

@@ -70,6 +70,8 @@ export function createReplicaMetrics(registry: Registry, replicas: () => readonl
     name: 'dms_replica_usable',
     help: 'Whether responses are read from a replica: 1, or 0 where it is left out.',
     labelNames: ['replica'],
+    // Of several processes.
+    aggregator: 'min',
     registers: [],
     collect() {
       for (const { place: replica, reason } of replicas()) this.set({ replica }, reason === null ? 1 : 0);
@@ -79,6 +81,7 @@ export function createReplicaMetrics(registry: Registry, replicas: () => readonl
     name: 'dms_replica_lag_seconds',
     help: 'For how long there has been something that a replica has not replayed; absent: not known.',
     labelNames: ['replica'],
+    aggregator: 'max',
     registers: [],
     collect() {
       this.reset();
@@ -155,6 +158,8 @@ export function createImportMetrics(
     name: 'dms_import_lines_total',
     help: 'Lines of all completed imports into the database, by outcome.',
     labelNames: ['outcome'],
+    // All processes read the same.
+    aggregator: 'max',
     registers: [],
     async collect() {
       reading ??= refresh();

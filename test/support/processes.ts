@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -9,6 +10,14 @@ export function isRunning(processId: number): boolean {
     return false;
   }
   return !isDefunct(processId);
+}
+
+/** The processes that a process has started and that run, in the order of their start. */
+export function childrenOf(processId: number): number[] {
+  const output = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString();
+  const pairs = output.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  const children = pairs.filter(([, parent]) => parent === processId).map(([id = 0]) => id);
+  return children.filter(isRunning).sort((one, other) => one - other);
 }
 
 function isDefunct(processId: number): boolean {

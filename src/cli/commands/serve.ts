@@ -1,5 +1,7 @@
+import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Application } from '../../application.js';
+import type { ClusterMember } from '../../cluster/member.js';
 import { ALL_ADDRESSES } from '../../config/parse-telemetry.js';
 import type { Settings } from '../../config/settings.js';
 import type { CommandContext } from '../command-context.js';
@@ -11,26 +13,95 @@ import { watchedText } from './watch-text.js';
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 
+export interface ServeOptions {
+  /** How many processes serve. */
+  readonly workers: number;
+}
+
 /** `dms serve`: serves the API until a signal stops it. */
-export async function runServe(context: CommandContext): Promise<void> {
+export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
+  if (workers === 1) return serveAlone(context, settings, stopRequested);
+  return cluster.isPrimary
+    ? serveByOthers(context, settings, stopRequested, workers)
+    : serveTogether(context, settings, stopRequested, workers);
+}
+
+async function serveAlone(context: CommandContext, settings: Settings, stopRequested: Promise<unknown>) {
+  const application = await start(context, settings);
+  await context.sumUp(welcome(application, settings, 1));
+  await stopRequested;
+  context.notes.write(STOPPING);
+  await application.stop();
+}
+
+/** In the first of several processes, which starts those that serve. */
+async function serveByOthers(
+  context: CommandContext,
+  settings: Settings,
+  stopRequested: Promise<unknown>,
+  workers: number,
+): Promise<void> {
+  const { FirstProcess, ProcessEndedError } = await import('../../cluster/first-process.js');
+  const { createLogger } = await import('../../telemetry/logging.js');
+  const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
+  const first = new FirstProcess(workers, log);
+  const started = first.start().then((text) => context.sumUp(text));
+  try {
+    await Promise.race([started, stopRequested]);
+    await stopRequested;
+    context.notes.write(STOPPING);
+    if (!(await first.stop())) context.setExitCode(context.failure.code);
+  } catch (error) {
+    first.abandonStart();
+    await first.stop();
+    // The process that has failed has printed why.
+    if (!(error instanceof ProcessEndedError) || error.end.code === null) throw error;
+    context.setExitCode(error.end.code);
+  }
+}
+
+/** In one of the processes that serve. */
+async function serveTogether(
+  context: CommandContext,
+  settings: Settings,
+  stopRequested: Promise<unknown>,
+  workers: number,
+): Promise<void> {
+  const { joinCluster } = await import('../../cluster/member.js');
+  const member = await joinCluster();
+  try {
+    const application = await start(context, settings, member);
+    member.serving(welcome(application, settings, workers));
+    // Ctrl-C comes to all processes, a signal of a supervisor to the first one.
+    await Promise.race([stopRequested, member.stopRequested]);
+    await application.stop();
+  } finally {
+    member.leave();
+  }
+}
+
+async function start(
+  context: CommandContext,
+  settings: Settings,
+  member?: ClusterMember,
+): Promise<Application> {
   setFlagsFromString(HEAP_GROWTH);
   // Only now: loading the server takes a second, and an invalid setting is reported before.
   const { startApplication } = await import('../../application.js');
   const { migrateShowing } = await import('../open-database.js');
-  const application = await startApplication(settings, {
+  return startApplication(settings, {
     migrate: (pool) => migrateShowing(context.notes, pool),
+    ...(member && { cluster: member }),
   });
-  await context.sumUp(welcome(application, settings));
-  await stopRequested;
-  context.notes.write('Stopping: requests in progress are completed first.\n');
-  await application.stop();
 }
+
+const STOPPING = 'Stopping: requests in progress are completed first.\n';
 
 const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
 
-function welcome(application: Application, { host, auth }: Settings): string {
+function welcome(application: Application, { host, auth }: Settings, workers: number): string {
   const { url, metricsUrl, databasePlace, sandbox, sampleDomains, exampleDomain, watchedDomains } =
     application;
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
@@ -45,6 +116,7 @@ function welcome(application: Application, { host, auth }: Settings): string {
     `REST:     ${rest}`,
     `          ${url}/api/v1/docs (documentation)`,
     `Database: ${databasePlace}`,
+    workers > 1 && `Workers:  ${workers} processes`,
     watchedDomains !== null && `Observes: ${watchedText(watchedDomains)}`,
     metricsUrl !== null && `Metrics:  ${metricsUrl}/metrics`,
     exampleDomain === null ? 'Nothing is recorded yet: dms import FILE records.' : example,

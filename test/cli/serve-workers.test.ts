@@ -1,0 +1,312 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { rcode } from '../support/dns-behaviours.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { freePort } from '../support/free-port.js';
+import { observationLine } from '../support/observations.js';
+import { childrenOf, isRunning } from '../support/processes.js';
+
+const SLOW = { timeout: 120_000 };
+const WORKERS = 2;
+
+const cleanUp: (() => Promise<unknown>)[] = [];
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterEach(async () => {
+  for (const end of cleanUp.splice(0).reverse()) await end();
+});
+afterAll(() => database.close());
+
+interface Service extends DmsCommand {
+  readonly url: string;
+  readonly port: number;
+  readonly metricsUrl: string;
+  /** The first process. */
+  readonly processId: number;
+  /** What it has written to standard error so far. */
+  readonly log: () => string;
+}
+
+/** Starts a service for one test. */
+async function serve(environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const service = await start(environment);
+  cleanUp.push(() => end(service));
+  return service;
+}
+
+async function end({ child, result, processId }: Service): Promise<void> {
+  for (const id of childrenOf(processId)) process.kill(id, 'SIGCONT');
+  child.kill('SIGKILL');
+  await result;
+}
+
+async function start(environment: Readonly<Record<string, string>>): Promise<Service> {
+  const settings = { ...database.environment, PORT: '0', METRICS_PORT: '0', ROLE: 'api', ...environment };
+  const command = startDms(['serve', '--workers', String(WORKERS)], settings);
+  const { child, result } = command;
+  let log = '';
+  child.stderr?.on('data', (part: string) => {
+    log += part;
+  });
+  const said = new Promise<string>((resolve) => {
+    let output = '';
+    child.stdout?.on('data', (part: string) => {
+      output += part;
+      if (output.includes('Stop with Ctrl-C.')) resolve(output);
+    });
+  });
+  const failure = result.then(({ code, stderr }): never => {
+    throw new Error(`It ended with ${code}: ${stderr}`);
+  });
+  const welcome = await Promise.race([said, failure]);
+  expect(welcome.match(/Stop with Ctrl-C\./g)).toHaveLength(1);
+  const url = /^Serving at (\S+)\/$/m.exec(welcome)?.[1] ?? '';
+  const metricsUrl = /^Metrics: +(\S+)\/metrics$/m.exec(welcome)?.[1] ?? '';
+  return {
+    ...command,
+    url,
+    port: Number(new URL(url).port),
+    metricsUrl,
+    processId: child.pid ?? 0,
+    log: () => log,
+  };
+}
+
+/** The response to a request on a connection of its own. */
+async function send(url: string, signal?: AbortSignal) {
+  const sent = request(url, { agent: new Agent({ keepAlive: false }), ...(signal && { signal }) }).end();
+  const [response] = await once(sent, 'response');
+  return { status: response.statusCode, fields: response.headers, body: await text(response) };
+}
+
+/**
+ * A connection that is being handed over to a process which ends is closed only when the first process ends (node:cluster).
+ * In milliseconds.
+ */
+const HANDED_OVER = 1_000;
+
+/** What comes of a probe: its status, or that there was no response. */
+async function probe(url: string): Promise<number | 'rejected' | 'silent'> {
+  const signal = AbortSignal.timeout(HANDED_OVER);
+  return send(`${url}/livez`, signal).then(
+    ({ status }) => status,
+    () => (signal.aborted ? 'silent' : 'rejected'),
+  );
+}
+
+const BODY = '{"query":"{__typename}"}';
+
+/** Requests whose bodies are not complete, on connections of their own, which all processes have begun to read. */
+async function beginRequests(service: Service) {
+  const begun = Array.from({ length: WORKERS }, () => beginRequest(service.port));
+  await expect.poll(async () => (await series(service)).get('dms_http_requests_in_flight')).toBe(WORKERS);
+  return begun;
+}
+
+function beginRequest(port: number) {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  const head = 'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
+  socket.write(`${head}content-length: ${BODY.length}\r\n\r\n`);
+  const response = text(socket);
+  return { response, finish: () => socket.write(BODY) };
+}
+
+/** The value of each series, by its name and labels. */
+async function series({ metricsUrl }: Service): Promise<Map<string, number>> {
+  const lines = (await send(`${metricsUrl}/metrics`)).body.split('\n');
+  return new Map(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  );
+}
+
+const NOT_FOUND = 'dms_http_requests_total{api="none",operation="unknown",status="404"}';
+
+describe('the processes of dms serve --workers', SLOW, () => {
+  let service: Service;
+  let children: number[];
+
+  beforeAll(async () => {
+    const line = observationLine({ at: 1, records: ['192.0.2.1'] });
+    await runDms(['import', '-'], database.environment, Readable.from([line]));
+    service = await start({ RATE_LIMIT_ANONYMOUS: '3' });
+    children = childrenOf(service.processId);
+    expect(children).toHaveLength(WORKERS);
+  });
+  afterAll(() => end(service));
+
+  test('answer connections to one port, each of them', async () => {
+    const [one = 0, other = 0] = children;
+    process.kill(one, 'SIGSTOP');
+    let answered = 0;
+    const requests = Array.from({ length: 4 }, async () => {
+      await send(`${service.url}/livez`);
+      answered += 1;
+    });
+    // The process that does not respond has got one, and gets no other until it takes that.
+    await expect.poll(() => answered).toBe(3);
+    process.kill(other, 'SIGSTOP');
+    process.kill(one, 'SIGCONT');
+    await Promise.all(requests);
+    process.kill(other, 'SIGCONT');
+  });
+
+  test('count a client together, without Redis', async () => {
+    const left: string[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      const { status, fields } = await send(`${service.url}/api/v1/domain/example.com`);
+      left.push(`${status} ${/r=\d+/.exec(fields.ratelimit)}`);
+    }
+    expect(left).toEqual(['200 r=2', '200 r=1', '200 r=0', '429 r=0']);
+  });
+
+  test('are replaced when they are killed, and requests go on; metrics are those of all, also of the killed one', async () => {
+    for (let time = 0; time < 4; time += 1) await send(`${service.url}/nothing`);
+    await expect.poll(async () => (await series(service)).get(NOT_FOUND)).toBe(4);
+    const [killed = 0, kept = 0] = children;
+    process.kill(killed, 'SIGKILL');
+    await expect.poll(() => probe(service.url), { interval: 20 }).toBe(200);
+    await expect.poll(() => childrenOf(service.processId)).toEqual([kept, expect.any(Number)]);
+    const reported = /^{"level":"error",.*"signal":"SIGKILL",.*"a process has ended: [^"]*"}$/m;
+    await expect.poll(service.log).toMatch(reported);
+
+    process.kill(kept, 'SIGSTOP');
+    // The other one gets the first.
+    const requests = [send(`${service.url}/nothing`), send(`${service.url}/nothing`)];
+    expect((await Promise.any(requests)).status).toBe(404);
+    process.kill(kept, 'SIGCONT');
+    await Promise.all(requests);
+    await expect.poll(async () => (await series(service)).get(NOT_FOUND)).toBe(6);
+  });
+
+  test('tell what they read in the database once', async () => {
+    const all = await series(service);
+    expect(all.get('dms_import_lines_total{outcome="changed"}')).toBe(1);
+    expect(all.get('process_start_time_seconds')).toBeGreaterThan(1e9);
+  });
+
+  test('end when the first one is killed', async () => {
+    const running = childrenOf(service.processId);
+    expect(running).toHaveLength(WORKERS);
+    service.child.kill('SIGKILL');
+    await expect.poll(() => running.filter(isRunning)).toEqual([]);
+    await expect.poll(() => probe(service.url)).toBe('rejected');
+  });
+});
+
+describe('dms serve --workers', SLOW, () => {
+  test.each([
+    ['SIGTERM to the first process', 'SIGTERM', false],
+    ['Ctrl-C, which comes to all of them', 'SIGINT', true],
+  ] as const)(
+    'completes requests in progress in every process on %s, and ends with 0',
+    async (_what, name, toAll) => {
+      const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
+      const requests = await beginRequests(service);
+      const children = childrenOf(service.processId);
+      for (const id of [service.processId, ...(toAll ? children : [])]) process.kill(id, name);
+      await expect.poll(() => probe(service.url), { interval: 20 }).toBe('rejected');
+      const { status, body } = await send(`${service.metricsUrl}/readyz`);
+      expect([status, JSON.parse(body)]).toEqual([
+        503,
+        { status: 'unavailable', reason: 'The service is stopping.' },
+      ]);
+      for (const { finish } of requests) finish();
+      for (const { response } of requests) expect(await response).toMatch(/^HTTP\/1\.1 200 /);
+      expect(await service.result).toMatchObject({
+        ...{ code: 0, signal: null },
+        stderr: 'Stopping: requests in progress are completed first.\n',
+      });
+      expect(children.filter(isRunning)).toEqual([]);
+    },
+  );
+
+  test('ends all processes at once on a second signal later', async () => {
+    const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
+    const requests = await beginRequests(service);
+    const children = childrenOf(service.processId);
+    const again = setInterval(() => service.child.kill('SIGTERM'), 100);
+    cleanUp.push(async () => clearInterval(again));
+    expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
+    await Promise.all(requests.map(({ response }) => response));
+    await expect.poll(() => children.filter(isRunning)).toEqual([]);
+  });
+
+  test('has domains observed by one of the processes, and by the one that replaces it', async () => {
+    const dns = await startDnsServer();
+    cleanUp.push(() => dns.close());
+    const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
+    const asked = new Set<string>();
+    let most = 0;
+    for (const name of [...names, 'late.example']) {
+      dns.behave(name, async (question) => {
+        asked.add(name);
+        most = Math.max(most, asked.size);
+        await pause(100);
+        asked.delete(name);
+        return rcode(3)(question);
+      });
+    }
+    const service = await serve({
+      ...{ ROLE: 'all', DNS_SERVERS: `127.0.0.1:${dns.port}`, OBSERVE_DNS_TIMEOUT: '5s' },
+      ...{ OBSERVE_CONCURRENCY: '1', OBSERVE_LEASE: '30s' },
+    });
+    const now = () => BigInt(Date.now()) * 1000n;
+    const countObserved = () => database.prisma.watchedDomain.count({ where: { observedAt: { not: null } } });
+    await watchDomains(database.prisma, names, null, now());
+    await expect.poll(countObserved).toBe(names.length);
+    const [leader = 0] = childrenOf(service.processId);
+    process.kill(leader, 'SIGKILL');
+    await watchDomains(database.prisma, ['late.example'], null, now());
+    await expect.poll(countObserved).toBe(names.length + 1);
+    expect(most).toBe(1);
+  });
+});
+
+describe('dms serve --workers that cannot begin', SLOW, () => {
+  test('says once that the port is taken, and ends with 1', async () => {
+    const occupant = createServer().listen(await freePort(), '127.0.0.1');
+    cleanUp.push(() => once(occupant.close(), 'close'));
+    await once(occupant, 'listening');
+    const address = occupant.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], {
+      ...database.environment,
+      PORT: String(port),
+    }).result;
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^dms: Port \d+ of 127\.0\.0\.1 is in use: set PORT to [^\n]+\n$/);
+  });
+
+  test('says once that the database is away, and ends with 1', async () => {
+    const DATABASE_URL = 'postgresql://dms@127.0.0.1:9/dms';
+    const { code, stdout, stderr } = await startDms(['serve', '--workers', '2'], { DATABASE_URL }).result;
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^dms: [^\n]+127\.0\.0\.1:9[^\n]*\n$/);
+  });
+
+  test('names a setting that is invalid, once, and ends with 2', async () => {
+    const { code, stderr } = await startDms(['serve', '--workers', '2'], { PORT: 'http' }).result;
+    expect([code, stderr]).toEqual([2, 'dms: PORT is "http": write a whole number from 0 to 65535.\n']);
+  });
+
+  test.each(['0', '65', '-1', '2.5', 'all'])('rejects %s processes', async (workers) => {
+    const { code, stderr } = await runDms(['serve', `--workers=${workers}`], database.environment);
+    expect([code, stderr]).toEqual([
+      2,
+      `dms: "${workers}" is not a number of processes: write 1 to 64, or auto.\n`,
+    ]);
+  });
+});
