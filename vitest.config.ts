@@ -7,6 +7,7 @@ const JOURNEYS = [
   'test/journeys/**/*.test.ts',
   'test/cli/{backup,terminal}.test.ts',
   'test/database/{embedded,restore}.test.ts',
+  'test/deployment/image.test.ts',
   'test/http/pages-in-browser.test.ts',
   'test/model/rdata-text.test.ts',
   'test/observer/dns/evidence-fuzz.test.ts',

@@ -1,0 +1,139 @@
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { isInstalled } from './debian-servers.js';
+
+/** Whether the machine has the container engine of Debian, and lets this user run it. */
+export const HAS_PODMAN = isInstalled('podman') && isInstalled('runc') && process.getuid?.() === 0;
+
+/** What the image of a Dockerfile needs of a base image, beside Node.js and npm. */
+const PROGRAMS = ['sh', 'env', 'node', 'chown', 'find', 'ln', 'mkdir', 'rm', 'sleep'];
+
+/** No more than this process may have. */
+const LIMITS = ['--ulimit=nofile=8192:8192', '--ulimit=nproc=8192:8192'];
+
+/** A container engine with images and containers of its own, without a network of their own. */
+export interface Engine {
+  /** Runs a command of podman. @returns what it prints. @throws Error if it fails, with that. */
+  podman(...args: readonly string[]): Promise<string>;
+  /** Builds the image of a Dockerfile. */
+  build(folder: string, name: string): Promise<void>;
+  /** Runs a container to its end, without a network. @returns what it prints. @param options of `podman run`. */
+  run(image: string, command: readonly string[], ...options: readonly string[]): Promise<string>;
+  /** Starts a container, which has this machine's loopback. @param options of `podman run`. */
+  start(image: string, container: string, ...options: readonly string[]): Promise<void>;
+  /** Removes all images and containers. */
+  close(): Promise<void>;
+}
+
+/**
+ * Prepares an engine that has one image, under the name `node:24-slim`: the Node.js and npm that run this test, and those
+ * programs of this machine that the build needs, with their libraries. Nothing but packages is downloaded.
+ */
+export async function prepareEngine(): Promise<Engine> {
+  const folder = mkdtempSync(join(tmpdir(), 'dms-containers-'));
+  const own = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run')];
+  // Neither systemd nor the newer control groups are needed.
+  const always = [
+    ...own,
+    '--cgroup-manager=cgroupfs',
+    '--runtime=runc',
+    '--events-backend=none',
+    '--log-level=fatal',
+  ];
+  const podman = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await promisify(execFile)('podman', [...always, ...args], { maxBuffer: 2 ** 26 });
+    return stdout.trim();
+  };
+  const base = join(folder, 'base');
+  copyBase(base);
+  execFileSync('tar', ['-C', base, '-cf', `${base}.tar`, '.']);
+  await podman('import', `${base}.tar`, 'docker.io/library/node:24-slim');
+  return {
+    podman,
+    async build(context, name) {
+      const network = [
+        '--pull=never',
+        '--network=host',
+        ...npmFiles().map((file) => `--volume=${file}:${file}:ro`),
+      ];
+      await podman(
+        'build',
+        '--format=docker',
+        '--layers=false',
+        ...network,
+        ...LIMITS,
+        '--tag',
+        name,
+        context,
+      );
+    },
+    run: (image, command, ...options) =>
+      podman('run', '--rm', '--network=none', ...LIMITS, ...options, image, ...command),
+    async start(image, container, ...options) {
+      await podman('run', '--detach', '--network=host', ...LIMITS, '--name', container, ...options, image);
+    },
+    async close() {
+      await podman('rm', '--all', '--force', '--volumes', '--time=0');
+      await podman('rmi', '--all', '--force');
+      execFileSync('rm', ['-rf', folder]);
+    },
+  };
+}
+
+function copyBase(base: string): void {
+  for (const path of [
+    'usr/bin',
+    'usr/lib/node_modules',
+    'tmp',
+    'etc',
+    'root',
+    'home/node',
+    'usr/local/bin',
+  ]) {
+    mkdirSync(join(base, path), { recursive: true });
+  }
+  symlinkSync('usr/bin', join(base, 'bin'));
+  writeFileSync(
+    join(base, 'etc/passwd'),
+    'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n',
+  );
+  const files = PROGRAMS.map((name) => [name, pathOf(name)] as const);
+  for (const [name, file] of files) copyFileSync(file, join(base, 'usr/bin', name));
+  const linked = execFileSync(
+    'ldd',
+    files.map(([, file]) => file),
+    { encoding: 'utf8' },
+  );
+  const library = execFileSync('dpkg', ['-L', 'libc6'], { encoding: 'utf8' });
+  const libraries = `${linked}\n${library}`.match(/\/lib(?:64)?\/\S*\.so\S*(?<!:)/g) ?? [];
+  for (const file of new Set(libraries)) {
+    mkdirSync(join(base, dirname(file)), { recursive: true });
+    copyFileSync(file, join(base, file));
+  }
+  const npm = dirname(dirname(pathOf('npm')));
+  cpSync(npm, join(base, 'usr/lib/node_modules/npm'), { recursive: true });
+  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(base, 'usr/bin/npm'));
+}
+
+function pathOf(program: string): string {
+  return realpathSync(execFileSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).trim());
+}
+
+/** The files that say how npm reaches its registry here; the image does not get them. */
+function npmFiles(): string[] {
+  return ['globalconfig', 'userconfig', 'cafile']
+    .map((name) => execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim())
+    .filter((path) => path.startsWith('/') && existsSync(path));
+}
