@@ -1,0 +1,368 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.js';
+import { migrate } from '../../src/database/migrate.js';
+import type { Observation } from '../../src/model/observation.js';
+import { watchDomains } from '../../src/observer/schedule/watch-list.js';
+import { DATA_STEPS } from '../../src/recorder/data-steps.js';
+import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
+import { TEST_SERVER } from '../support/database.js';
+import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { repeats } from '../support/long-form.js';
+import { observation, timeText } from '../support/observations.js';
+import { CONNECT_QUERY, HAS_PGBOUNCER, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.js';
+import { PostgresqlCluster } from '../support/postgresql-cluster.js';
+import { killAtOnce } from '../support/processes.js';
+import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
+import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { type DmsCommand, startDms } from './dms-command.js';
+import { type Serving, serve } from './serving.js';
+
+const SECOND = 1000;
+/** In milliseconds. */
+const STEADY = repeats(5 * SECOND, SECOND);
+const PRIMARY_AWAY = repeats(10 * SECOND, 3 * SECOND);
+/** In seconds: how far a replica may be behind. */
+const MOST_BEHIND = 5;
+/** In milliseconds, after the primary is back, until writes are accepted again. */
+const RECOVERY = 8 * SECOND;
+const APIS = 3;
+const WORKERS = 2;
+const CLIENTS = 6;
+const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
+/** In seconds: for how long a worker has a domain to itself. */
+const LEASE = 5;
+
+/** What a client has of a domain: the entity tag of the answer, and the number of its latest observation. */
+interface Held {
+  readonly tag: string;
+  readonly number: number;
+}
+
+interface FeedPage {
+  readonly changes: readonly { readonly domain: string; readonly name?: string; readonly new?: string }[];
+  readonly next: string | null;
+}
+
+/** A response that was read. */
+interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+describe.skipIf(!HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== undefined)(
+  'a service of many processes on a replicated database',
+  () => {
+    let primary: PostgresqlCluster;
+    let replicas: readonly PostgresqlCluster[];
+    let pooler: Pgbouncer;
+    let redis: RedisServer;
+    let database: Database;
+    let dns: DnsTestServer;
+    let site: WebServer;
+    let environment: Readonly<Record<string, string>>;
+    const apis: (Serving | null)[] = [];
+    const workers: DmsCommand[] = [];
+    /** By domain: the number of the latest observation that was acknowledged, and when, and of the latest that was tried. */
+    const acknowledged = new Map<string, { number: number; at: number }[]>();
+    const tried = new Map<string, number>();
+    /** When the primary was away, in milliseconds of the monotonic clock. */
+    const away = { from: Number.POSITIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+    const counts = {
+      answers: 0,
+      unchanged: 0,
+      unavailable: 0,
+      repeated: 0,
+      events: 0,
+      written: 0,
+      notRecorded: 0,
+    };
+    const faults: string[] = [];
+    let isOver = false;
+
+    beforeAll(async () => {
+      [primary, redis, dns, site] = await Promise.all([
+        PostgresqlCluster.start({ max_connections: '150', wal_keep_size: '1GB' }),
+        startRedis(),
+        startDnsServer(),
+        startHttpServer(),
+      ]);
+      replicas = await Promise.all([primary.startReplica(), primary.startReplica()]);
+      pooler = await startPgbouncer(primary.url, CONNECT_QUERY);
+      database = await openDatabase({ databaseUrl: pooler.url, dataDirectory: '/nonexistent' });
+      await migrate(database.pool, DATA_STEPS);
+      dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
+      site.serve(() => ({ fields: [['server', 'one']] }));
+      environment = {
+        DATABASE_URL: pooler.url,
+        DATABASE_READ_URLS: replicas.map(({ url }) => url).join(','),
+        READ_MAX_LAG: `${MOST_BEHIND}s`,
+        REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+        ROLE: 'api',
+        LOG_LEVEL: 'silent',
+      };
+      apis.push(...(await Promise.all(Array.from({ length: APIS }, () => serve(environment)))));
+      for (let worker = 0; worker < WORKERS; worker += 1) workers.push(startWorker());
+    }, 120_000);
+
+    afterAll(async () => {
+      isOver = true;
+      await Promise.all(apis.map((api) => api?.close()));
+      for (const { child } of workers) child.kill('SIGKILL');
+      await Promise.all(workers.map(({ result }) => result));
+      await database?.close();
+      await Promise.all([pooler?.close(), redis?.close(), dns?.close(), site?.close()]);
+      for (const server of [...(replicas ?? []), primary]) await server?.remove();
+    }, 60_000);
+
+    function startWorker(): DmsCommand {
+      return startDms(['worker'], {
+        DATABASE_URL: pooler.url,
+        DNS_SERVERS: `127.0.0.1:${dns.port}`,
+        OBSERVE_PRIVATE: 'allow',
+        OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+        OBSERVE_HTTP_PORT: String(site.port),
+        OBSERVE_LEASE: `${LEASE}s`,
+        LOG_LEVEL: 'silent',
+      });
+    }
+
+    /** Records one observation of each domain after the other, each until it is acknowledged. */
+    async function write(recorder: Recorder, domains: readonly string[]): Promise<void> {
+      for (let number = 1; !isOver; number += 1) {
+        for (const domain of domains) tried.set(domain, number);
+        const observed = domains.map((domain) => numbered(domain, number));
+        while (!(await isRecorded(recorder, observed))) await pause(100);
+        const at = performance.now();
+        for (const domain of domains) {
+          acknowledged.set(domain, [...(acknowledged.get(domain) ?? []), { number, at }]);
+        }
+        counts.written += domains.length;
+        await pause(20);
+      }
+    }
+
+    /** Whether a batch was acknowledged: where it was not, it may have been recorded all the same. */
+    async function isRecorded(recorder: Recorder, observed: readonly Observation[]): Promise<boolean> {
+      try {
+        await recorder.record(observed);
+        return true;
+      } catch (error) {
+        counts.notRecorded += 1;
+        if (!isAway()) faults.push(`Not recorded, though the primary is there: ${String(error)}`);
+        return false;
+      }
+    }
+
+    /** Whether the primary is away, or is not long enough back. */
+    function isAway(): boolean {
+      const now = performance.now();
+      return now > away.from && now < away.to + RECOVERY;
+    }
+
+    /** Sends a request to one of the processes, and to the next where the connection is lost, as a load balancer does. */
+    async function request(path: string, headers: Record<string, string> = {}): Promise<Reply> {
+      for (;;) {
+        const up = apis.filter((api) => api !== null);
+        const api = up[Math.floor(Math.random() * up.length)];
+        try {
+          const response = await fetch(`${api?.url}${path}`, { headers });
+          return { status: response.status, headers: response.headers, text: await response.text() };
+        } catch (error) {
+          if (api !== undefined && apis.includes(api)) throw error;
+          counts.repeated += 1;
+        }
+      }
+    }
+
+    /** Whether a response is no answer. */
+    function isRejected({ status, headers, text }: Reply, path: string): boolean {
+      if (status === 200 || status === 304) return false;
+      counts.unavailable += 1;
+      const isAllowed = status === 503 && Number(headers.get('retry-after')) > 0 && isAway();
+      if (!isAllowed) faults.push(`${path}: ${status} ${text}`);
+      return true;
+    }
+
+    /** Asks for domains, each with the entity tag that it has. */
+    async function read(): Promise<void> {
+      const has = new Map<string, Held>();
+      while (!isOver) {
+        const domain = DOMAINS[Math.floor(Math.random() * DOMAINS.length)] ?? '';
+        const held = await readDomain(domain, has.get(domain) ?? { tag: '', number: 0 });
+        if (held !== null) has.set(domain, held);
+        await pause(5);
+      }
+    }
+
+    /** Asks for a domain, and checks what comes. @returns what the client has then; null: there was no answer. */
+    async function readDomain(domain: string, held: Held): Promise<Held | null> {
+      const path = `/api/v1/domain/${domain}`;
+      const least = Math.max(held.number, writtenBefore(domain, (MOST_BEHIND + 1) * SECOND));
+      const reply = await request(path, held.tag === '' ? {} : { 'if-none-match': held.tag });
+      if (isRejected(reply, path)) return null;
+      const number = numberOf(domain, reply) ?? held.number;
+      const most = tried.get(domain) ?? 0;
+      const isExpected = number >= least && number <= most;
+      if (!isExpected) faults.push(`${path}: ${number}, where ${least} to ${most} are expected`);
+      return { tag: reply.headers.get('etag') ?? '', number };
+    }
+
+    /** The number of the latest observation that an answer has, all of which is checked; null: it is unchanged. */
+    function numberOf(domain: string, { status, text }: Reply): number | null {
+      counts[status === 304 ? 'unchanged' : 'answers'] += 1;
+      if (status === 304) return null;
+      const number = numberIn(text);
+      if (text !== bodyOf(domain, number)) faults.push(`${domain}: ${text}`);
+      return number;
+    }
+
+    /** The latest number that was acknowledged so long ago. */
+    function writtenBefore(domain: string, milliseconds: number): number {
+      const before = performance.now() - milliseconds;
+      return acknowledged.get(domain)?.findLast(({ at }) => at < before)?.number ?? 0;
+    }
+
+    /** Reads the feed by its cursors, and keeps the numbers of each domain as they come. */
+    async function follow(seen: Map<string, number>, areWritersOver: () => boolean): Promise<void> {
+      let after = '';
+      for (let isOver = false; !isOver; await pause(20)) {
+        const isLast = areWritersOver();
+        const path = `/api/v1/changes?first=200${after}`;
+        const reply = await request(path);
+        if (isRejected(reply, path)) continue;
+        const page: FeedPage = JSON.parse(reply.text);
+        for (const change of page.changes) hear(change, seen);
+        after = page.next === null ? after : `&after=${page.next}`;
+        isOver = isLast && page.changes.length === 0;
+      }
+    }
+
+    function hear(
+      { domain, name, new: value }: FeedPage['changes'][number],
+      seen: Map<string, number>,
+    ): void {
+      if (name !== 'x-number') return;
+      counts.events += 1;
+      const expected = (seen.get(domain) ?? 0) + 1;
+      if (Number(value) !== expected) faults.push(`The feed has ${value} of ${domain}, not ${expected}.`);
+      seen.set(domain, Number(value));
+    }
+
+    async function restart(place: number): Promise<void> {
+      const api = apis[place];
+      apis[place] = null;
+      await killAtOnce(api?.processId ?? 0);
+      await pause(STEADY);
+      apis[place] = await serve(environment);
+    }
+
+    test('loses a replica, Redis, an API process, a worker, and the primary for a while: nothing acknowledged is lost, no answer is wrong, and the only errors are 503 while the primary is away', async () => {
+      const recorder = createRecorder(database.pool);
+      await watchDomains(database.writingPrisma, ['watched.example', 'observed.example'], 1_000_000n, 1n);
+      const half = DOMAINS.length / 2;
+      const writers = [write(recorder, DOMAINS.slice(0, half)), write(recorder, DOMAINS.slice(half))];
+      await expect.poll(() => acknowledged.size, { timeout: 10_000 }).toBe(DOMAINS.length);
+      const seen = [new Map<string, number>(), new Map<string, number>()];
+      let areWritersOver = false;
+      const followers = seen.map((each) => follow(each, () => areWritersOver));
+      const clients = Array.from({ length: CLIENTS }, read);
+      await pause(STEADY);
+
+      await replicas[0]?.kill();
+      await pause(STEADY);
+      await replicas[0]?.start();
+
+      await redis.kill();
+      await pause(STEADY);
+      await redis.start();
+
+      await restart(1);
+
+      workers[0]?.child.kill('SIGKILL');
+      await workers[0]?.result;
+      await pause(STEADY);
+      workers[0] = startWorker();
+
+      const writtenBeforeLoss = counts.written;
+      away.from = performance.now();
+      await primary.stop();
+      const answersBefore = counts.answers + counts.unchanged;
+      await pause(PRIMARY_AWAY);
+      const answersWithoutPrimary = counts.answers + counts.unchanged - answersBefore;
+      expect(counts.written - writtenBeforeLoss).toBeLessThanOrEqual(2 * DOMAINS.length);
+      expect(answersWithoutPrimary).toBeGreaterThan(0);
+      await primary.start();
+      away.to = performance.now();
+      await expect
+        .poll(() => counts.written, { timeout: RECOVERY })
+        .toBeGreaterThan(writtenBeforeLoss + 2 * DOMAINS.length);
+      await pause(STEADY);
+
+      isOver = true;
+      await Promise.all([...writers, ...clients]);
+      areWritersOver = true;
+      await Promise.all(followers);
+      process.stderr.write(`${JSON.stringify(counts)}\n`);
+      expect(faults.slice(0, 10)).toEqual([]);
+      // Of every process, and whatever it reads from.
+      for (const domain of DOMAINS) {
+        const last = acknowledged.get(domain)?.at(-1)?.number ?? 0;
+        for (const each of seen) expect(each.get(domain)).toBe(last);
+        for (const api of apis) {
+          const isThere = async () => (await fetch(`${api?.url}/api/v1/domain/${domain}`)).text();
+          await expect.poll(isThere, { timeout: 10_000 }).toBe(bodyOf(domain, last));
+        }
+      }
+      const observed = await database.prisma.watchedDomain.findMany({ where: { observedAt: { not: null } } });
+      expect(observed).toHaveLength(2);
+    }, 180_000);
+  },
+);
+
+function numbered(domain: string, number: number): Observation {
+  return observation({
+    ...{ domain, at: number, records: [addressOf(number)] },
+    headers: { 'x-number': String(number) },
+  });
+}
+
+/** A number of an observation as an address. */
+function addressOf(number: number): string {
+  return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+}
+
+/** The number of the latest observation that a body of Get domain has. */
+function numberIn(text: string): number {
+  const { httpHeaders }: { httpHeaders: { value: string }[] } = JSON.parse(text);
+  return Number(httpHeaders[0]?.value);
+}
+
+/** The body of Get domain after so many observations. */
+function bodyOf(domain: string, number: number): string {
+  const at = (each: number) => timeText(each).replace('Z', '000Z');
+  const numbers = Array.from({ length: number }, (_, place) => place + 1);
+  return JSON.stringify({
+    domain,
+    created: at(1),
+    lastUpdate: at(number),
+    dnsRecords: numbers.map((each) => ({
+      data: { host: domain, class: 'IN', type: 'A', ip: addressOf(each) },
+      firstSeen: at(each),
+      removed: each === number ? null : at(each + 1),
+    })),
+    httpHeaders: [
+      {
+        name: 'x-number',
+        value: String(number),
+        history: numbers.map((each) => ({
+          event: each === 1 ? 'created' : 'updated',
+          date: at(each),
+          new: String(each),
+          old: each === 1 ? null : String(each - 1),
+        })),
+      },
+    ],
+  });
+}
