@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What has a long form, beside the short one in `npm test`. */
 const JOURNEYS = [
   'test/journeys/**/*.test.ts',
-  'test/cli/{backup,terminal}.test.ts',
+  'test/cli/{backup,serve-workers,terminal}.test.ts',
   'test/database/{embedded,restore}.test.ts',
   'test/deployment/image.test.ts',
   'test/http/pages-in-browser.test.ts',

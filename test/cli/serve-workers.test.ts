@@ -11,6 +11,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { freePort } from '../support/free-port.js';
+import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
 import { childrenOf, isRunning } from '../support/processes.js';
 
@@ -233,7 +234,7 @@ describe('dms serve --workers', SLOW, () => {
     },
   );
 
-  test('ends all processes at once on a second signal later', async () => {
+  test.skipIf(!IS_LONG)('ends all processes at once on a second signal later', async () => {
     const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
     const requests = await beginRequests(service);
     const children = childrenOf(service.processId);
@@ -244,35 +245,39 @@ describe('dms serve --workers', SLOW, () => {
     await expect.poll(() => children.filter(isRunning)).toEqual([]);
   });
 
-  test('has domains observed by one of the processes, and by the one that replaces it', async () => {
-    const dns = await startDnsServer();
-    cleanUp.push(() => dns.close());
-    const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
-    const asked = new Set<string>();
-    let most = 0;
-    for (const name of [...names, 'late.example']) {
-      dns.behave(name, async (question) => {
-        asked.add(name);
-        most = Math.max(most, asked.size);
-        await pause(100);
-        asked.delete(name);
-        return rcode(3)(question);
+  test.skipIf(!IS_LONG)(
+    'has domains observed by one of the processes, and by the one that replaces it',
+    async () => {
+      const dns = await startDnsServer();
+      cleanUp.push(() => dns.close());
+      const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
+      const asked = new Set<string>();
+      let most = 0;
+      for (const name of [...names, 'late.example']) {
+        dns.behave(name, async (question) => {
+          asked.add(name);
+          most = Math.max(most, asked.size);
+          await pause(100);
+          asked.delete(name);
+          return rcode(3)(question);
+        });
+      }
+      const service = await serve({
+        ...{ ROLE: 'all', DNS_SERVERS: `127.0.0.1:${dns.port}`, OBSERVE_DNS_TIMEOUT: '5s' },
+        ...{ OBSERVE_CONCURRENCY: '1', OBSERVE_LEASE: '30s' },
       });
-    }
-    const service = await serve({
-      ...{ ROLE: 'all', DNS_SERVERS: `127.0.0.1:${dns.port}`, OBSERVE_DNS_TIMEOUT: '5s' },
-      ...{ OBSERVE_CONCURRENCY: '1', OBSERVE_LEASE: '30s' },
-    });
-    const now = () => BigInt(Date.now()) * 1000n;
-    const countObserved = () => database.prisma.watchedDomain.count({ where: { observedAt: { not: null } } });
-    await watchDomains(database.prisma, names, null, now());
-    await expect.poll(countObserved).toBe(names.length);
-    const [leader = 0] = childrenOf(service.processId);
-    process.kill(leader, 'SIGKILL');
-    await watchDomains(database.prisma, ['late.example'], null, now());
-    await expect.poll(countObserved).toBe(names.length + 1);
-    expect(most).toBe(1);
-  });
+      const now = () => BigInt(Date.now()) * 1000n;
+      const countObserved = () =>
+        database.prisma.watchedDomain.count({ where: { observedAt: { not: null } } });
+      await watchDomains(database.prisma, names, null, now());
+      await expect.poll(countObserved).toBe(names.length);
+      const [leader = 0] = childrenOf(service.processId);
+      process.kill(leader, 'SIGKILL');
+      await watchDomains(database.prisma, ['late.example'], null, now());
+      await expect.poll(countObserved).toBe(names.length + 1);
+      expect(most).toBe(1);
+    },
+  );
 });
 
 describe('dms serve --workers that cannot begin', SLOW, () => {

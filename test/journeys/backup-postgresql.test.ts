@@ -6,6 +6,7 @@ import { migrate } from '../../src/database/migrate.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
+import { IS_LONG } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -82,62 +83,65 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     }
   }
 
-  test('a dump that is made while observations are recorded has all that was acknowledged before, whole, and goes on from there', async () => {
-    const [dump, restore] = await documented('A PostgreSQL server: dumps');
-    const restoredUrl = new URL('/restored', primary.url).href;
-    await recording.record(SOME);
-    await recordRare('before');
-    const rare = await askRare(service.url);
-    const cursorBefore = await endOfFeed(service.url);
-    await recording.record(SOME);
-    const before = recording.acknowledged;
-    await recording.recordDuring(() => run(dump));
-    const after = recording.acknowledged;
-    expect(after).toBeGreaterThan(before);
-    await recording.record(SOME);
-    await recordRare('lost');
-    const rareLost = await askRare(service.url);
-    const cursorAfter = await endOfFeed(service.url);
-    await run(restore?.replace(/^psql .*\n/m, ''), restoredUrl);
+  test.skipIf(!IS_LONG)(
+    'a dump that is made while observations are recorded has all that was acknowledged before, whole, and goes on from there',
+    async () => {
+      const [dump, restore] = await documented('A PostgreSQL server: dumps');
+      const restoredUrl = new URL('/restored', primary.url).href;
+      await recording.record(SOME);
+      await recordRare('before');
+      const rare = await askRare(service.url);
+      const cursorBefore = await endOfFeed(service.url);
+      await recording.record(SOME);
+      const before = recording.acknowledged;
+      await recording.recordDuring(() => run(dump));
+      const after = recording.acknowledged;
+      expect(after).toBeGreaterThan(before);
+      await recording.record(SOME);
+      await recordRare('lost');
+      const rareLost = await askRare(service.url);
+      const cursorAfter = await endOfFeed(service.url);
+      await run(restore?.replace(/^psql .*\n/m, ''), restoredUrl);
 
-    const restored = await openDatabase({ databaseUrl: restoredUrl, dataDirectory: '/nonexistent' });
-    const again = await startTestService({ database: restored, role: 'api' });
-    try {
-      // The state of one moment: of each domain as much, and as the primary knew it then.
-      const last = (await exported({ DATABASE_URL: restoredUrl })).length / DOMAINS.length;
-      expect(Number.isInteger(last)).toBe(true);
-      expect(last).toBeGreaterThanOrEqual(before);
-      expect(last).toBeLessThanOrEqual(after);
-      expect(await exported({ DATABASE_URL: restoredUrl })).toEqual(
-        await exported({ DATABASE_URL: primary.url }, ['--at', timeText(last)]),
-      );
-      const found = await ask(again.url);
-      expect(recording.bodies.get(found.etag)).toBe(found.body);
+      const restored = await openDatabase({ databaseUrl: restoredUrl, dataDirectory: '/nonexistent' });
+      const again = await startTestService({ database: restored, role: 'api' });
+      try {
+        // The state of one moment: of each domain as much, and as the primary knew it then.
+        const last = (await exported({ DATABASE_URL: restoredUrl })).length / DOMAINS.length;
+        expect(Number.isInteger(last)).toBe(true);
+        expect(last).toBeGreaterThanOrEqual(before);
+        expect(last).toBeLessThanOrEqual(after);
+        expect(await exported({ DATABASE_URL: restoredUrl })).toEqual(
+          await exported({ DATABASE_URL: primary.url }, ['--at', timeText(last)]),
+        );
+        const found = await ask(again.url);
+        expect(recording.bodies.get(found.etag)).toBe(found.body);
 
-      expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
-      expect((await changes(again.url, cursorBefore)).changes?.length).toBeGreaterThan(0);
+        expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+        expect((await changes(again.url, cursorBefore)).changes?.length).toBeGreaterThan(0);
 
-      // A client that has what was lost gets what there is.
-      const [, lost] = [...recording.bodies.keys()].slice(-2);
-      expect(lost).not.toBe(found.etag);
-      expect((await ask(again.url, { 'if-none-match': String(lost) })).status).toBe(200);
-      await run(/^psql .*\n/m.exec(restore ?? '')?.[0], restoredUrl);
-      expect(await askRare(again.url, { 'if-modified-since': rareLost.date })).toMatchObject({
-        status: 200,
-        body: rare.body,
-      });
+        // A client that has what was lost gets what there is.
+        const [, lost] = [...recording.bodies.keys()].slice(-2);
+        expect(lost).not.toBe(found.etag);
+        expect((await ask(again.url, { 'if-none-match': String(lost) })).status).toBe(200);
+        await run(/^psql .*\n/m.exec(restore ?? '')?.[0], restoredUrl);
+        expect(await askRare(again.url, { 'if-modified-since': rareLost.date })).toMatchObject({
+          status: 200,
+          body: rare.body,
+        });
 
-      // Recorded differently from there on: no ETag and no cursor stands for two states.
-      const other = new Recording(restored, again.url, last, 'other');
-      await other.record(after - last + 2 * SOME);
-      expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
-      expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
-      expect(await runDms(['verify'], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
-    } finally {
-      await again.stop();
-      await restored.close();
-    }
-  });
+        // Recorded differently from there on: no ETag and no cursor stands for two states.
+        const other = new Recording(restored, again.url, last, 'other');
+        await other.record(after - last + 2 * SOME);
+        expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
+        expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+        expect(await runDms(['verify'], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
+      } finally {
+        await again.stop();
+        await restored.close();
+      }
+    },
+  );
 
   test('a base backup and the log restore the moment before a mistake: nothing acknowledged is lost, whatever the server was doing when it stopped', async () => {
     const [, baseBackup, prepare = ''] = await documented('A PostgreSQL server: to a point in time');

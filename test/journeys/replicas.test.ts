@@ -7,6 +7,7 @@ import { Replicas } from '../../src/database/replicas.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
+import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
@@ -227,7 +228,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     );
   });
 
-  test('a replica that hangs costs no request', async () => {
+  test.skipIf(!IS_LONG)('a replica that hangs costs no request', async () => {
     const statuses = await whileAsking(() => replica.whileFrozen(() => untilReplicaIs('left out')));
     expect([...statuses]).toEqual([200]);
     await untilReplicaIs('in use');
@@ -259,7 +260,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await record('after the loss');
   });
 
-  test('while the primary is away, one replica of two is enough', async () => {
+  test.skipIf(!IS_LONG)('while the primary is away, one replica of two is enough', async () => {
     const second = await primary.startReplica();
     const urls = [replica.url, second.url];
     const of = await startTestService({
