@@ -33,7 +33,7 @@ import { domainName } from './fill.js';
  * @property {string} only a part of the titles of the other servers that take part
  */
 
-const GET_DOMAIN = '/api/v1/domain/';
+export const GET_DOMAIN = '/api/v1/domain/';
 const GRAPHQL = '/graphql';
 
 /** Revalidation is measured with at most so many domains: each is asked for its ETag beforehand. */
@@ -180,11 +180,11 @@ function requestFile({ folder }, document) {
 /**
  * Asks for the ETags of domains from the first to the last one, and tries them once.
  *
- * @param {Setting} setting
+ * @param {Pick<Setting, 'domains' | 'folder'>} setting
  * @param {RunningServer} ours
  * @returns {Promise<string>} the file with them
  */
-async function collectTags({ domains, folder }, ours) {
+export async function collectTags({ domains, folder }, ours) {
   const count = Math.min(domains, MOST_TAGS);
   const names = Array.from({ length: count }, (_, index) =>
     domainName(1 + Math.floor((index * domains) / count)),

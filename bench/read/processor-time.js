@@ -11,6 +11,11 @@ export function processorTime(pid) {
   return sumOf(statusOf(pid), [USER_TIME, SYSTEM_TIME]);
 }
 
+/** @returns {number} microseconds that the processes have computed which this one has started, and which have ended */
+export function timeOfEndedChildren() {
+  return sumOf(statusOf(process.pid), [USER_TIME_OF_CHILDREN, SYSTEM_TIME_OF_CHILDREN]);
+}
+
 /**
  * @param {number} backend the process of a connection to PostgreSQL
  * @returns {number} microseconds that the processes of its server have computed that have ended, as those of closed connections and
