@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../model/errors.js';
 import { isLoopback } from '../model/ip-address.js';
-import { invalidSecret, invalidSetting, parsed, splitList } from './parse.js';
+import { invalidSecret, invalidSetting, parsed, parseUrl, splitList } from './parse.js';
 
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/;
 
@@ -12,10 +12,6 @@ export const basePath = parsed((value) => {
   if (path === '') return '';
   return path.split('/').every((part) => PATH_SEGMENT.test(part)) ? `/${path}` : undefined;
 }, 'write a path of letters, digits, ".", "_", "~" and "-", such as /dms');
-
-function parseUrl(value: string): URL | undefined {
-  return URL.canParse(value) ? new URL(value) : undefined;
-}
 
 /** The URL of a PostgreSQL database. The error does not show it. */
 export function databaseUrl(name: string, value: string): string {

@@ -27,6 +27,15 @@ export function parsed<Value>(read: (value: string) => Value | undefined, advice
   };
 }
 
+/** A URL; undefined for any other text. Once it is optimized, URL.canParse() of Node.js 20 rejects what is not ASCII. */
+export function parseUrl(value: string): URL | undefined {
+  try {
+    return new URL(value);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Any text. */
 export function text(_name: string, value: string): string {
   return value;

@@ -1,3 +1,5 @@
+import { parseUrl, splitList } from './parse.js';
+
 /** Settings that are URLs, perhaps with a password. */
 const URLS = [
   'DATABASE_URL',
@@ -17,9 +19,7 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
   const values = (names: readonly string[]) => names.map((name) => environment[name] ?? '');
   const secrets = [
     ...values(URLS).map(passwordIn),
-    ...values(URL_LISTS)
-      .flatMap((list) => list.split(/[\s,]+/))
-      .map(passwordIn),
+    ...values(URL_LISTS).flatMap(splitList).map(passwordIn),
     ...values(LISTS).flatMap((list) =>
       list.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim()),
     ),
@@ -29,7 +29,7 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
 }
 
 function passwordIn(url: string): string {
-  return URL.canParse(url) ? new URL(url).password : '';
+  return parseUrl(url)?.password ?? '';
 }
 
 function decoded(text: string): string {
