@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { type DmsCommand, runDms, startDms } from '../journeys/dms-command.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { freePort } from '../support/free-port.js';
@@ -207,7 +207,8 @@ describe('the processes of dms serve --workers', SLOW, () => {
   });
 });
 
-describe('dms serve --workers', SLOW, () => {
+// On a server, and in the long form.
+describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SLOW, () => {
   test.each([
     ['SIGTERM to the first process', 'SIGTERM', false],
     ['Ctrl-C, which comes to all of them', 'SIGINT', true],
