@@ -15,7 +15,7 @@ import { compareFigures, figuresOf, TAKING_PART, writeFigures } from './read/fig
 import { fill } from './read/fill.js';
 import { processorTimes, spentBetween } from './read/processor-time.js';
 import { measure } from './read/wrk.js';
-import { median, printTable, whole } from './report.js';
+import { complain, median, printTable, whole } from './report.js';
 import { createScratchDatabase } from './scratch-database.js';
 
 /** @typedef {import('./read/contestants.js').Contestant} Contestant */
@@ -80,12 +80,6 @@ async function main() {
     await database.drop();
     rmSync(folder, { recursive: true });
   }
-}
-
-/** @param {string} line */
-function complain(line) {
-  console.error(line);
-  process.exitCode = 1;
 }
 
 /**

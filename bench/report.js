@@ -47,3 +47,13 @@ export function printBars(title, rows) {
     console.log(`${name.padStart(width)} ${bar.padEnd(WIDEST_BAR)} ${whole(number)}`);
   }
 }
+
+/**
+ * Ends the benchmark as failed, once what runs has ended.
+ *
+ * @param {string} line why
+ */
+export function complain(line) {
+  console.error(line);
+  process.exitCode = 1;
+}

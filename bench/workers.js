@@ -14,7 +14,7 @@ import { collectTags, GET_DOMAIN, inCheckout } from './read/contestants.js';
 import { fill } from './read/fill.js';
 import { processorTime, processorTimes, spentBetween, timeOfEndedChildren } from './read/processor-time.js';
 import { measure } from './read/wrk.js';
-import { median, printTable, whole } from './report.js';
+import { complain, median, printTable, whole } from './report.js';
 import { createScratchDatabase } from './scratch-database.js';
 
 /** @typedef {import('./processes.js').RunningServer} RunningServer */
@@ -73,12 +73,6 @@ async function main() {
     await database.drop();
     rmSync(folder, { recursive: true });
   }
-}
-
-/** @param {string} line */
-function complain(line) {
-  console.error(line);
-  process.exitCode = 1;
 }
 
 /**
