@@ -136,8 +136,13 @@ class Limiter extends RateLimiterMemory {
 
   #countElsewhere(key: string, points: number): RateLimiterRes | Promise<RateLimiterRes> {
     const counted = this.#counts.count({ limit: this.keyPrefix, key, points, window: this.msDuration });
-    const resultOf = ({ consumed, endsIn }: Counted) =>
-      new RateLimiterRes(Math.max(0, this.points - consumed), endsIn, consumed, consumed === points);
-    return counted instanceof Promise ? counted.then(resultOf) : resultOf(counted);
+    // No closure for what is counted here: each request would leave one.
+    return counted instanceof Promise
+      ? counted.then((later) => this.#resultOf(later, points))
+      : this.#resultOf(counted, points);
+  }
+
+  #resultOf({ consumed, endsIn }: Counted, points: number): RateLimiterRes {
+    return new RateLimiterRes(Math.max(0, this.points - consumed), endsIn, consumed, consumed === points);
   }
 }
