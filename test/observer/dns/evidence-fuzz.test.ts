@@ -7,7 +7,7 @@ import {
   recordObservations,
 } from '../../../src/history/record-observations.js';
 import type { DnsRecord } from '../../../src/model/dns-record.js';
-import type { DnsAnswer } from '../../../src/observer/dns/answer.js';
+import type { DnsAnswer, FailedAnswer } from '../../../src/observer/dns/answer.js';
 import { createDnsClient, type DnsClient } from '../../../src/observer/dns/client.js';
 import type { HttpClient } from '../../../src/observer/http/client.js';
 import { createDomainObserver } from '../../../src/observer/observe-domain.js';
@@ -93,16 +93,16 @@ class Desk {
     const verdicts = new Map<string, Verdict>();
     for (const [type, answer] of this.#answers) {
       const verdict = this.#verdict(name, type);
+      const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
       // On a busy machine a reply may come too late; then it is queried again.
       const isLate =
-        answer.kind === 'failed' && (verdict.kind === 'evidence' || answer.failure.code === 'timeout');
-      const isMalformed = answer.kind === 'failed' && answer.failure.code === 'malformed';
+        answer.kind === 'failed' && !fits(answer, verdict) && !(isMalformed && verdict.kind !== 'evidence');
       verdicts.set(
         type,
         isLate ? this.#verdictInTime(name, type, answer) : isMalformed ? MALFORMED : verdict,
       );
-      if (isLate && verdict.kind === 'evidence') await this.#askAgain(name, type, seed);
-      else this.#compare(type, seed, answer, verdict);
+      if (isLate && verdict.kind !== 'none') await this.#askAgain(name, type, seed);
+      else this.#compare(name, type, seed, answer, verdict);
     }
     if (observation === null) return;
     const progress = recordObservations({ ...known, changes: [], outcomes: [], waiting: [observation] });
@@ -114,7 +114,7 @@ class Desk {
   async #askAgain(name: string, type: string, seed: number): Promise<void> {
     this.#sent.delete(type);
     const answer = (await this.#patient.query(name, [type])).get(type);
-    if (answer !== undefined) this.#compare(type, seed, answer, this.#verdict(name, type));
+    if (answer !== undefined) this.#compare(name, type, seed, answer, this.#verdict(name, type));
   }
 
   #check(name: string, client: DnsClient) {
@@ -161,12 +161,11 @@ class Desk {
     return judge({ name, type: ASKED.get(type) ?? 0 }, this.#sent.get(type) ?? []);
   }
 
-  /** What the replies before a late one prove: the client fails with what it has seen, and takes the links of a chain. */
-  #verdictInTime(name: string, type: string, answer: DnsAnswer): Verdict {
-    if (answer.kind === 'failed' && answer.failure.code !== 'unproven') return LATE;
+  /** What the replies before one that is late, or none to this question, prove: the client fails with what they show. */
+  #verdictInTime(name: string, type: string, answer: FailedAnswer): Verdict {
     const inTime = (this.#sent.get(type) ?? []).slice(0, -1);
     const verdict = judge({ name, type: ASKED.get(type) ?? 0 }, inTime);
-    return verdict.kind === 'evidence' ? LATE : verdict;
+    return fits(answer, verdict) ? verdict : LATE;
   }
 
   /** All that any of the replies to a question shows. */
@@ -175,7 +174,7 @@ class Desk {
     return (this.#sent.get(type) ?? []).flatMap((reply) => shownBy(judgeReply(question, reply)));
   }
 
-  #compare(type: string, seed: number, answer: DnsAnswer, verdict: Verdict): void {
+  #compare(name: string, type: string, seed: number, answer: DnsAnswer, verdict: Verdict): void {
     tally.questions += 1;
     tally.evidence += Number(verdict.kind === 'evidence');
     const outcome = outcomeOf(answer, verdict);
@@ -183,8 +182,16 @@ class Desk {
     const client = answer.kind === 'failed' ? answer.failure.message : textOf(answer.records);
     const judged = verdict.kind === 'evidence' ? textOf(verdict.records) : 'why' in verdict && verdict.why;
     const isFine =
-      ['neither', 'malformed'].includes(outcome) || (outcome === 'both' && agree(answer, verdict));
+      outcome === 'malformed' ||
+      (outcome === 'both' && agree(answer, verdict)) ||
+      (outcome === 'neither' && this.#agreeOnLinks(name, type, answer, verdict));
     if (!isFine) this.#find(`client: ${client}; judge: ${judged}`, type, seed);
+  }
+
+  /** A chain that is incomplete is taken by both, or by none. */
+  #agreeOnLinks(name: string, type: string, answer: DnsAnswer, verdict: Verdict): boolean {
+    if (answer.kind !== 'failed' || answer.failure.code === 'malformed' || fits(answer, verdict)) return true;
+    return this.#verdictInTime(name, type, answer) !== LATE;
   }
 
   #find(what: string, type: string, seed: number): void {
@@ -197,6 +204,12 @@ function outcomeOf(answer: DnsAnswer, { kind }: Verdict) {
   if (answer.kind === 'answered') return kind === 'evidence' ? 'both' : 'clientOnly';
   if (kind !== 'evidence') return 'neither';
   return answer.failure.code === 'malformed' ? 'malformed' : 'judgeOnly';
+}
+
+/** Whether a failed answer has the links that the replies show. */
+function fits({ aliases = [] }: FailedAnswer, verdict: Verdict): boolean {
+  if (verdict.kind === 'evidence') return false;
+  return textOf(aliases) === textOf(verdict.kind === 'none' ? [] : verdict.aliases);
 }
 
 function agree(answer: DnsAnswer, verdict: Verdict): boolean {
