@@ -118,10 +118,11 @@ export function createTokenVerifier(
   const find = async (token: string) => {
     if (!isAccessToken(token)) return null;
     const other = replica();
-    const age = other?.behind() ?? 0;
+    const [asked, age] = [performance.now(), other?.behind() ?? 0];
     const found = other && age < MOST_BEHIND ? await findToken(other.prisma, prisma, token, now()) : null;
-    // What the replica does not have may have been created since.
-    return found === null ? findToken(prisma, prisma, token, now()) : { ...found, age };
+    // The replica may have been slow to answer. What it does not have may have been created since.
+    const isRecent = age + performance.now() - asked < MOST_BEHIND;
+    return found === null || !isRecent ? findToken(prisma, prisma, token, now()) : { ...found, age };
   };
   return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
 }

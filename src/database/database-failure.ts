@@ -40,6 +40,13 @@ export function isDatabaseFailure(error: unknown): boolean {
   return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));
 }
 
+/** Whether nothing takes writes there: the server is not running, or is starting or shutting down (57P01 to 57P03). */
+export function isRefusal(error: unknown): boolean {
+  return codesOf(error).some(
+    (code) => code === 'ECONNREFUSED' || code === 'ENOENT' || /^57P0[123]$/.test(code),
+  );
+}
+
 /**
  * Whether an error of pg (not of Prisma) means that a SELECT may succeed at once: the connection was lost, and the database itself may be
  * available; or the statement was the victim of a deadlock, with a migration, say.

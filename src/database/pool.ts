@@ -73,22 +73,25 @@ export function bothPools(writing: ClosablePool, reading: ClosablePool, namesSta
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   const pool = new pg.Pool({ ...config, types: valueTypes() });
-  const clients = new Set<pg.ClientBase>();
   pool.on('error', () => {});
   pool.on('connect', (client) => {
-    clients.add(client);
     client.on('error', () => {});
   });
-  pool.on('remove', (client) => clients.delete(client));
   // A query that a silent server never answers must not keep the process alive: end() would wait for it.
   const close = async (milliseconds: number) => {
     const limit = setTimeout(() => {
-      for (const client of clients) if (client instanceof pg.Client) client.connection.stream.destroy();
+      for (const client of clientsOf(pool)) client.connection.stream.destroy();
     }, milliseconds);
     await pool.end();
     clearTimeout(limit);
   };
   return { pool, close };
+}
+
+/** Those that are connecting, too, which pg's types do not have. */
+function clientsOf(pool: pg.Pool): pg.Client[] {
+  const clients: unknown = Reflect.get(pool, '_clients');
+  return Array.isArray(clients) ? clients.filter((client) => client instanceof pg.Client) : [];
 }
 
 const INT8 = pg.types.builtins.INT8;

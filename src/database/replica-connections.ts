@@ -38,13 +38,6 @@ export class ReplicaConnections {
     Reflect.set(pool, 'query', (...statement: unknown[]) => this.#query(statement));
   }
 
-  /** Runs a statement here, or fails. */
-  run(statement: Statement): Promise<unknown> {
-    if (this.#closed !== undefined) return Promise.reject(new UnavailableError());
-    const result = Promise.resolve(Reflect.apply(pg.Pool.prototype.query, this.pool, [...statement]));
-    return withinTime(this.#options.limits.query, this.#untilLost(result));
-  }
-
   /** Ends all connections: what runs is read elsewhere. */
   close(): Promise<void> {
     if (this.#closed === undefined) {
@@ -58,7 +51,11 @@ export class ReplicaConnections {
     const { elsewhere, onLost } = this.#options;
     if (this.#closed !== undefined) return elsewhere(statement);
     try {
-      return await this.run(statement);
+      return await this.#run(statement).catch((error: unknown) => {
+        if (!isCancelled(error)) throw error;
+        // What stood in the way is replayed by now.
+        return this.#run(statement);
+      });
     } catch (error) {
       if (!(error instanceof LostReplicaError)) {
         if (!isLost(error)) throw error;
@@ -66,6 +63,12 @@ export class ReplicaConnections {
       }
       return elsewhere(statement);
     }
+  }
+
+  #run(statement: Statement): Promise<unknown> {
+    if (this.#closed !== undefined) return Promise.reject(new LostReplicaError());
+    const result = Promise.resolve(Reflect.apply(pg.Pool.prototype.query, this.pool, [...statement]));
+    return withinTime(this.#options.limits.query, this.#untilLost(result));
   }
 
   #untilLost<Result>(result: Promise<Result>): Promise<Result> {
@@ -79,13 +82,20 @@ export class ReplicaConnections {
 /** Of a statement that was running when its replica was lost. No client sees it. */
 class LostReplicaError extends Error {}
 
+/** Whether the replica has cancelled a statement for what it replays (class 40). */
+function isCancelled(error: unknown): boolean {
+  return codesOf(error).some((code) => code.startsWith('40'));
+}
+
 /**
- * Whether a statement failed because of the replica: it is away, starts or stops, or has cancelled the statement for what it
- * replays (class 40). Not by our own limits, which another server would only meet again.
+ * Whether a statement failed because of the replica: it is away, starts or stops, or has cancelled the statement. Not by our own
+ * limits, which another server would only meet again: those of time, and the wait for one of the connections.
  */
 function isLost(error: unknown): boolean {
   if (error instanceof UnavailableError) return false;
-  const codes = codesOf(error);
-  if (codes.some((code) => code.startsWith('40'))) return true;
-  return isDatabaseFailure(error) && !codes.includes('57014');
+  if (error instanceof Error && error.message === ALL_IN_USE) return false;
+  return isCancelled(error) || (isDatabaseFailure(error) && !codesOf(error).includes('57014'));
 }
+
+/** What pg-pool says after connectionTimeoutMillis. */
+const ALL_IN_USE = 'timeout exceeded when trying to connect';

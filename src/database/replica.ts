@@ -2,7 +2,7 @@ import type { ClosablePool } from './pool.js';
 import { createReadinessCheck, type DatabaseReadiness } from './readiness.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
 import { reasonOf, serverPlace } from './server-pool.js';
-import type { WalPositions } from './wal-positions.js';
+import type { Lag, WalPositions } from './wal-positions.js';
 
 /** What is known of the primary. */
 export interface PrimaryState {
@@ -11,7 +11,7 @@ export interface PrimaryState {
   readonly positions: WalPositions;
 }
 
-/** Whether a replica may be read from: `late` is one that is only too far behind. */
+/** Whether a replica may be read from: `late` is one that is only too far behind, or for which that is not known. */
 interface Verdict {
   readonly kind: 'good' | 'late' | 'other';
   /** Why it is left out; null: it is good. */
@@ -24,6 +24,7 @@ interface Verdict {
 export const SILENT = 'It does not respond.';
 
 const GOOD: Verdict = { kind: 'good', reason: null };
+const UNKNOWN: Verdict = { kind: 'late', reason: 'How far it is behind the primary is not known yet.' };
 
 /** Checks one replica. */
 export class Replica {
@@ -32,14 +33,16 @@ export class Replica {
   readonly place: string;
   /** What it told last; null where it did not respond. */
   answer: ServerAnswer | null = null;
-  /** How far it was behind then, in milliseconds; null: not known. */
-  lag: number | null = null;
+  /** How far it was behind then; null: not known. */
+  lag: Lag | null = null;
   readonly #pool: ClosablePool;
   readonly #readiness: () => Promise<DatabaseReadiness>;
   #schema: DatabaseReadiness = 'silent';
   #failure = '';
   /** What it told at the check before. */
   #before: ServerAnswer | null = null;
+  /** When the server was started that had changes which the primary does not have: it keeps them until it starts anew. */
+  #strayed: string | null = null;
 
   /** @throws OperationError for an address that pg cannot read. */
   static async create(url: string): Promise<Replica> {
@@ -84,13 +87,17 @@ export class Replica {
     if (this.#schema === 'other-schema') {
       return { kind: 'other', reason: 'Its schema is not that of this version of the program.' };
     }
-    this.lag = answer.isReplica ? positions.lagOf(answer.position, answer.askedAt) : 0;
     if (!answer.isReplica) return GOOD;
-    if (this.#before !== null && isAhead(this.#before, primary)) {
+    if (this.#before === null) return UNKNOWN;
+    if (isAhead(this.#before, primary)) this.#strayed = answer.startedAt;
+    if (this.#strayed === answer.startedAt) {
       return { kind: 'other', reason: 'It has changes that the primary does not have.' };
     }
-    if (this.lag <= mostBehind) return GOOD;
-    return { kind: 'late', reason: `It is ${(this.lag / 1000).toFixed(1)} s behind the primary.` };
+    this.lag = positions.lagOf(answer.position, answer.askedAt);
+    if (this.lag === null) return UNKNOWN;
+    const { atLeast } = this.lag;
+    if (atLeast <= mostBehind) return GOOD;
+    return { kind: 'late', reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
   }
 
   close(): Promise<void> {

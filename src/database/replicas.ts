@@ -1,18 +1,11 @@
 import { clientFactory, type Database, statementNames } from './client.js';
-import { isDatabaseFailure } from './database-failure.js';
+import { isRefusal } from './database-failure.js';
 import type { PrismaClient } from './generated/client.js';
 import type { ClosablePool } from './pool.js';
 import { type PrimaryState, Replica, SILENT } from './replica.js';
 import { ReplicaConnections, type Statement } from './replica-connections.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
-import {
-  namesStatements,
-  type Prepared,
-  reasonOf,
-  serverConfig,
-  serverPlace,
-  sessionOptions,
-} from './server-pool.js';
+import { namesStatements, type Prepared, reasonOf, serverConfig, sessionOptions } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
 
 /** A replica as it is read from, until it is lost. */
@@ -49,10 +42,9 @@ interface ReplicasOptions {
   readonly mostBehind: number;
   /** Called when a replica is left out, or read from again. @param cause What the driver says, for the log alone. */
   readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
-  /** In milliseconds, between two checks; 1,000 if absent. */
-  readonly checkEvery?: number | undefined;
 }
 
+/** In milliseconds, between two checks. */
 const CHECK_EVERY = 1000;
 
 /** A replica, and what is read by it. */
@@ -81,6 +73,8 @@ export class Replicas {
   #primary: ServerAnswer | null = null;
   /** Why the primary did not respond to the last check; null: it did. */
   #primaryFailure: string | null = null;
+  /** Whether it refused the connection. */
+  #isPrimaryDown = false;
   #usable: readonly OpenHome[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
@@ -95,6 +89,9 @@ export class Replicas {
   static async open(database: Database, options: ReplicasOptions): Promise<Replicas> {
     const found = await Promise.all(options.urls.map(Replica.create));
     const replicas = new Replicas(database, options, found, await clientFactory());
+    // By what each told before, the first check knows the good ones.
+    await Promise.all(found.map((replica) => replica.ask()));
+    await replicas.#askPrimary();
     await replicas.#checkOn();
     return replicas;
   }
@@ -119,9 +116,9 @@ export class Replicas {
 
   /** Of the primary and all replicas. */
   states(): DatabaseState[] {
-    const place = serverPlace(this.#options.databaseUrl);
+    const { place, readPool: pool } = this.#database;
     return [
-      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pool: this.#database.readPool },
+      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pool },
       ...this.#members.map(stateOf),
     ];
   }
@@ -129,9 +126,9 @@ export class Replicas {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#checking;
     this.#usable = [];
     await Promise.all([
+      this.#checking,
       this.#primaryPool.close(0),
       ...this.#members.map(({ replica }) => replica.close()),
       ...this.#members.map(({ home }) => home?.connections.close()),
@@ -141,7 +138,7 @@ export class Replicas {
   #checkOn(): Promise<void> {
     this.#checking = this.#check().then(() => {
       if (this.#isClosed) return;
-      this.#timer = setTimeout(() => this.#checkOn(), this.#options.checkEvery ?? CHECK_EVERY).unref();
+      this.#timer = setTimeout(() => this.#checkOn(), CHECK_EVERY).unref();
     });
     return this.#checking;
   }
@@ -157,10 +154,13 @@ export class Replicas {
   async #askPrimary(): Promise<void> {
     try {
       this.#primary = await askServer(this.#primaryPool);
-      this.#positions.add(this.#primary.askedAt, this.#primary.position);
+      const { askedAt, position, system, startedAt } = this.#primary;
+      this.#positions.add(askedAt, position, `${system} ${startedAt}`);
       this.#primaryFailure = null;
-    } catch {
+      this.#isPrimaryDown = false;
+    } catch (error) {
       this.#primaryFailure = SILENT;
+      this.#isPrimaryDown = isRefusal(error);
     }
   }
 
@@ -180,7 +180,7 @@ export class Replicas {
     const connections = new ReplicaConnections({
       config: { ...serverConfig(url), ...sessionOptions(isPooled, limits) },
       limits,
-      elsewhere: (statement) => this.#readElsewhere(statement),
+      elsewhere: (statement) => this.#readOnPrimary(statement),
       onLost: (error) => this.#lose(member, connections, error),
     });
     const names = namesStatements(this.#options.prepared, isPooled) ? statementNames() : undefined;
@@ -188,12 +188,12 @@ export class Replicas {
     return { prisma, connections, behind: () => this.#behind(member) };
   }
 
-  /** What the primary had at the last check but one was replayed at the last one, unless there is a lag. */
+  /** A primary that refuses connections takes no writes; one that is silent may take some. */
   #behind({ replica: { answer, lag } }: Member): number {
-    if (answer === null || lag === null) return Number.POSITIVE_INFINITY;
+    if (answer === null) return Number.POSITIVE_INFINITY;
     if (!answer.isReplica) return 0;
-    const { checkEvery = CHECK_EVERY } = this.#options;
-    return lag + checkEvery + performance.now() - answer.askedAt;
+    const until = this.#isPrimaryDown ? this.#primary?.askedAt : performance.now();
+    return lag === null || until === undefined ? Number.POSITIVE_INFINITY : until - lag.freshAt;
   }
 
   #lose(member: Member, connections: ReplicaConnections, error: unknown): void {
@@ -220,27 +220,7 @@ export class Replicas {
     );
   }
 
-  /** On the primary, which has all that any replica has; while it is away, on another replica. */
-  async #readElsewhere(statement: Statement): Promise<unknown> {
-    const others = this.#usable.map(
-      ({ connections }) =>
-        () =>
-          connections.run(statement),
-    );
-    const onPrimary = () => this.#readOnPrimary(statement);
-    const ways = this.#primaryFailure === null ? [onPrimary, ...others] : [...others, onPrimary];
-    let failure: unknown;
-    for (const read of ways) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!isDatabaseFailure(error)) throw error;
-        failure ??= error;
-      }
-    }
-    throw failure;
-  }
-
+  /** On the primary, which has all that any replica has. */
   #readOnPrimary([config, ...rest]: Statement): Promise<unknown> {
     const { readPool, namesStatements: mayName } = this.#database;
     const isNamed = typeof config === 'object' && config !== null && 'name' in config;
@@ -250,5 +230,5 @@ export class Replicas {
 }
 
 function stateOf({ replica: { place, lag }, home, reason }: Member): DatabaseState {
-  return { place, role: 'replica', reason, lag, pool: home?.connections.pool ?? null };
+  return { place, role: 'replica', reason, lag: lag?.atLeast ?? null, pool: home?.connections.pool ?? null };
 }

@@ -1,11 +1,19 @@
 /** In milliseconds: how far back positions are known. */
 const KEPT_FOR = 3_600_000;
 
-/** Where the primary's log of changes (WAL) was, and when. */
+/** A position of the primary's log of changes (WAL), and when it was there, in milliseconds of the monotonic clock. */
 interface Sample {
-  /** In milliseconds of the monotonic clock. */
-  readonly at: number;
   readonly position: bigint;
+  readonly first: number;
+  last: number;
+}
+
+/** How far a replica is behind, in milliseconds, as far as it is known of when the primary wrote what is missing. */
+export interface Lag {
+  /** For how long at least there has been something that it has not replayed. */
+  readonly atLeast: number;
+  /** When the primary had nothing that the replica has not replayed, by the monotonic clock. */
+  readonly freshAt: number;
 }
 
 /**
@@ -14,25 +22,35 @@ interface Sample {
  */
 export class WalPositions {
   #samples: Sample[] = [];
+  #server = '';
 
-  /** @param at When the position was asked for, in milliseconds of the monotonic clock. */
-  add(at: number, position: bigint): void {
-    const last = this.#samples.at(-1);
-    if (last !== undefined && last.position > position) this.#samples = [];
-    // Of those with one position, the first tells since when there was something to replay.
-    else if (last?.position === position) return;
-    this.#samples.push({ at, position });
-    while ((this.#samples[0]?.at ?? at) < at - KEPT_FOR) this.#samples.shift();
+  /**
+   * @param at When the position was asked for, in milliseconds of the monotonic clock.
+   * @param server What changes when the server does: positions of another one say nothing of this one's.
+   */
+  add(at: number, position: bigint, server: string): void {
+    const latest = this.#samples.at(-1);
+    if (server !== this.#server || (latest !== undefined && latest.position > position)) this.#samples = [];
+    this.#server = server;
+    if (this.#samples.length > 0 && latest?.position === position) latest.last = at;
+    else this.#samples.push({ position, first: at, last: at });
+    // One older one stays: what a replica lacks of it is not known.
+    while ((this.#samples[1]?.first ?? at) < at - KEPT_FOR) this.#samples.shift();
   }
 
   /**
-   * For how many milliseconds there has been something that a replica has not replayed; up to an hour is known.
+   * How far a replica was behind when it told its position, or when the primary last told its own: of what that has
+   * written since, nothing is known.
    *
    * @param replayed How far the replica has replayed the log.
    * @param at When it was asked.
+   * @returns null where that is not known: it has replayed less than the primary had at the first sample.
    */
-  lagOf(replayed: bigint, at: number): number {
-    const missing = this.#samples.find((sample) => sample.position > replayed && sample.at < at);
-    return missing === undefined ? 0 : at - missing.at;
+  lagOf(replayed: bigint, at: number): Lag | null {
+    const fresh = this.#samples.findLast(({ position }) => position <= replayed);
+    if (fresh === undefined) return null;
+    const missing = this.#samples.find(({ position }) => position > replayed);
+    const until = Math.min(at, this.#samples.at(-1)?.last ?? at);
+    return { atLeast: missing === undefined ? 0 : Math.max(0, until - missing.first), freshAt: fresh.last };
   }
 }

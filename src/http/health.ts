@@ -7,8 +7,6 @@ export type Unreadiness = string | null;
 
 /** A database that the process depends on, as `/readyz` shows it. */
 export interface DatabaseHealth {
-  /** One phrase, without user and password. */
-  readonly place: string;
   readonly role: string;
   /** Why it is left out; null: it is in use. */
   readonly reason: string | null;
@@ -82,8 +80,9 @@ function stateLogger(log: Logger): (reason: Unreadiness, cause: string | null) =
   };
 }
 
-function shown({ place, role, reason, lag }: DatabaseHealth): object {
-  return { place, role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
+/** Without its place: anyone may ask. */
+function shown({ role, reason, lag }: DatabaseHealth): object {
+  return { role, state: reason === null ? 'in use' : 'left out', reason, lag: lag && lag / 1000 };
 }
 
 /** @param databases Undefined: they are not shown. */

@@ -14,8 +14,6 @@ import { literal, readFewThenMany } from './search.js';
 /** Which headers of a domain, and how many. */
 export interface HeaderPageKey extends Requested {
   readonly domain: string;
-  /** Of the domain, as it was read for the request. */
-  readonly version: bigint;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
   /** Field names in lower case; absent: all. */
@@ -87,7 +85,7 @@ async function readHeaderPage(
   return page === undefined ? null : pageOfRow(page, key);
 }
 
-function pageOfRow(page: PageRow, { domain, version, at, first, history }: HeaderPageKey): HeaderPage | null {
+function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage | null {
   const { columns, rows, candidates, names, latest } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
@@ -99,7 +97,7 @@ function pageOfRow(page: PageRow, { domain, version, at, first, history }: Heade
   const isLast = isWhole && names <= first;
   return {
     headers: complete.map((header) => ({
-      ...{ ...header, of: { domain, version, at } },
+      ...header,
       ...(header.present && { lastSeen: latest }),
     })),
     next: isLast ? null : (complete.at(-1)?.name ?? null),

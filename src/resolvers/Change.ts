@@ -49,7 +49,7 @@ export async function changesOf(
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(question, { nodes: changes, next }, placeOf, version);
+  return pageOf(question, { nodes: changes, next }, placeOf, found.version);
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */

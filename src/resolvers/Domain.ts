@@ -55,7 +55,8 @@ export const Domain: DomainResolvers = {
     const filter = { domain: name, at, types, present: args.present ?? undefined };
     const question = ['dnsRecordsConnection', name, at, types, filter.present].join(' ');
     const place = { domain: 'text', firstSeen: 'bigint', type: 'text', position: 'number' } as const;
-    const { after, loaders } = placeOfDomain<RecordPlace>(question, args.after, place, version, context);
+    const found = placeOfDomain<RecordPlace>(question, args.after, place, version, context);
+    const { after, loaders } = found;
     await budget.readPage(first);
     const lastSeen = selectsOfNodes('lastSeen', info);
     const onMany = (rows: number) => budget.readRows(rows);
@@ -64,7 +65,7 @@ export const Domain: DomainResolvers = {
     const places = new Map(matches.map((match) => [match.record, match.place]));
     const nodes = matches.map(({ record }) => record);
     const placeOf = (entry: DnsEntry) => places.get(entry);
-    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, version);
+    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, found.version);
   },
   async httpHeadersConnection({ name: domain, at, version }, args, context, info) {
     const { budget, viewer, recipient } = context;
@@ -76,11 +77,13 @@ export const Domain: DomainResolvers = {
     const after = found.after?.name;
     await budget.readPage(first);
     const history = selectsOfNodes('history', info);
-    const key = { domain, version, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
+    const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
     const { headers, next } = await found.loaders.headerPage.load(key);
+    const of = { domain, at, version };
+    const nodes = headers.map((header) => ({ ...header, of }));
     const end = next === null ? null : { name: next };
     const placeOf = ({ name }: HeaderEntry) => ({ name });
-    return pageOf<HeaderEntry, { name: string }>(question, { nodes: headers, next: end }, placeOf, version);
+    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end }, placeOf, found.version);
   },
   changes: (history, args, context) => changesOf(history, args, context),
   async parts({ name, times, at }, _args, { loaders, recipient }) {
@@ -160,7 +163,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
       question,
       { nodes: page.items, next },
       ({ date }) => ({ date }),
-      of.version,
+      found.version,
     );
   },
 };

@@ -61,6 +61,15 @@ export function placeIn<Place extends object>(
   return cursor == null ? undefined : readPlace<Place>(question, cursor, kinds);
 }
 
+/** Where a page of a domain's own list begins, and what it is read from. */
+interface PlaceOfDomain<Place> {
+  /** Undefined: it is the first page. */
+  readonly after: Place | undefined;
+  readonly loaders: Loaders;
+  /** What the domain's version is there, at least: cursors of the page have it. */
+  readonly version: bigint;
+}
+
 /**
  * The place that a cursor of a domain's own list says, and the loaders of a database that has the version which the cursor's
  * page was of, or a later one: pages of an earlier one would lack changes between the two.
@@ -74,11 +83,12 @@ export function placeOfDomain<Place extends object>(
   kinds: Kinds<Place>,
   version: bigint,
   { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
-): { after: Place | undefined; loaders: Loaders } {
-  if (cursor == null) return { after: undefined, loaders };
+): PlaceOfDomain<Place> {
+  if (cursor == null) return { after: undefined, loaders, version };
   const withVersion = { ...kinds, version: 'bigint' };
   const after = readPlace<Place & { readonly version?: bigint }>(question, cursor, withVersion, kinds);
-  return { after, loaders: (after.version ?? 0n) > version ? primary : loaders };
+  const { version: former = 0n } = after;
+  return former > version ? { after, loaders: primary, version: former } : { after, loaders, version };
 }
 
 /** @param earlier The fields that cursors had before. */

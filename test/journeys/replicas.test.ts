@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { revokeToken } from '../../src/auth/tokens.js';
@@ -10,6 +11,9 @@ import { headerChanger, openEvents } from '../support/events.js';
 import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
+
+/** Apollo Server requires it of GET requests: one that a page of another site cannot send unseen. */
+const PREFLIGHT = { 'apollo-require-preflight': 'true' };
 
 /** A database of `/readyz`. */
 interface Shown {
@@ -152,10 +156,45 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const path = '/api/v1/domain/paged.example/changes?order=NEWEST_FIRST&first=1';
       const first = JSON.parse((await ask(other, path)).text);
       const second = JSON.parse((await ask(service, `${path}&after=${first.next}`)).text);
-      expect([first, second].map(({ changes }) => changes[0].new)).toEqual(['4', '3']);
+      const third = JSON.parse((await ask(service, `${path}&after=${second.next}`)).text);
+      expect([first, second, third].map(({ changes }) => changes[0].new)).toEqual(['4', '3', '2']);
       // What the replica has is read from it.
       expect(JSON.parse((await ask(service, path)).text).changes[0].new).toBe('1');
     });
+  });
+
+  test('a reader of a domain that the replica does not have yet gets the next page', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      await record('1', 'begun.example');
+      await record('2', 'begun.example');
+      const path = '/api/v1/domain/begun.example/changes?first=1';
+      const first = JSON.parse((await ask(other, path)).text);
+      const { status, text } = await ask(service, `${path}&after=${first.next}`);
+      expect([status, JSON.parse(text).changes[0].new]).toEqual([200, '2']);
+      const page = `{ domain(name: "begun.example") { changes(first: 1, AFTER) { pageInfo { endCursor } nodes { ... on HeaderUpdated { new } } } } }`;
+      const graphql = async (of: TestService, after: string | null) => {
+        const query = page.replace('AFTER', `after: ${JSON.stringify(after)}`);
+        return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`, PREFLIGHT)).text;
+      };
+      const { endCursor } = JSON.parse(await graphql(other, null)).data.domain.changes.pageInfo;
+      expect(JSON.parse(await graphql(service, null)).data.domain).toBeNull();
+      expect(JSON.parse(await graphql(service, endCursor)).data.domain.changes.nodes).toEqual([{ new: '2' }]);
+    });
+  });
+
+  test('a replica that is behind when the process starts is left out until it has caught up', async () => {
+    await replica.caughtUp(primary);
+    let late: TestService | undefined;
+    await replica.whilePaused(async () => {
+      await record('before the start', 'before.example');
+      late = await startTestService({ database, role: 'api', readReplicas: readingFrom(60_000) });
+      const [, shown] = await databases(late);
+      expect(shown).toMatchObject({ state: 'left out', lag: null });
+      expect((await ask(late, '/api/v1/domain/before.example')).status).toBe(200);
+    });
+    if (late !== undefined) await untilReplicaIs('in use', late);
+    await late?.stop();
   });
 
   test('a new token works at once, although the replica does not have it yet', async () => {
@@ -183,16 +222,20 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await close();
   });
 
-  test('a statement that the replica cancels, for what it replays, is repeated on the primary', async () => {
+  test('a statement that the replica cancels, for what it replays, is repeated there, and then on the primary', async () => {
     await replica.caughtUp(primary);
     const { prisma, close } = await openReplica();
     const slow = prisma.$queryRaw`
       SELECT pg_is_in_recovery() AS "isReplica", count(pg_sleep(CASE WHEN pg_is_in_recovery() THEN 100 END))::int AS slept
         FROM (SELECT 1 FROM access_token LIMIT 1) AS token`.then((rows) => rows);
-    await expect
-      .poll(() => replica.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
-      .toHaveLength(1);
-    await primary.run('BEGIN; LOCK TABLE access_token IN ACCESS EXCLUSIVE MODE; COMMIT');
+    for (let time = 0; time < 2; time += 1) {
+      await expect
+        .poll(() => replica.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+        .toHaveLength(1);
+      await primary.run('BEGIN; LOCK TABLE access_token IN ACCESS EXCLUSIVE MODE; COMMIT');
+      // The first time, the next one begins; the lock is replayed by then.
+      await replica.caughtUp(primary);
+    }
     expect(await slow).toEqual([{ isReplica: false, slept: 0 }]);
     // A request that has read from the primary reads nothing older after it.
     expect(await prisma.$queryRaw`SELECT pg_is_in_recovery() AS "isReplica"`).toEqual([{ isReplica: false }]);
@@ -274,7 +317,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       await second.kill();
       await expect.poll(states).toEqual(['left out', 'in use', 'left out']);
     }, of);
-    expect([...statuses]).toEqual([200]);
+    // What was being read from the one that is lost cannot be read elsewhere.
+    expect([200, 503]).toEqual(expect.arrayContaining([...statuses]));
+    for (let time = 0; time < 10; time += 1) expect((await ask(of)).status).toBe(200);
     await of.stop();
     await second.remove();
     await primary.start();
@@ -300,5 +345,41 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await replica.run('SELECT pg_promote()');
     await untilReplicaIs('left out');
     expect((await databases(service))[1]?.reason).toBe('It is no replica any more: it takes writes itself.');
+  });
+});
+
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after a failover', () => {
+  test('a replica with changes that the new primary does not have is never read from', async () => {
+    const former = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
+    const before = await openDatabase({ databaseUrl: former.url, dataDirectory: '/nonexistent' });
+    await migrate(before.pool, DATA_STEPS);
+    const promoted = await former.startReplica();
+    const strayed = await former.startReplica();
+    await promoted.caughtUp(former);
+    await promoted.stop();
+    await headerChanger(before)('lost', 'lost.example');
+    await strayed.caughtUp(former);
+    await before.close();
+    await former.stop();
+    await promoted.start();
+    await promoted.run('SELECT pg_promote()');
+    const database = await openDatabase({ databaseUrl: promoted.url, dataDirectory: '/nonexistent' });
+    const readReplicas = { databaseUrl: promoted.url, urls: [strayed.url], mostBehind: 60_000 };
+    const of = await startTestService({ database, role: 'api', readReplicas });
+    const state = async () => JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases[1];
+    const LEFT_OUT = { state: 'left out', reason: 'It has changes that the primary does not have.' };
+    expect(await state()).toMatchObject(LEFT_OUT);
+    const record = headerChanger(database);
+    // Until the primary's log is longer than that of the other.
+    for (let time = 0; time < 50; time += 1) await record(`value ${time}`, 'new.example');
+    await promoted.run('SELECT pg_switch_wal()');
+    for (let second = 0; second < 4; second += 1) {
+      expect((await fetch(`${of.url}/api/v1/domain/lost.example`)).status).toBe(404);
+      expect(await state()).toMatchObject(LEFT_OUT);
+      await pause(1000);
+    }
+    await of.stop();
+    await database.close();
+    for (const cluster of [strayed, promoted, former]) await cluster.remove();
   });
 });

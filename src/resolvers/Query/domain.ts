@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from 'graphql';
+import { type ArgumentNode, type GraphQLResolveInfo, valueFromASTUntyped, visit } from 'graphql';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -82,9 +82,10 @@ function pathOf({ path }: GraphQLResolveInfo): string {
 function load(
   text: string,
   at: Instant | undefined,
-  { loaders, viewer, recipient, onLarge, budget }: RequestContext,
+  context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory | null> {
+  const { loaders, primary, viewer, recipient, onLarge, budget } = context;
   const needed = neededParts(info);
   const { counts, times = false } = needed;
   // The times of the parts of an earlier state are found in its lists.
@@ -101,13 +102,21 @@ function load(
     client: viewer.rateLimitKey,
     onLarge: (octets) => onLarge(key, octets),
   };
-  const history = loaders.domainHistory.load(key);
+  const history =
+    loaders === primary
+      ? loaders.domainHistory.load(key)
+      : loaders.domainHistory.load(key).then((found) => {
+          if (found !== null || !hasCursor(info)) return found;
+          // It has had a page of this domain, maybe, which the replica does not have yet.
+          context.loaders = primary;
+          return primary.domainHistory.load(key);
+        });
   if (!counts) return history;
   return history.then(async (found) => {
     if (found === null) return null;
     await budget.count(found.octets, loaders.mostOctets);
     if (found.counts !== null) return found;
-    const counted = await loaders.domainHistory.load({
+    const counted = await context.loaders.domainHistory.load({
       ...key,
       dnsRecords: false,
       httpHeaders: false,
@@ -116,4 +125,14 @@ function load(
     });
     return counted && { ...found, counts: counted.counts };
   });
+}
+
+/** Whether an operation has a cursor after which a page begins. */
+function hasCursor({ operation, fragments, variableValues }: GraphQLResolveInfo): boolean {
+  let found = false;
+  const Argument = ({ name, value }: ArgumentNode) => {
+    found ||= name.value === 'after' && valueFromASTUntyped(value, variableValues) != null;
+  };
+  for (const definition of [operation, ...Object.values(fragments)]) visit(definition, { Argument });
+  return found;
 }

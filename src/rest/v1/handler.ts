@@ -181,11 +181,11 @@ function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
   const { route, variables, request } = exchange;
   const key = keyOfBody(route, variables);
   const kept = key === undefined ? undefined : exchange.bodies.find(key);
-  if (kept !== undefined && exchange.bodies.isFresh(kept) && !hasLater(request, kept.validators)) {
+  if (kept !== undefined && exchange.bodies.isFresh(kept) && !mayHaveLater(request, kept.validators)) {
     return answerKept(executor, exchange, kept);
   }
   const { primary } = executor;
-  const loaders = namesDate(request) ? primary : executor.readFrom();
+  const loaders = route.validation !== null && namesDate(request) ? primary : executor.readFrom();
   const answered = answerFrom(executor, exchange, loaders, kept, key, false);
   if (loaders === primary || route.validation === null) return answered;
   return answered.catch((error: unknown) => {
@@ -253,6 +253,11 @@ function isOlder(error: unknown, request: IncomingMessage): boolean {
 /** Whether the client has a state that it names only by a date, which a later state than that of a replica may have, too. */
 function namesDate({ headers }: IncomingMessage): boolean {
   return headers['if-modified-since'] !== undefined && headers['if-none-match'] === undefined;
+}
+
+/** Whether the client may have a later state than what is kept: its date may be that of one. */
+function mayHaveLater(request: IncomingMessage, kept: Validators): boolean {
+  return namesDate(request) || hasLater(request, kept);
 }
 
 /** @param validators Undefined: nothing was found. */

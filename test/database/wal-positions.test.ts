@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { WalPositions } from '../../src/database/wal-positions.js';
+
+/** What a primary told, each second from 0 on. */
+function positionsOf(told: readonly number[], server: (at: number) => string = () => 'one'): WalPositions {
+  const positions = new WalPositions();
+  for (const [second, position] of told.entries())
+    positions.add(second * 1000, BigInt(position), server(second));
+  return positions;
+}
+
+describe('how far a replica is behind', () => {
+  test('counts from when the primary had what the replica has not replayed', () => {
+    const positions = positionsOf([10, 20, 20, 30]);
+    expect(positions.lagOf(30n, 3000)).toEqual({ atLeast: 0, freshAt: 3000 });
+    expect(positions.lagOf(20n, 3000)).toEqual({ atLeast: 0, freshAt: 2000 });
+    expect(positions.lagOf(15n, 3000)).toEqual({ atLeast: 2000, freshAt: 0 });
+  });
+
+  test('does not grow while the primary is away, or writes nothing', () => {
+    const positions = positionsOf([10, 20, 20, 20]);
+    expect(positions.lagOf(20n, 900_000)).toEqual({ atLeast: 0, freshAt: 3000 });
+    expect(positions.lagOf(10n, 900_000)).toEqual({ atLeast: 2000, freshAt: 0 });
+  });
+
+  test('is not known of a replica that has never had all that the primary had', () => {
+    expect(new WalPositions().lagOf(10n, 0)).toBeNull();
+    expect(positionsOf([10, 20]).lagOf(9n, 1000)).toBeNull();
+    const restarted = positionsOf([10, 20, 20], (second) => (second < 2 ? 'one' : 'two'));
+    expect(restarted.lagOf(15n, 2000)).toBeNull();
+    expect(positionsOf([10, 20, 15, 25]).lagOf(12n, 3000)).toBeNull();
+  });
+
+  test('is known for an hour, and of a replica without a lag for ever', () => {
+    const positions = positionsOf(Array.from({ length: 8000 }, (_, second) => second));
+    expect(positions.lagOf(7999n, 7_999_000)).toEqual({ atLeast: 0, freshAt: 7_999_000 });
+    expect(positions.lagOf(4500n, 7_999_000)).toEqual({ atLeast: 3_498_000, freshAt: 4_500_000 });
+    expect(positions.lagOf(4000n, 7_999_000)).toBeNull();
+    expect(positionsOf(Array.from({ length: 8000 }, () => 5)).lagOf(5n, 7_999_000)).toEqual({
+      atLeast: 0,
+      freshAt: 7_999_000,
+    });
+  });
+
+  test('is never less than what is missing has been known for, and freshness is never later than it was', () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(steps, fc.nat(), (growth, chosen) => {
+        let sum = 0;
+        const told = growth.map((step) => {
+          sum += step;
+          return sum;
+        });
+        const now = (told.length - 1) * 1000;
+        const replayed = chosen % (sum + 1);
+        const lag = positionsOf(told).lagOf(BigInt(replayed), now);
+        const fresh = told.findLastIndex((position) => position <= replayed);
+        const missing = told.findIndex((position) => position > replayed);
+        expect(lag).toEqual(
+          fresh === -1 ? null : { atLeast: missing === -1 ? 0 : now - missing * 1000, freshAt: fresh * 1000 },
+        );
+      }),
+    );
+  });
+});
