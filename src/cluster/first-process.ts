@@ -1,10 +1,14 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { CountsInMemory } from '../rates/counts.js';
 import type { Logger } from '../telemetry/logging.js';
 import { processMetrics } from '../telemetry/process-metrics.js';
 import { type MetricValues, SummedMetrics } from '../telemetry/summed-metrics.js';
 import type { FromFirst, FromMember } from './messages.js';
+
+/** What a process runs: not bin/dms.js, which would install and build a checkout that has changed, under the others. */
+const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 // All in milliseconds.
 
@@ -66,6 +70,7 @@ export class FirstProcess {
   /** @param count How many processes serve. */
   constructor(count: number, log: Logger) {
     this.#log = log;
+    cluster.setupPrimary({ exec: PROGRAM });
     this.#others = Array.from({ length: count - 1 }, () => newPlace(false));
   }
 
@@ -171,8 +176,19 @@ export class FirstProcess {
   /** The metrics of all; null if they could not be read. */
   async #scrape(): Promise<string | null> {
     try {
-      const ofServing = await Promise.all(this.#places().map((place) => this.#collect(place)));
-      return await this.#metrics.text(await processMetrics().getMetricsAsJSON(), ofServing);
+      const ofFirst = await processMetrics().getMetricsAsJSON();
+      const collected = await Promise.all(
+        this.#places().map(async (place) => {
+          const { worker } = place;
+          return { place, worker, metrics: await this.#collect(place) };
+        }),
+      );
+      // Those of a process that has ended meanwhile are in the sum already.
+      const ofServing = collected.filter(({ place, worker }) => place.worker === worker);
+      return await this.#metrics.text(
+        ofFirst,
+        ofServing.map(({ metrics }) => metrics),
+      );
     } catch (err) {
       this.#log.error({ err }, 'metrics failed');
       return null;

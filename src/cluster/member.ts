@@ -27,10 +27,12 @@ export interface ClusterMember {
 export async function joinCluster(): Promise<ClusterMember> {
   const { worker } = cluster;
   if (worker === undefined) throw new Error('This process was not started by node:cluster.');
-  const tell = (message: FromMember) => void worker.send(message);
+  // The first process may be about to end.
+  const tell = (message: FromMember) => void worker.send(message, () => {});
   const counts = new SharedCounts(tell);
   const scrapes = new Map<number, (text: string | null) => void>();
   let read: () => Promise<MetricValues> = async () => [];
+  const collect = () => read().catch((): MetricValues => []);
   let stop = () => {};
   const stopRequested = new Promise<void>((resolve) => {
     stop = resolve;
@@ -45,7 +47,9 @@ export async function joinCluster(): Promise<ClusterMember> {
           counts.receive(message.counted);
           break;
         case 'collect':
-          void read().then((metrics) => tell({ kind: 'metrics', collection: message.collection, metrics }));
+          void collect().then((metrics) =>
+            tell({ kind: 'metrics', collection: message.collection, metrics }),
+          );
           break;
         case 'scraped':
           scrapes.get(message.scrape)?.(message.text);
