@@ -9,6 +9,7 @@ import { Replicas } from './database/replicas.js';
 import type { TimeLimits } from './http/server.js';
 import { urlOf } from './http/server.js';
 import { recordSamples } from './importers/samples.js';
+import { OperationError } from './model/errors.js';
 import type { Instant } from './model/instant.js';
 import { type Monitoring, startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
@@ -139,7 +140,6 @@ function forgetUnobserved(
   if (domainsKept === undefined) return async () => {};
   return startForgetting(database.writingPrisma, {
     kept: domainsKept,
-    acrossShards: database.distribution.kind === 'shards',
     erased(names) {
       metrics.forgotten(names.length);
       log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
@@ -154,6 +154,11 @@ async function openReplicas(
   log: Logger,
 ): Promise<Replicas | undefined> {
   if (readReplicas === undefined) return undefined;
+  if (database.distribution.kind === 'shards') {
+    throw new OperationError(
+      'DATABASE_READ_URLS: a replica of the coordinator of a Citus cluster cannot answer. Unset it, and give each node a standby.',
+    );
+  }
   return Replicas.open(database, {
     ...readReplicas,
     prepared,

@@ -7,7 +7,7 @@ import { forget } from './forget.js';
 /** So many domains are examined by one statement. */
 const EXAMINED_AT_ONCE = 1000;
 /** So many are erased in one transaction. */
-const ERASED_AT_ONCE = 50;
+const ERASED_AT_ONCE = 20;
 
 /** Where the examination has come to. */
 interface Step {
@@ -26,14 +26,8 @@ interface Step {
  *
  * @param after The name after which to begin; empty: the first.
  * @param kept In milliseconds.
- * @param acrossShards Whether the tables of domains are distributed over a Citus cluster.
  */
-export async function forgetUnobserved(
-  prisma: PrismaClient,
-  after: string,
-  kept: number,
-  acrossShards = false,
-): Promise<Step> {
+export async function forgetUnobserved(prisma: PrismaClient, after: string, kept: number): Promise<Step> {
   const [found] = await prisma.$queryRaw<
     { readonly old: string[]; readonly last: string | null; readonly before: Instant }[]
   >`
@@ -48,8 +42,7 @@ export async function forgetUnobserved(
       FROM clock`;
   if (found === undefined) return { last: null, erased: [] };
   const { old, last, before } = found;
-  const only = { recordedAt: { lt: before } };
-  const erased = old.length === 0 ? [] : await forget(prisma, old, { only, acrossShards });
+  const erased = old.length === 0 ? [] : await forget(prisma, old, { recordedAt: { lt: before } });
   return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
 }
 
@@ -61,8 +54,6 @@ const LEAST_PAUSE = 250;
 interface ForgettingOptions {
   /** In milliseconds. */
   readonly kept: number;
-  /** As of forgetUnobserved(). */
-  readonly acrossShards: boolean;
   /** Called with the names of domains that were erased. */
   readonly erased: (names: readonly string[]) => void;
   /** Called with why it could not be done; it is tried again. */
@@ -83,11 +74,7 @@ export function startForgetting(prisma: PrismaClient, options: ForgettingOptions
   };
 }
 
-async function forgetOn(
-  prisma: PrismaClient,
-  { kept, acrossShards, ...reports }: ForgettingOptions,
-  signal: AbortSignal,
-) {
+async function forgetOn(prisma: PrismaClient, { kept, ...reports }: ForgettingOptions, signal: AbortSignal) {
   // A process that is restarted often would examine the first names only.
   let begin = Math.random().toString(36).charAt(2);
   let after = begin;
@@ -95,7 +82,7 @@ async function forgetOn(
     const since = performance.now();
     let rest = 0;
     try {
-      const { last, erased } = await forgetUnobserved(prisma, after, kept, acrossShards);
+      const { last, erased } = await forgetUnobserved(prisma, after, kept);
       if (erased.length > 0) reports.erased(erased);
       if (last === null) {
         rest = begin === '' ? REST : 0;

@@ -249,18 +249,13 @@ describe('two writers', () => {
   });
 });
 
-describe.each([
-  ['forgetting', { acrossShards: false }],
-  ['forgetting, by the statements for a Citus cluster,', { acrossShards: true }],
-])('%s', (_, how) => {
+describe('forgetting', () => {
   test('erases every trace of the domains named, of no other, and tells which were there', async () => {
     await record(
       { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
       { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
     );
-    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'], how)).toEqual([
-      'one.example',
-    ]);
+    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'])).toEqual(['one.example']);
     expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
   });
@@ -275,7 +270,7 @@ describe.each([
       }
     })();
     for (let time = 0; time < 10; time += 1) {
-      await forget(database.writingPrisma, ['example.com'], how);
+      await forget(database.writingPrisma, ['example.com']);
     }
     await recording;
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
@@ -292,7 +287,7 @@ describe.each([
       const prisma = interrupted(database.pool, place, async () => {
         await recorder.record([observed]);
       });
-      expect(await forget(prisma, ['example.com'], how)).toEqual([]);
+      expect(await forget(prisma, ['example.com'])).toEqual([]);
       const [history] = await stored();
       expect(history?.stays).toHaveLength(1);
       expect(history && findViolations(history)).toEqual([]);

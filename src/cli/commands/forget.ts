@@ -19,8 +19,8 @@ export async function runForget(
     context.notes.write('Nothing was erased.\n');
     return;
   }
-  await context.withDatabase('fail', async ({ writingPrisma, distribution }) => {
-    const erased = await forget(writingPrisma, names, { acrossShards: distribution.kind === 'shards' });
+  await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const erased = await forget(writingPrisma, names);
     await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
     for (const name of await watchedAmong(writingPrisma, names)) {
       context.notes.write(
