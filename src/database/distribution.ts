@@ -22,24 +22,41 @@ export type Distribution =
   /** Over the nodes of a Citus cluster. */
   | { readonly kind: 'shards'; readonly count: number };
 
-/** Reads how the tables of domains are stored; whole where there are none yet. */
+/**
+ * Reads how the tables of domains are stored; whole where there are none yet.
+ *
+ * @throws OperationError if only some of them are distributed over a cluster.
+ */
 export async function readDistribution(database: pg.Pool | pg.PoolClient): Promise<Distribution> {
-  const { rows } = await database.query<{ partitions: number; citus: boolean }>(
-    `SELECT (SELECT count(*)::int FROM pg_inherits WHERE inhparent = to_regclass('domain')) AS partitions,
-            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus`,
-  );
-  const [{ partitions, citus } = { partitions: 0, citus: false }] = rows;
-  const shards = citus ? await countShards(database) : 0;
+  const { rows } = await database.query("SELECT FROM pg_extension WHERE extname = 'citus'");
+  const shards = rows.length > 0 ? await countShards(database) : 0;
+  if (shards < 0) throw new OperationError(INCOMPLETE);
   if (shards > 0) return { kind: 'shards', count: shards };
+  const partitions = await countPartitions(database);
   return partitions > 0 ? { kind: 'partitions', count: partitions } : { kind: 'whole' };
 }
 
-async function countShards(database: pg.Pool | pg.PoolClient): Promise<number> {
+async function countPartitions(database: pg.Pool | pg.PoolClient): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    "SELECT count(*)::int AS count FROM pg_dist_shard WHERE logicalrelid = to_regclass('domain')",
+    "SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = to_regclass('domain')",
   );
   return rows[0]?.count ?? 0;
 }
+
+/** How many shards each table has; 0: none is distributed. A negative number: only some are. */
+async function countShards(database: pg.Pool | pg.PoolClient): Promise<number> {
+  const { rows } = await database.query<{ tables: number; shards: number }>(
+    `SELECT count(DISTINCT logicalrelid)::int AS tables,
+            count(*) FILTER (WHERE logicalrelid = to_regclass('domain'))::int AS shards
+       FROM pg_dist_shard WHERE logicalrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)`,
+    [TABLES.map(([table]) => table)],
+  );
+  const [{ tables, shards } = { tables: 0, shards: 0 }] = rows;
+  return tables === 0 || tables === TABLES.length ? shards : -1;
+}
+
+const INCOMPLETE =
+  'Only some of the tables are distributed over the Citus cluster: dms migrate --citus was ended before it was done. Run it again.';
 
 /**
  * Divides the tables of domains into hash partitions by the domain's name, in one transaction: nothing can use them until it
@@ -119,34 +136,46 @@ const OLDEST_CITUS = 12;
 
 /**
  * Distributes the tables of domains over the nodes of a Citus cluster by the domain's name, the same domains of all tables on the
- * same node. `pool` is connected to the coordinator. Each table is copied to the nodes, and can be read but not written
- * meanwhile; a table that is distributed already is left as it is.
+ * same node. `pool` is connected to the coordinator. Each table is copied to the nodes; one that is distributed already is left as
+ * it is. Until all are, what reads or writes several of them fails.
  *
  * @returns the tables that this call has distributed.
  * @throws OperationError if the database has no Citus, or one that is too old, or if the tables are partitioned.
  */
 export async function distributeTables(pool: pg.Pool): Promise<string[]> {
   await requireCitus(pool);
-  if ((await readDistribution(pool)).kind === 'partitions') throw new OperationError(PARTITIONED);
+  const client = await pool.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    return await distribute(client);
+  } finally {
+    // It ends the lock, too.
+    client.release(true);
+  }
+}
+
+async function distribute(client: pg.PoolClient): Promise<string[]> {
+  if ((await countPartitions(client)) > 0) throw new OperationError(PARTITIONED);
   // Indexes use them: each node needs them before the table.
-  await pool.query(
+  await client.query(
     "SELECT create_distributed_function('address_of(json)'), create_distributed_function('host_name_of(text, json)')",
   );
   const distributed: string[] = [];
   for (const [table, column] of TABLES) {
-    const { rows } = await pool.query('SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [
+    const { rows } = await client.query('SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [
       table,
     ]);
-    if (rows.length > 0) continue;
-    const colocated = table === 'domain' ? 'default' : 'domain';
-    await pool.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
-      table,
-      column,
-      colocated,
-    ]);
+    if (rows.length === 0) {
+      const colocated = table === 'domain' ? 'default' : 'domain';
+      await client.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
+        table,
+        column,
+        colocated,
+      ]);
+      distributed.push(table);
+    }
     // The rows are on the nodes; those of the coordinator's own table would only take room.
-    await pool.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
-    distributed.push(table);
+    await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
   }
   return distributed;
 }

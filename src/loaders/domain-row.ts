@@ -49,17 +49,20 @@ function knownChangeSql(at: Instant): Prisma.Sql {
     (SELECT max(observed_at) FROM header_change WHERE domain = domain.name AND observed_at <= ${at}))`;
 }
 
+const OBSERVED = ['dns_first', 'dns_latest', 'http_first', 'http_latest', 'https_latest'].map(Prisma.raw);
+
 /**
  * The latest observation that is not after the instant, of those whose times are still known. Those that found HTTPS declined
- * are not among them: alone, they are not recorded.
+ * are not among them: alone, they are not recorded. Citus rejects a subquery whose FROM has functions only and that has another in it.
  */
 function knownUpdateSql(at: Instant): Prisma.Sql {
   return Prisma.sql`greatest(${knownChangeSql(at)},
     (SELECT max(last_seen) FROM dns_record WHERE domain = domain.name AND last_seen <= ${at}),
     (SELECT max(last_seen) FROM header_change WHERE domain = domain.name AND last_seen <= ${at}),
-    (SELECT max(time) FROM unnest(ARRAY[dns_first, dns_latest, http_first, http_latest, https_latest]
-       || ARRAY(SELECT unnest(ARRAY[type ->> 'first', type ->> 'latest'])::bigint
-                  FROM jsonb_path_query(dns_types, '$.*') AS type)) AS time
+    ${Prisma.join(OBSERVED.map((column) => Prisma.sql`CASE WHEN ${column} <= ${at} THEN ${column} END`))},
+    (SELECT max(time)
+       FROM jsonb_path_query(dns_types, '$.*') AS type,
+            unnest(ARRAY[(type ->> 'first')::bigint, (type ->> 'latest')::bigint]) AS time
       WHERE time <= ${at}))`;
 }
 

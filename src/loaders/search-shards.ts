@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
 import { hasTrigram, literal, MOST_ROWS, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
 import {
@@ -8,7 +9,6 @@ import {
   MOST_COUNTED,
   MOST_SORTED,
   readPage as readDomains,
-  SAMPLE,
   type Statistics,
   type StatisticsRow,
   sourcesOf,
@@ -45,6 +45,11 @@ import {
 
 const NOTHING = { matches: [], next: null };
 
+/** What has no index is looked for in so many rows, in their order: each node sends as many. */
+const ROWS_IN_ORDER = 10_000;
+/** The headers of so many domains. */
+const DOMAINS_IN_ORDER = 2_000;
+
 /** Searches DNS records. */
 export async function searchRecordsOfShards(
   prisma: PrismaClient,
@@ -54,21 +59,35 @@ export async function searchRecordsOfShards(
   // Those of one domain are in one shard.
   if (filter.domain === undefined) await key.onMany?.(MOST_ROWS);
   const lookup = await recordLookup(prisma, filter);
-  if (lookup === null) return NOTHING;
+  if (lookup === 'none') return NOTHING;
   const place = Prisma.raw('domain, first_seen, type, position');
+  const inOrder = lookup === 'any';
+  const rows = Prisma.sql`dns_record WHERE ${inOrder ? Prisma.sql`true` : lookup} ${follows(key)}`;
+  const isFound = (column: Prisma.Sql) =>
+    filter.domain === undefined
+      ? Prisma.sql`${column} IN (SELECT domain FROM found)`
+      : Prisma.sql`${column} = ${filter.domain}`;
   const found = Prisma.sql`
+    examined AS MATERIALIZED (
+      SELECT * FROM ${rows} AND ${inOrder ? Prisma.sql`true` : recordConditions(filter)}
+       ORDER BY ${place} LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
-      SELECT ${place} FROM dns_record WHERE ${lookup} AND ${recordConditions(filter)} ${follows(key)}
-       ORDER BY ${place} LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (SELECT ${place} FROM found WHERE false),
-    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE domain IN (SELECT domain FROM found)),
-    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT domain FROM found))`;
+      SELECT ${place} FROM examined WHERE ${recordConditions(filter)} ORDER BY ${place} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${place} FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
+       ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}),
+    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isFound(Prisma.sql`domain`)}),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound(Prisma.sql`name`)})`;
   return (await readRecords(prisma, key, found, Prisma.sql`false`)) ?? NOTHING;
 }
 
-/** A condition by which an index finds the records of a filter, where another table has to be read for it; null: there are none. */
-async function recordLookup(prisma: PrismaClient, filter: RecordFilter): Promise<Prisma.Sql | null> {
+/** A condition by which an index finds rows. `none`: there are no such rows. `any`: no index finds them, or there are too many values. */
+type Lookup = Prisma.Sql | 'none' | 'any';
+
+/** Where another table has to be read for the condition, it has been. */
+async function recordLookup(prisma: PrismaClient, filter: RecordFilter): Promise<Lookup> {
   const { domain, ip, network, target, text, host } = filter;
+  // The filter's own conditions have an index.
   if (domain !== undefined || ip !== undefined || network !== undefined) return Prisma.sql`true`;
   if (target !== undefined) {
     return Prisma.sql`(${Prisma.join(
@@ -83,7 +102,7 @@ async function recordLookup(prisma: PrismaClient, filter: RecordFilter): Promise
       return Prisma.sql`(domain = ${list} AND host = domain OR host = ${list} AND host <> domain)`;
     });
   }
-  if (text === undefined || !hasTrigram(text)) return Prisma.sql`true`;
+  if (text === undefined || !hasTrigram(text)) return 'any';
   return valuesIn(
     prisma,
     textHashes(text),
@@ -91,17 +110,17 @@ async function recordLookup(prisma: PrismaClient, filter: RecordFilter): Promise
   );
 }
 
-/** Reads values from the tables of the coordinator. @returns null where there is none; what is always true where there are too many. */
+/** Reads values from the tables of the coordinator. */
 async function valuesIn(
   prisma: PrismaClient,
   values: Prisma.Sql,
   condition: (values: readonly (string | bigint)[]) => Prisma.Sql,
   most = MOST_VALUES,
-): Promise<Prisma.Sql | null> {
+): Promise<Lookup> {
   const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
     ${PLANNED} SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${literal(most + 1)}) AS found`;
-  if (rows.length === 0) return null;
-  return rows.length > most ? Prisma.sql`true` : condition(rows.map(({ value }) => value));
+  if (rows.length === 0) return 'none';
+  return rows.length > most ? 'any' : condition(rows.map(({ value }) => value));
 }
 
 /** Searches the values of headers. */
@@ -109,31 +128,54 @@ export async function searchHeadersOfShards(
   prisma: PrismaClient,
   key: HeaderSearchKey,
 ): Promise<HeaderMatches> {
-  const { filter, first, after } = key;
+  const { filter } = key;
   await key.onMany?.(MOST_ROWS);
   const values = valuesOf(filter);
   const lookup =
     values === null
-      ? Prisma.sql`true`
+      ? 'any'
       : await valuesIn(
           prisma,
           values,
           (found) => Prisma.sql`(value IS NOT NULL AND ${HASH} = ANY (${found}::bigint[]))`,
         );
-  if (lookup === null) return NOTHING;
-  const follows =
-    after === undefined
-      ? Prisma.empty
-      : Prisma.sql`AND (domain, observed_at) > (${after.domain}, ${after.from})`;
-  const found = Prisma.sql`
+  if (lookup === 'none') return NOTHING;
+  const queries = lookup === 'any' ? headersInOrder(key) : headersByValue(key, lookup);
+  return (await readHeaders(prisma, key, queries, Prisma.sql`false`)) ?? NOTHING;
+}
+
+function headersByValue({ filter, first, after }: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
     found AS MATERIALIZED (
       SELECT domain, observed_at FROM header_change AS change
-       WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${follows}
+       WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${headersAfter(after)}
        ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (SELECT domain, observed_at FROM found WHERE false),
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT domain FROM found))`;
-  return (await readHeaders(prisma, key, found, Prisma.sql`false`)) ?? NOTHING;
+}
+
+/** The headers of domains in their order. */
+function headersInOrder({ filter, first, after }: HeaderSearchKey): Prisma.Sql {
+  return Prisma.sql`
+    visited AS MATERIALIZED (
+      SELECT name FROM domain WHERE ${after === undefined ? Prisma.sql`true` : Prisma.sql`name >= ${after.domain}`}
+       ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
+    header_change AS MATERIALIZED (
+      SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT name FROM visited)),
+    found AS MATERIALIZED (
+      SELECT domain, observed_at FROM header_change AS change
+       WHERE value IS NOT NULL AND ${headerConditions(filter)} ${headersAfter(after)}
+       ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT name AS domain, ${LATEST_INSTANT}::bigint AS observed_at FROM visited
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)}
+       ORDER BY name LIMIT 1 OFFSET ${literal(DOMAINS_IN_ORDER - 1)})`;
+}
+
+function headersAfter(after: HeaderSearchKey['after']): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  return Prisma.sql`AND (domain, observed_at) > (${after.domain}, ${after.from})`;
 }
 
 /** Searches domains. */
@@ -143,73 +185,98 @@ export async function searchDomainsOfShards(
 ): Promise<DomainMatches> {
   const { filter, after = '', first } = key;
   await key.onMany?.(MOST_ROWS);
-  // By times, each node has an index.
-  const { match, registrableDomain } = filter;
+  const { match, registrableDomain, ...times } = filter;
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const lookup =
     names === undefined
-      ? Prisma.sql`true`
+      ? 'any'
       : await valuesIn(
           prisma,
           Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
           (found) => Prisma.sql`domain.name = ANY (${found}::text[])`,
           MOST_SORTED,
         );
-  if (lookup === null) return NOTHING;
+  if (lookup === 'none') return NOTHING;
+  // By times, each node has an index.
+  const inOrder = lookup === 'any' && Object.values(times).every((time) => time === undefined);
+  const isNamed = lookup === 'any' ? Prisma.sql`true` : lookup;
   const queries = Prisma.sql`
+    examined AS MATERIALIZED (
+      SELECT * FROM domain WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : domainConditions(filter)}
+       ORDER BY name LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
-      SELECT * FROM domain WHERE name > ${after} AND ${lookup} AND ${domainConditions(filter)}
-       ORDER BY name LIMIT ${literal(first + 1)})`;
-  return (
-    (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end: Prisma.sql`NULL` })) ??
-    NOTHING
-  );
+      SELECT * FROM examined AS domain WHERE ${domainConditions(filter)} ORDER BY name LIMIT ${literal(first + 1)})`;
+  const end = Prisma.sql`
+    (SELECT name FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
+      ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})`;
+  return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
 }
+
+/** Each node sends so many changes of headers. */
+const SAMPLE_OF_SHARD = 5_000;
 
 /** How much there is: see loadStatistics(). */
 export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Statistics> {
-  const domains = await count(prisma, Prisma.sql`domain`);
-  const records = await count(prisma, Prisma.sql`dns_record`);
-  const removed = await count(prisma, Prisma.sql`dns_record WHERE removed IS NOT NULL`);
-  const changes = await count(prisma, Prisma.sql`header_change`);
+  const domains = await numberOf(prisma, 'domain');
+  const records = await numberOf(prisma, 'dns_record');
+  const removed = await numberOf(prisma, 'dns_record', 'dns_record_removed', 'removed IS NOT NULL');
+  const changes = await numberOf(prisma, 'header_change');
+  // Of more, it is the time of the latest change.
+  const recorded =
+    domains.counted < MOST_COUNTED
+      ? Prisma.sql`SELECT max(recorded_at) AS latest FROM domain`
+      : Prisma.sql`SELECT NULL::bigint AS latest`;
   const [row] = await prisma.$queryRaw<
     readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
   >`
-    WITH header AS MATERIALIZED (SELECT domain, name FROM header_change LIMIT ${literal(SAMPLE)}),
-    recorded AS MATERIALIZED (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}),
+    WITH header AS MATERIALIZED (SELECT domain, name FROM header_change LIMIT ${literal(SAMPLE_OF_SHARD)}),
+    recorded AS MATERIALIZED (${recorded}),
     created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
     SELECT (SELECT count(DISTINCT (domain, name))::float8 / greatest(count(*), 1) FROM header) AS "headerShare",
-           (SELECT earliest FROM created) AS "firstObserved", (SELECT max(recorded_at) FROM recorded) AS "lastRecordedAt",
+           (SELECT earliest FROM created) AS "firstObserved", (SELECT latest FROM recorded) AS "lastRecordedAt",
            (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
-  const counts = {
-    ...{ domains, estimatedDomains: await estimate(prisma, domains, 'domain') },
-    ...{ records, estimatedRecords: await estimate(prisma, records, 'dns_record') },
-    ...{ removed, estimatedRemoved: await estimate(prisma, removed, 'dns_record', 'dns_record_removed') },
-    ...{ changes, estimatedChanges: await estimate(prisma, changes, 'header_change') },
-  };
   if (row === undefined) throw new Error('A query without FROM gives a row.');
-  return statisticsOf({ ...row, ...counts });
-}
-
-/** Counts rows, up to MOST_COUNTED. */
-async function count(prisma: PrismaClient, rows: Prisma.Sql): Promise<number> {
-  const [found] = await prisma.$queryRaw<readonly { readonly count: number }[]>`
-    SELECT count(*)::int AS count FROM (SELECT 1 FROM ${rows} LIMIT ${literal(MOST_COUNTED)}) AS row`;
-  return found?.count ?? 0;
+  return statisticsOf({
+    ...row,
+    ...{ domains: domains.counted, estimatedDomains: domains.estimated },
+    ...{ records: records.counted, estimatedRecords: records.estimated },
+    ...{ removed: removed.counted, estimatedRemoved: removed.estimated },
+    ...{ changes: changes.counted, estimatedChanges: changes.estimated },
+  });
 }
 
 /**
- * About how many rows a table has, or a partial index of it, by what the nodes estimate of their shards.
+ * How many rows a table has, or a partial index of it: counted up to MOST_COUNTED, unless there are surely more. Each node counts
+ * up to the limit by itself.
  *
- * @param counted How many there are at least.
+ * @param condition Of the index.
  */
-async function estimate(
+async function numberOf(
   prisma: PrismaClient,
-  counted: number,
   table: string,
   index?: string,
-): Promise<number> {
-  if (counted < MOST_COUNTED) return counted;
+  condition = 'true',
+): Promise<{ readonly counted: number; readonly estimated: number }> {
+  const few = await count(prisma, `${table} WHERE ${condition}`, FEW_COUNTED);
+  if (few < FEW_COUNTED) return { counted: few, estimated: few };
+  const estimated = await estimate(prisma, table, index);
+  if (estimated > 2 * MOST_COUNTED) return { counted: MOST_COUNTED, estimated };
+  const counted = await count(prisma, `${table} WHERE ${condition}`, MOST_COUNTED);
+  return { counted, estimated: Math.max(counted, estimated) };
+}
+
+/** So many rows are counted before the estimate, which a small table may not have. */
+const FEW_COUNTED = 3_000;
+
+/** @param most It counts up to so many. */
+async function count(prisma: PrismaClient, rows: string, most: number): Promise<number> {
+  const [found] = await prisma.$queryRaw<readonly { readonly count: number }[]>`
+    SELECT count(*)::int AS count FROM (SELECT 1 FROM ${Prisma.raw(rows)} LIMIT ${literal(most)}) AS row`;
+  return found?.count ?? 0;
+}
+
+/** About how many rows a table has, or a partial index of it, by what the nodes estimate of their shards. */
+async function estimate(prisma: PrismaClient, table: string, index?: string): Promise<number> {
   // The index of a shard has its name, and the shard's number.
   const relation =
     index === undefined
@@ -218,5 +285,5 @@ async function estimate(
           WHERE indrelid = '%s'::regclass AND relname ~ '^${index}_[0-9]+$'`;
   const [found] = await prisma.$queryRaw<readonly { readonly rows: number | null }[]>`
     SELECT sum(result::float8) AS rows FROM run_command_on_shards(${table}::regclass, ${relation}) WHERE success`;
-  return Math.max(found?.rows ?? 0, counted);
+  return found?.rows ?? 0;
 }

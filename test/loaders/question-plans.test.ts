@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-async function ask(query: string) {
+async function ask(query: string, acrossShards = false) {
   const prisma = new Proxy(database.prisma, {
     get(client, name) {
       if (name !== '$queryRaw') return Reflect.get(client, name);
@@ -37,7 +37,7 @@ async function ask(query: string) {
       };
     },
   });
-  const loaders = createLoaders(prisma);
+  const loaders = createLoaders(prisma, { acrossShards });
   const executor = createGraphqlExecutor({ loaders, rateLimits: { anonymous: 100_000, token: 100_000 } });
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   return execute({
@@ -149,6 +149,35 @@ test.each([
     const scans = [...nodesOf(await planOf(statement))].filter((node) => node['Node Type'] === 'Seq Scan');
     expect(scans.map((node) => `${node['Relation Name']}: ${statement.text}`)).toEqual([]);
   }
+});
+
+describe('on a Citus cluster, what no index finds comes in the same pages of a bounded number of rows, to the last match', () => {
+  /** All matches, and how many pages had fewer than were wanted. */
+  async function all(field: string, condition: string, nodes: string, acrossShards: boolean) {
+    const found: string[] = [];
+    let shorter = 0;
+    for (let after: string | null = null; ; ) {
+      const page: string = `{ page: ${field}(where: { ${condition} }, first: 100, after: ${JSON.stringify(after)}) {
+        nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
+      const { data, errors } = await ask(page, acrossShards);
+      expect(errors).toBeUndefined();
+      const { page: read } = JSON.parse(JSON.stringify(data));
+      found.push(...read.nodes.map((node: unknown) => JSON.stringify(node)));
+      if (!read.pageInfo.hasNextPage) return { found, shorter };
+      shorter += Number(read.nodes.length < 100);
+      after = read.pageInfo.endCursor;
+    }
+  }
+
+  test.each([
+    ['dnsRecords', 'text: "n=9"', 'domain { name } record { ... on DnsRecordEntry { host } }'],
+    ['httpHeaders', 'name: "etag", contains: "bb-"', 'domain { name } value from to'],
+  ])('%s', async (field, condition, nodes) => {
+    const { found, shorter } = await all(field, condition, nodes, true);
+    expect(found.length).toBeGreaterThan(0);
+    expect(shorter).toBeGreaterThan(0);
+    expect(found).toEqual((await all(field, condition, nodes, false)).found);
+  });
 });
 
 /** How many blocks of the database's files a statement reads. */
