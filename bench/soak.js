@@ -31,6 +31,7 @@ const { values: options } = parseArgs({
     rate: { type: 'string', default: '600' },
     writes: { type: 'string', default: '40' },
     readers: { type: 'string', default: '6' },
+    changes: { type: 'string', default: '0' },
   },
 });
 const minutes = Number(options.minutes);
@@ -38,6 +39,8 @@ const domains = Number(options.domains);
 const rate = Number(options.rate);
 const writes = Number(options.writes);
 const readers = Number(options.readers);
+/** So many are recorded before: what a process meets that starts when another one has run for long. */
+const changes = Number(options.changes);
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 /** What happened in the minute that is being measured. */
@@ -68,6 +71,7 @@ async function main() {
     console.error(`Filling ${whole(domains)} domains`);
     await fill(client, domains);
     await client.end();
+    if (changes > 0) await change(environment);
     const server = await startServer([PROGRAM, 'serve'], environment, join(folder, 'log'));
     const importer = spawn(process.execPath, [PROGRAM, 'import', '-'], {
       env: { ...process.env, ...environment },
@@ -150,26 +154,47 @@ function send(kind, url, body) {
   counts.sent += 1;
   const method = body === undefined ? 'GET' : 'POST';
   const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-  const fail = () => {
+  const fail = (/** @type {string} */ why) => {
     counts.failed += 1;
+    if (counts.failed <= 5) console.error(`${new Date().toISOString()} ${kind}: ${why}`);
   };
   request(url, { method, headers, agent }, (response) => {
-    if (response.statusCode !== 200) fail();
+    if (response.statusCode !== 200) fail(`status ${response.statusCode}`);
     response.resume().on('end', () => latencies[kind].record(Math.round((performance.now() - began) * 1e6)));
   })
-    .on('error', fail)
+    .on('error', ({ message }) => fail(message))
     .end(body);
+}
+
+/** Records changes as write() does, at once. @param {NodeJS.ProcessEnv} environment */
+async function change(environment) {
+  console.error(`Recording ${whole(changes)} changes`);
+  const importer = spawn(process.execPath, [PROGRAM, 'import', '-'], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const began = Date.now() - (changes * 1000) / writes;
+  for (let at = 0; at < changes; at += 1) {
+    const line = lineOf(new Date(began + (at * 1000) / writes));
+    if (!importer.stdin.write(line)) await once(importer.stdin, 'drain');
+  }
+  importer.stdin.end();
+  await once(importer, 'close');
+}
+
+/** Another address of a random domain. @param {Date} observedAt */
+function lineOf(observedAt) {
+  const domain = domainName(1 + Math.floor(Math.random() * domains));
+  const ip = `198.51.100.${Math.floor(Math.random() * 256)}`;
+  const dnsRecords = [{ host: domain, class: 'IN', type: 'A', ip }];
+  return `${JSON.stringify({ domain, observedAt, dnsRecords, dnsTypes: ['A'] })}\n`;
 }
 
 /** Changes the address of a random domain, again and again. @param {{ stdin: import('node:stream').Writable }} importer */
 async function write({ stdin }) {
   for await (const _ of every(1000 / writes)) {
     if (isOver) return;
-    const domain = domainName(1 + Math.floor(Math.random() * domains));
-    const ip = `198.51.100.${Math.floor(Math.random() * 256)}`;
-    const dnsRecords = [{ host: domain, class: 'IN', type: 'A', ip }];
-    const observation = { domain, observedAt: new Date().toISOString(), dnsRecords, dnsTypes: ['A'] };
-    stdin.write(`${JSON.stringify(observation)}\n`);
+    stdin.write(lineOf(new Date()));
     counts.written += 1;
   }
 }
