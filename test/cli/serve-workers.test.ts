@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { Readable } from 'node:stream';
@@ -182,6 +183,9 @@ describe('the processes of dms serve --workers', SLOW, () => {
     await expect.poll(() => childrenOf(service.processId)).toEqual([kept, expect.any(Number)]);
     const reported = /^{"level":"error",.*"signal":"SIGKILL",.*"a process has ended: [^"]*"}$/m;
     await expect.poll(service.log).toMatch(reported);
+    // It does not install or build, as dms.js would where the checkout has changed meanwhile.
+    const programs = childrenOf(service.processId).map((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8'));
+    expect(programs.every((program) => program.split('\0')[1]?.endsWith('/dist/main.js'))).toBe(true);
 
     process.kill(kept, 'SIGSTOP');
     // The other one gets the first.
