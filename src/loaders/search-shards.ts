@@ -266,7 +266,7 @@ async function numberOf(
 }
 
 /** So many rows are counted before the estimate, which a small table may not have. */
-const FEW_COUNTED = 3_000;
+const FEW_COUNTED = 20_000;
 
 /** @param most It counts up to so many. */
 async function count(prisma: PrismaClient, rows: string, most: number): Promise<number> {

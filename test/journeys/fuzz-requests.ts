@@ -63,8 +63,8 @@ const restTarget = fc
     query,
   )
   .map((parts) => parts.join(''))
-  // The start page is for people, and HTML.
-  .filter((target) => !/^\/([?#]|$)/.test(target));
+  // The start page is for people, and HTML; a space ends a path.
+  .filter((target) => !/^\/([?#\s]|$)/.test(target));
 
 const TOKEN = `dms_${'A'.repeat(43)}`;
 const JWT = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.';
