@@ -212,7 +212,7 @@ export async function searchDomainsOfShards(
   return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
 }
 
-/** Each node sends so many changes of headers. */
+/** Each shard sends so many changes of headers, of a table with more than FEW_COUNTED. */
 const SAMPLE_OF_SHARD = 5_000;
 
 /** How much there is: see loadStatistics(). */
@@ -226,10 +226,11 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
     domains.counted < MOST_COUNTED
       ? Prisma.sql`SELECT max(recorded_at) AS latest FROM domain`
       : Prisma.sql`SELECT NULL::bigint AS latest`;
+  const sample = literal(changes.counted < FEW_COUNTED ? FEW_COUNTED : SAMPLE_OF_SHARD);
   const [row] = await prisma.$queryRaw<
     readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
   >`
-    WITH header AS MATERIALIZED (SELECT domain, name FROM header_change LIMIT ${literal(SAMPLE_OF_SHARD)}),
+    WITH header AS MATERIALIZED (SELECT domain, name FROM header_change LIMIT ${sample}),
     recorded AS MATERIALIZED (${recorded}),
     created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
     SELECT (SELECT count(DISTINCT (domain, name))::float8 / greatest(count(*), 1) FROM header) AS "headerShare",
