@@ -63,7 +63,7 @@ export class FirstProcess {
   readonly #metrics = new SummedMetrics();
   readonly #leader = newPlace(true);
   readonly #others: readonly Place[];
-  readonly #running = new Set<Promise<ProcessEnd>>();
+  readonly #running = new Set<Promise<ProcessEnd & { readonly wasServing: boolean }>>();
   readonly #stopping = new AbortController();
   #collections = 0;
 
@@ -97,7 +97,8 @@ export class FirstProcess {
     this.#stopping.abort();
     for (const { worker } of this.#places()) tell(worker, { kind: 'stop' });
     const ends = await Promise.all(this.#running);
-    return ends.every(({ code }) => code === 0);
+    // One that could not start has nothing to complete.
+    return ends.every(({ code, wasServing }) => code === 0 || !wasServing);
   }
 
   /** Ends those that do not serve yet. */
@@ -118,9 +119,10 @@ export class FirstProcess {
     });
     const gone = ended.then((end) => {
       this.#running.delete(gone);
+      const { isServing: wasServing } = place;
       this.#metrics.keep(place.metrics);
       Object.assign(place, newPlace(place.isLeader));
-      return end;
+      return { ...end, wasServing };
     });
     this.#running.add(gone);
     const serving = new Promise<string>((resolve) => {

@@ -55,6 +55,8 @@ export interface DomainHistory extends DomainRow {
   readonly at: Instant | undefined;
   /** About how many octets a response with all records and headers has; 0 where that is little. */
   readonly octets: number;
+  /** Set where the replica that a request reads from did not have it, or an earlier version of it. */
+  isOfPrimary?: boolean;
 }
 
 /** The parts of a history besides its row. */

@@ -26,8 +26,16 @@ export interface HeaderEntry {
   /** When it was gone, oldest first. */
   readonly absences: readonly Absence[];
   readonly history: readonly HeaderHistoryItem[];
-  /** Of a header whose history was not read: the domain that it is of, its version, and as of when it is. */
-  readonly of?: { readonly domain: string; readonly version: bigint; readonly at: Instant | undefined };
+  /** Of a header whose history was not read: the domain that it is of. */
+  readonly of?: HistoryOfHeader;
+}
+
+/** What the history of a header is read by: the domain, its version, as of when it is, and whether it is of the primary. */
+export interface HistoryOfHeader {
+  readonly domain: string;
+  readonly version: bigint;
+  readonly at: Instant | undefined;
+  readonly isOfPrimary: boolean | undefined;
 }
 
 /** From when a header was gone until when it was back, with whichever value; null: it is gone. */

@@ -4,7 +4,7 @@ import { seenUpTo } from '../loaders/observed-parts.js';
 import { type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { connection, pageOf, placeOfDomain, requireFirst } from './connection.js';
+import { connection, loadersOf, pageOf, placeOfDomain, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
@@ -20,10 +20,11 @@ const PLACE = {
 
 /** A page of the changes of a domain, as of the instant that its history is of. */
 export async function changesOf(
-  { name, at, times, version }: DomainHistory,
+  history: DomainHistory,
   args: DomainChangesArgs,
   context: RequestContext,
 ): Promise<ChangePage> {
+  const { name, at, times, version } = history;
   const { recipient, viewer, budget } = context;
   const { from, to, after } = args;
   const first = requireFirst(args.first);
@@ -37,19 +38,19 @@ export async function changesOf(
   const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
     .join(' ')
     .trimEnd();
-  const found = placeOfDomain<ChangePosition>(question, after, PLACE, version, context);
+  const position = placeOfDomain<ChangePosition>(question, after, PLACE);
   const placeOf = (change: ChangeData) => change.at;
   if (budget.isOver) return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null }, placeOf);
   await budget.readPage(first);
   const key = { name, recipient, client: viewer.rateLimitKey, kinds, types, names, newestFirst, first };
   const interval = { from: from ?? undefined, to: end, at };
   const onMany = (rows: number) => budget.readRows(rows);
-  const page = { ...key, ...interval, onMany, after: found.after };
-  const { changes, next } = await found.loaders.changes.load(page);
+  const page = { ...key, ...interval, onMany, after: position };
+  const { changes, next } = await loadersOf(history, context).changes.load(page);
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(question, { nodes: changes, next }, placeOf, found.version);
+  return pageOf(question, { nodes: changes, next }, placeOf, version);
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */

@@ -10,7 +10,7 @@ import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
-import { connection, pageOf, placeOfDomain, requireFirst } from './connection.js';
+import { connection, loadersOf, pageOf, placeOfDomain, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
@@ -35,7 +35,7 @@ export const Domain: DomainResolvers = {
     if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
     return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
   },
-  httpHeaders({ name: domain, at, version, httpHeaders }, args, { budget }, info) {
+  httpHeaders({ name: domain, at, version, isOfPrimary, httpHeaders }, args, { budget }, info) {
     const headers = granted(
       () => selectHeaders(loadedPart(httpHeaders), args),
       () => 'HeaderHistory',
@@ -45,49 +45,49 @@ export const Domain: DomainResolvers = {
     // Its pages are read by themselves, with cursors of the domain.
     if (!selectsHistoryPages(info)) return headers;
     return Promise.resolve(headers).then((all) =>
-      all.map((header) => ({ ...header, of: { domain, at, version } })),
+      all.map((header) => ({ ...header, of: { domain, at, version, isOfPrimary } })),
     );
   },
-  async dnsRecordsConnection({ name, at, version }, args, context, info) {
+  async dnsRecordsConnection(history, args, context, info) {
+    const { name, at, version } = history;
     const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
     const filter = { domain: name, at, types, present: args.present ?? undefined };
     const question = ['dnsRecordsConnection', name, at, types, filter.present].join(' ');
     const place = { domain: 'text', firstSeen: 'bigint', type: 'text', position: 'number' } as const;
-    const found = placeOfDomain<RecordPlace>(question, args.after, place, version, context);
-    const { after, loaders } = found;
+    const after = placeOfDomain<RecordPlace>(question, args.after, place);
     await budget.readPage(first);
     const lastSeen = selectsOfNodes('lastSeen', info);
     const onMany = (rows: number) => budget.readRows(rows);
     const key = { filter, first, after, lastSeen, onMany, recipient, client: viewer.rateLimitKey };
-    const { matches, next } = await loaders.records.load(key);
+    const { matches, next } = await loadersOf(history, context).records.load(key);
     const places = new Map(matches.map((match) => [match.record, match.place]));
     const nodes = matches.map(({ record }) => record);
     const placeOf = (entry: DnsEntry) => places.get(entry);
-    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, found.version);
+    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, version);
   },
-  async httpHeadersConnection({ name: domain, at, version }, args, context, info) {
+  async httpHeadersConnection({ name: domain, at, version, isOfPrimary }, args, context, info) {
     const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
     const question = ['httpHeadersConnection', domain, at, JSON.stringify(names)].join(' ');
     const place = { name: 'text' } as const;
-    const found = placeOfDomain<{ name: string }>(question, args.after, place, version, context);
-    const after = found.after?.name;
+    const after = placeOfDomain<{ name: string }>(question, args.after, place)?.name;
     await budget.readPage(first);
     const history = selectsOfNodes('history', info);
     const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
-    const { headers, next } = await found.loaders.headerPage.load(key);
-    const of = { domain, at, version };
+    const { headers, next } = await loadersOf({ isOfPrimary }, context).headerPage.load(key);
+    const of = { domain, at, version, isOfPrimary };
     const nodes = headers.map((header) => ({ ...header, of }));
     const end = next === null ? null : { name: next };
     const placeOf = ({ name }: HeaderEntry) => ({ name });
-    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end }, placeOf, found.version);
+    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end }, placeOf, version);
   },
   changes: (history, args, context) => changesOf(history, args, context),
-  async parts({ name, times, at }, _args, { loaders, recipient }) {
-    const attempt = at === undefined ? await loaders.attempt.load({ name, recipient }) : null;
+  async parts({ name, times, at, isOfPrimary }, _args, context) {
+    const { attempt: attempts } = loadersOf({ isOfPrimary }, context);
+    const attempt = at === undefined ? await attempts.load({ name, recipient: context.recipient }) : null;
     return observedParts(loadedPart(times), attempt);
   },
   async diff(history, { from, to }, { budget }) {
@@ -109,12 +109,13 @@ const MOST_FILTERED = 2_000;
 
 /** The records of a large history that are requested by type or presence. Where they are many, the whole history is read. */
 async function recordsOfLarge(
-  { name, at, times }: DomainHistory,
+  { name, at, times, isOfPrimary }: DomainHistory,
   args: DomainDnsRecordsArgs,
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<readonly DnsEntry[]> {
-  const { loaders, budget, viewer, recipient, onLarge } = context;
+  const { budget, viewer, recipient, onLarge } = context;
+  const loaders = loadersOf({ isOfPrimary }, context);
   if (budget.isOver) return [];
   // Those that are found are counted with the list.
   await budget.readPage(0);
@@ -147,10 +148,9 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     if (of === undefined) throw new Error('A header whose pages are selected has no domain.');
     const question = ['historyConnection', of.domain, of.at, name].join(' ');
     const place = { date: 'bigint' } as const;
-    const found = placeOfDomain<{ date: Instant }>(question, args.after, place, of.version, context);
-    const after = found.after?.date;
+    const after = placeOfDomain<{ date: Instant }>(question, args.after, place)?.date;
     await budget.readPage(first);
-    const page = await found.loaders.headerHistory.load({
+    const page = await loadersOf(of, context).headerHistory.load({
       ...of,
       name,
       first,
@@ -163,7 +163,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
       question,
       { nodes: page.items, next },
       ({ date }) => ({ date }),
-      found.version,
+      of.version,
     );
   },
 };

@@ -61,34 +61,27 @@ export function placeIn<Place extends object>(
   return cursor == null ? undefined : readPlace<Place>(question, cursor, kinds);
 }
 
-/** Where a page of a domain's own list begins, and what it is read from. */
-interface PlaceOfDomain<Place> {
-  /** Undefined: it is the first page. */
-  readonly after: Place | undefined;
-  readonly loaders: Loaders;
-  /** What the domain's version is there, at least: cursors of the page have it. */
-  readonly version: bigint;
-}
-
 /**
- * The place that a cursor of a domain's own list says, and the loaders of a database that has the version which the cursor's
- * page was of, or a later one: pages of an earlier one would lack changes between the two.
+ * The place that a cursor of a domain's own list says. It has the version of the domain that its page was of, too: the domain was
+ * read from a database with that version, or a later one (`load` in Query/domain.ts).
  *
- * @param version Of the domain, as it was read for this request.
  * @throws PublicError INVALID_CURSOR
  */
 export function placeOfDomain<Place extends object>(
   question: string,
   cursor: string | null | undefined,
   kinds: Kinds<Place>,
-  version: bigint,
+): Place | undefined {
+  if (cursor == null) return undefined;
+  return readPlace<Place>(question, cursor, { ...kinds, version: 'bigint' }, kinds);
+}
+
+/** The loaders that a domain was read by: its lists are to be as late as it is. */
+export function loadersOf(
+  { isOfPrimary }: { readonly isOfPrimary?: boolean | undefined },
   { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
-): PlaceOfDomain<Place> {
-  if (cursor == null) return { after: undefined, loaders, version };
-  const withVersion = { ...kinds, version: 'bigint' };
-  const after = readPlace<Place & { readonly version?: bigint }>(question, cursor, withVersion, kinds);
-  const { version: former = 0n } = after;
-  return former > version ? { after, loaders: primary, version: former } : { after, loaders, version };
+): Loaders {
+  return isOfPrimary === true ? primary : loaders;
 }
 
 /** @param earlier The fields that cursors had before. */

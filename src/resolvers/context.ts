@@ -7,8 +7,7 @@ import type { RequestBudget } from './request-budget.js';
 /** What the resolvers of a request share. */
 export interface RequestContext {
   readonly viewer: Viewer;
-  /** Those of one database; of the primary once a replica did not have what the client has. */
-  loaders: Loaders;
+  readonly loaders: Loaders;
   /** Those of the primary, for what a replica does not have yet. */
   readonly primary: Loaders;
   readonly budget: RequestBudget;

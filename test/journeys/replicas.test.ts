@@ -158,6 +158,20 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const second = JSON.parse((await ask(service, `${path}&after=${first.next}`)).text);
       const third = JSON.parse((await ask(service, `${path}&after=${second.next}`)).text);
       expect([first, second, third].map(({ changes }) => changes[0].new)).toEqual(['4', '3', '2']);
+      // All of the answer is of one version, of which its entity tag is.
+      const next = `${path}&after=${first.next}`;
+      const { headers } = await ask(service, next);
+      expect(headers.get('etag')).toBe((await ask(other, next)).headers.get('etag'));
+      const query = `{ domain(name: "paged.example") { version changeCount changes(first: 1, after: "${first.next}", order: NEWEST_FIRST) { nodes { id } } } }`;
+      const answers = [service, other].map((of) =>
+        ask(of, `/graphql?query=${encodeURIComponent(query)}`, PREFLIGHT),
+      );
+      const [one, primaries] = await Promise.all(answers);
+      expect(JSON.parse(one?.text ?? '')).toEqual(JSON.parse(primaries?.text ?? ''));
+      expect(JSON.parse(one?.text ?? '').data.domain).toMatchObject({
+        changeCount: 4,
+        changes: { nodes: [{}] },
+      });
       // What the replica has is read from it.
       expect(JSON.parse((await ask(service, path)).text).changes[0].new).toBe('1');
     });

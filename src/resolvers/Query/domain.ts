@@ -1,4 +1,12 @@
-import { type ArgumentNode, type GraphQLResolveInfo, valueFromASTUntyped, visit } from 'graphql';
+import {
+  type ArgumentNode,
+  type ASTNode,
+  type GraphQLResolveInfo,
+  type OperationDefinitionNode,
+  type ValueNode,
+  valueFromASTUntyped,
+  visit,
+} from 'graphql';
 import {
   type DomainHistory,
   type DomainHistoryKey,
@@ -6,9 +14,11 @@ import {
   NO_PARTS,
 } from '../../loaders/domain-history.js';
 import type { DomainRow } from '../../loaders/domain-row.js';
+import { versionOfCursor } from '../../model/cursor.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import { type Instant, requireReached } from '../../model/instant.js';
+import { loadersOf } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { neededParts, selectsNames } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
@@ -47,7 +57,8 @@ export async function foundDomain(
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory> {
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
-  if (!(dnsRecords || httpHeaders || counts || times)) return historyOf(row, NO_PARTS, undefined);
+  const isLate = context.loaders !== context.primary && latestVersion(info) > row.version;
+  if (!(isLate || dnsRecords || httpHeaders || counts || times)) return historyOf(row, NO_PARTS, undefined);
   const found = await loadDomain(row.name, undefined, context, info);
   if (found === null)
     throw new PublicError('UNAVAILABLE', `${row.name} was erased while it was read. Try again.`);
@@ -105,18 +116,13 @@ function load(
   const history =
     loaders === primary
       ? loaders.domainHistory.load(key)
-      : loaders.domainHistory.load(key).then((found) => {
-          if (found !== null || !hasCursor(info)) return found;
-          // It has had a page of this domain, maybe, which the replica does not have yet.
-          context.loaders = primary;
-          return primary.domainHistory.load(key);
-        });
+      : loaders.domainHistory.load(key).then((found) => latest(found, key, context, info));
   if (!counts) return history;
   return history.then(async (found) => {
     if (found === null) return null;
     await budget.count(found.octets, loaders.mostOctets);
     if (found.counts !== null) return found;
-    const counted = await context.loaders.domainHistory.load({
+    const counted = await loadersOf(found, context).domainHistory.load({
       ...key,
       dnsRecords: false,
       httpHeaders: false,
@@ -127,12 +133,40 @@ function load(
   });
 }
 
-/** Whether an operation has a cursor after which a page begins. */
-function hasCursor({ operation, fragments, variableValues }: GraphQLResolveInfo): boolean {
-  let found = false;
+/** What a replica has, unless the client has had a page of a later version: then what the primary has. */
+async function latest(
+  found: DomainHistory | null,
+  key: DomainHistoryKey,
+  { primary }: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<DomainHistory | null> {
+  if (latestVersion(info) <= (found?.version ?? 0n)) return found;
+  const history = await primary.domainHistory.load(key);
+  if (history !== null) history.isOfPrimary = true;
+  return history;
+}
+
+/** By operation, what is given as `after`. Operations are parsed once, most of them. */
+const CURSORS = new WeakMap<OperationDefinitionNode, readonly ValueNode[]>();
+
+/** The latest version of a domain that a cursor of an operation has; 0 where none has one. */
+function latestVersion({ operation, fragments, variableValues }: GraphQLResolveInfo): bigint {
+  const cursors = CURSORS.get(operation) ?? cursorsIn([operation, ...Object.values(fragments)]);
+  CURSORS.set(operation, cursors);
+  let version = 0n;
+  for (const cursor of cursors) {
+    const value = valueFromASTUntyped(cursor, variableValues);
+    const own = typeof value === 'string' ? versionOfCursor(value) : 0n;
+    if (own > version) version = own;
+  }
+  return version;
+}
+
+function cursorsIn(definitions: readonly ASTNode[]): ValueNode[] {
+  const found: ValueNode[] = [];
   const Argument = ({ name, value }: ArgumentNode) => {
-    found ||= name.value === 'after' && valueFromASTUntyped(value, variableValues) != null;
+    if (name.value === 'after') found.push(value);
   };
-  for (const definition of [operation, ...Object.values(fragments)]) visit(definition, { Argument });
+  for (const definition of definitions) visit(definition, { Argument });
   return found;
 }

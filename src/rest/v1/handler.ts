@@ -181,7 +181,7 @@ function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
   const { route, variables, request } = exchange;
   const key = keyOfBody(route, variables);
   const kept = key === undefined ? undefined : exchange.bodies.find(key);
-  if (kept !== undefined && exchange.bodies.isFresh(kept) && !mayHaveLater(request, kept.validators)) {
+  if (kept !== undefined && exchange.bodies.isFresh(kept) && !mayHaveLater(exchange, kept.validators)) {
     return answerKept(executor, exchange, kept);
   }
   const { primary } = executor;
@@ -189,7 +189,7 @@ function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
   const answered = answerFrom(executor, exchange, loaders, kept, key, false);
   if (loaders === primary || route.validation === null) return answered;
   return answered.catch((error: unknown) => {
-    if (!isOlder(error, request)) throw error;
+    if (!isOlder(error, exchange)) throw error;
     return answerFrom(executor, exchange, primary, kept, key, true);
   });
 }
@@ -222,7 +222,7 @@ async function answerFrom(
   if (readsState) {
     const result = await execute(executor, asked, validation.stored, wasCounted).finally(setRates);
     const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
-    if (isReplica) requireLatest(request, validators);
+    if (isReplica) requireLatest(exchange, validators);
     if (kept?.validators.etag === validators.etag) {
       kept.checkedAt = performance.now();
       return sendKept(exchange, kept);
@@ -231,7 +231,7 @@ async function answerFrom(
   }
   const { found, body } = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
   const validators = validation && validatorsOf(found, validation.tag);
-  if (isReplica) requireLatest(request, validators);
+  if (isReplica) requireLatest(exchange, validators);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, validators, body);
@@ -241,13 +241,13 @@ async function answerFrom(
 class OlderStateError extends Error {}
 
 /** @param validators Null: the route has none. @throws OlderStateError */
-function requireLatest(request: IncomingMessage, validators: Validators | null): void {
-  if (validators !== null && hasLater(request, validators)) throw new OlderStateError();
+function requireLatest(exchange: Exchange, validators: Validators | null): void {
+  if (validators !== null && hasLater(exchange, validators)) throw new OlderStateError();
 }
 
-function isOlder(error: unknown, request: IncomingMessage): boolean {
+function isOlder(error: unknown, exchange: Exchange): boolean {
   if (error instanceof OlderStateError) return true;
-  return error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND' && hasLater(request, undefined);
+  return error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND' && hasLater(exchange, undefined);
 }
 
 /** Whether the client has a state that it names only by a date, which a later state than that of a replica may have, too. */
@@ -256,14 +256,13 @@ function namesDate({ headers }: IncomingMessage): boolean {
 }
 
 /** Whether the client may have a later state than what is kept: its date may be that of one. */
-function mayHaveLater(request: IncomingMessage, kept: Validators): boolean {
-  return namesDate(request) || hasLater(request, kept);
+function mayHaveLater(exchange: Exchange, kept: Validators): boolean {
+  return namesDate(exchange.request) || hasLater(exchange, kept);
 }
 
 /** @param validators Undefined: nothing was found. */
-function hasLater({ headers }: IncomingMessage, validators: Validators | undefined): boolean {
-  const noneMatch = headers['if-none-match'];
-  return noneMatch !== undefined && namesLater(noneMatch, validators);
+function hasLater({ request, variables }: Exchange, validators: Validators | undefined): boolean {
+  return namesLater(request.headers['if-none-match'], variables['after'], validators);
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
+import { versionOfCursor } from '../../model/cursor.js';
 import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
 
 /** The text of package.json, from src/ and from dist/ alike. */
@@ -97,13 +98,20 @@ export function isUnmodified(headers: Headers, { etag, lastModified }: Validator
 const VERSION = /^"(\d{1,19})-[\w-]+"$/;
 
 /**
- * Whether an If-None-Match names a later state than that of the validators: what was read is then older than what the client has.
+ * Whether an If-None-Match, or the cursor of a page, names a later state than that of the validators: what was read is then older than
+ * what the client has.
  *
  * @param validators Undefined: nothing was found.
  */
-export function namesLater(noneMatch: string, validators: Validators | undefined): boolean {
+export function namesLater(
+  noneMatch: string | undefined,
+  cursor: unknown,
+  validators: Validators | undefined,
+): boolean {
+  if (noneMatch === undefined && typeof cursor !== 'string') return false;
   const found = versionOf(validators?.etag.slice('W/'.length) ?? '');
-  return tagsOf(noneMatch).some((tag) => versionOf(tag) > found);
+  if (typeof cursor === 'string' && versionOfCursor(cursor) > found) return true;
+  return noneMatch !== undefined && tagsOf(noneMatch).some((tag) => versionOf(tag) > found);
 }
 
 /** The version in an opaque tag; 0 where it is not one of ours. */

@@ -161,11 +161,14 @@ class Desk {
     return judge({ name, type: ASKED.get(type) ?? 0 }, this.#sent.get(type) ?? []);
   }
 
-  /** What the replies before one that is late, or none to this question, prove: the client fails with what they show. */
+  /** What the replies before those prove that are late, or none to this question: the client fails with what they show. */
   #verdictInTime(name: string, type: string, answer: FailedAnswer): Verdict {
-    const inTime = (this.#sent.get(type) ?? []).slice(0, -1);
-    const verdict = judge({ name, type: ASKED.get(type) ?? 0 }, inTime);
-    return fits(answer, verdict) ? verdict : LATE;
+    const sent = this.#sent.get(type) ?? [];
+    for (let count = sent.length - 1; count >= 0; count -= 1) {
+      const verdict = judge({ name, type: ASKED.get(type) ?? 0 }, sent.slice(0, count));
+      if (fits(answer, verdict)) return verdict;
+    }
+    return LATE;
   }
 
   /** All that any of the replies to a question shows. */
