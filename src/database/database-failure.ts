@@ -24,7 +24,7 @@ const FAILURE_CLASSES = /^(?:08\w{3}|53\w{3}|57P0\d)$/;
  * own before them.
  */
 const FAILURE_MESSAGE =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|Client (?:was closed|has encountered a connection error) and is not queryable|The embedded database (?:has ended|cannot be reached))|connect ENOENT/m;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|Client (?:was closed|has encountered a connection error) and is not queryable|The embedded database (?:has ended|cannot be reached))|connect ENOENT|database ".*" is not currently accepting connections/m;
 
 /** The errors of a connection that was lost while a statement was running: the statement may be repeated. */
 const LOST_CODES = new Set(['ECONNRESET', 'EPIPE', '57P01', '57P02', '08003', '08006']);

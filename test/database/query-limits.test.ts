@@ -122,6 +122,22 @@ describe('a query of a response whose connection is lost', () => {
   });
 });
 
+test.skipIf(TEST_SERVER === undefined)(
+  'a database that accepts no connections counts as unavailable, as one that is away does',
+  async () => {
+    const name = `closed_${process.pid}`;
+    const client = new pg.Client({ connectionString: TEST_SERVER });
+    await client.connect();
+    await client.query(`CREATE DATABASE ${name} ALLOW_CONNECTIONS false`);
+    const url = new URL(TEST_SERVER ?? '');
+    url.pathname = name;
+    const closed = new pg.Client({ connectionString: url.href });
+    expect(await closed.connect().catch((error: unknown) => error)).toSatisfy(isDatabaseFailure);
+    await client.query(`DROP DATABASE ${name}`);
+    await client.end();
+  },
+);
+
 test('beyond 500 queries that wait for a connection, further ones fail while those wait', async () => {
   await lockTable();
   const outcomes = { answered: 0, rejected: 0 };
