@@ -59,18 +59,13 @@ async function eraseInFeed(transaction: Transaction, names: readonly string[]): 
     orderBy: { number: 'desc' },
     select: { number: true },
   });
-  const found = await transaction.domain.findMany({
-    where: { name: { in: [...names] } },
-    select: { name: true },
-  });
+  // Arrays: a list of values has as many parameters, of which a statement takes 32,767.
+  const found = await transaction.$queryRaw<{ name: string }[]>`
+    SELECT name FROM domain WHERE name = ANY (${names})`;
   const present = new Set(found.map(({ name }) => name));
-  await transaction.changeFeed.updateMany({
-    where: {
-      domain: { in: names.filter((name) => !present.has(name)) },
-      number: { lte: last?.number ?? 0n },
-    },
-    data: { domain: null },
-  });
+  await transaction.$executeRaw`
+    UPDATE change_feed SET domain = NULL
+     WHERE domain = ANY (${names.filter((name) => !present.has(name))}) AND number <= ${last?.number ?? 0n}`;
 }
 
 type Transaction = Omit<PrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>;
