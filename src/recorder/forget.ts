@@ -38,7 +38,7 @@ async function erase(
     const { count } = await transaction.domain.deleteMany({ where: { name, ...only } });
     if (count === 1) erased.push(name);
   }
-  const texts = await textsOf(transaction, names);
+  const texts = await textsOf(transaction, names, erased);
   for (const table of ['dns_record', 'header_change', 'site_response'].map(Prisma.raw)) {
     await transaction.$executeRaw`
       DELETE FROM ${table} AS row
@@ -76,7 +76,12 @@ interface ErasedText {
   readonly text: string;
 }
 
-async function textsOf(transaction: Transaction, names: readonly string[]): Promise<readonly ErasedText[]> {
+/** @param erased Of the domains, those that had a row: the names of the others are not known by them. */
+async function textsOf(
+  transaction: Transaction,
+  names: readonly string[],
+  erased: readonly string[],
+): Promise<readonly ErasedText[]> {
   const found = await Promise.all([
     transaction.$queryRaw<readonly ErasedText[]>`
       SELECT DISTINCT '' AS kind, host AS text FROM dns_record WHERE domain = ANY (${names})`,
@@ -88,7 +93,7 @@ async function textsOf(transaction: Transaction, names: readonly string[]): Prom
   ]);
   const ofRows = found.flat();
   const hosts = new Set(ofRows.flatMap(({ kind, text }) => (kind === '' ? [text] : [])));
-  return [...ofRows, ...names.flatMap((text) => (hosts.has(text) ? [] : [{ kind: '', text }]))];
+  return [...ofRows, ...erased.flatMap((text) => (hosts.has(text) ? [] : [{ kind: '', text }]))];
 }
 
 async function unusedAmong(transaction: Transaction, texts: readonly ErasedText[]): Promise<ErasedText[]> {

@@ -5,6 +5,9 @@ import { forget } from '../../recorder/forget.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
 
+/** So many are erased in one transaction: recorders may have to wait for it. */
+const ERASED_AT_ONCE = 500;
+
 /** `dms forget DOMAIN…`: erases domains' history. */
 export async function runForget(
   context: CommandContext,
@@ -20,15 +23,18 @@ export async function runForget(
     return;
   }
   await context.withDatabase('fail', async ({ writingPrisma }) => {
-    const erased = await forget(writingPrisma, names);
-    await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
+    const missing = new Set(names);
+    for (let from = 0; from < names.length; from += ERASED_AT_ONCE) {
+      const erased = await forget(writingPrisma, names.slice(from, from + ERASED_AT_ONCE));
+      for (const name of erased) missing.delete(name);
+      await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
+    }
     for (const name of await watchedAmong(writingPrisma, names)) {
       context.notes.write(
         `${name} is still watched, and will be recorded again when it is due: dms watch remove ${name}\n`,
       );
     }
-    const missing = names.filter((name) => !erased.includes(name));
-    if (missing.length > 0) throw new OperationError(`No history is recorded for ${missing.join(', ')}.`);
+    if (missing.size > 0) throw new OperationError(`No history is recorded for ${[...missing].join(', ')}.`);
   });
 }
 

@@ -5,7 +5,7 @@ import type { Validators } from './validators.js';
 export interface KeptBody {
   readonly validators: Validators;
   readonly octets: Buffer;
-  /** When its validators were those of the stored state, in milliseconds of the monotonic clock. */
+  /** Before its validators were read from the database, in milliseconds of the monotonic clock. */
   checkedAt: number;
 }
 
@@ -55,10 +55,11 @@ export class BodyCache {
    * Keeps a body that is requested for the second time in a while: to keep those that are requested once takes longer than it
    * saves, and displaces others.
    */
-  keep(key: string, validators: Validators, body: string): void {
+  keep(key: string, sent: Omit<KeptBody, 'octets'> & { readonly body: string }): void {
+    const { body, ...rest } = sent;
     if (this.#bodies === undefined || body.length > LARGEST) return;
     if (this.#bodies.has(key) || this.#requested.delete(key)) {
-      this.#bodies.set(key, { validators, octets: Buffer.from(body), checkedAt: performance.now() });
+      this.#bodies.set(key, { ...rest, octets: Buffer.from(body) });
       return;
     }
     if (this.#requested.size === MOST_REQUESTED) this.#requested.clear();

@@ -215,6 +215,7 @@ async function answerFrom(
   const { route, variables, viewer, request, response, bodies } = exchange;
   const { validation } = route;
   const asked = { route, variables, viewer, recipient: response, loaders };
+  const askedAt = performance.now();
   const setRates = () => setRateFields(response, viewer.rates);
   const isReplica = loaders !== executor.primary;
   const readsState =
@@ -224,7 +225,7 @@ async function answerFrom(
     const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
     if (isReplica) requireLatest(exchange, validators);
     if (kept?.validators.etag === validators.etag) {
-      kept.checkedAt = performance.now();
+      kept.checkedAt = askedAt;
       return sendKept(exchange, kept);
     }
     if (sendIfUnmodified(exchange, validators)) return;
@@ -234,7 +235,7 @@ async function answerFrom(
   if (isReplica) requireLatest(exchange, validators);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
-  if (key !== undefined && validators !== null) bodies.keep(key, validators, body);
+  if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
 }
 
 /** The state that was read is older than what the client has. No client sees it. */
