@@ -157,9 +157,9 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
 async function distribute(client: pg.PoolClient): Promise<string[]> {
   if ((await countPartitions(client)) > 0) throw new OperationError(PARTITIONED);
   // Indexes use them: each node needs them before the table.
-  await client.query(
-    "SELECT create_distributed_function('address_of(json)'), create_distributed_function('host_name_of(text, json)')",
-  );
+  for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
+    await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
+  }
   const distributed: string[] = [];
   for (const [table, column] of TABLES) {
     const { rows } = await client.query('SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [

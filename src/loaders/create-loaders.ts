@@ -247,13 +247,16 @@ function loadersWith(
   const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
     aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
   );
+  // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
+  const batchSize = acrossShards ? 1 : BATCH_SIZE;
   const loadAttempt = batched(
+    batchSize,
     turns.inTurn((keys: readonly DomainRowKey[]) =>
       aroundBatch('attempt', keys.length, () => loadAttempts(prisma, keys)),
     ),
   );
-  const loadHistory = batched(loadHistories);
-  const loadRow = batched(loadRows);
+  const loadHistory = batched(batchSize, loadHistories);
+  const loadRow = batched(batchSize, loadRows);
   const pages = <Key extends Searching & { readonly first?: number }, Page>(
     loader: PageLoader,
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
@@ -308,24 +311,24 @@ function loadersWith(
   };
 }
 
-const BATCHING = {
-  cache: false,
-  maxBatchSize: BATCH_SIZE,
-  batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
-};
-
 /** Loads keys in batches. Those of different instants are in different batches: none waits for another's statement. */
 function batched<Key extends DomainRowKey, Value>(
+  maxBatchSize: number,
   load: (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>,
 ): (key: Key) => Promise<Value> {
-  const now = new DataLoader(load, BATCHING);
+  const batching = {
+    cache: false,
+    maxBatchSize,
+    batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
+  };
+  const now = new DataLoader(load, batching);
   const ofInstant = new Map<Instant, DataLoader<Key, Value>>();
   return (key) => {
     const { at } = key;
     if (at === undefined) return now.load(key);
     let loader = ofInstant.get(at);
     if (loader === undefined) {
-      loader = new DataLoader(load, BATCHING);
+      loader = new DataLoader(load, batching);
       ofInstant.set(at, loader);
       // Its batches are dispatched right after that.
       setImmediate(() => ofInstant.delete(at));

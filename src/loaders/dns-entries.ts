@@ -2,7 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
 import { cell, pageOf, splitColumn, splitInstants } from './columns.js';
-import type { DomainRowKey } from './domain-row.js';
+import type { Batch, DomainRowKey } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -49,15 +49,15 @@ function recordsSql(at: Instant | undefined): Prisma.Sql {
 }
 
 /**
- * The DNS records of a row of table `domain` as of an instant, for parseDnsEntries; null for none. The primary key is
- * the order of the answer.
+ * The DNS records of a row of table `domain`, for parseDnsEntries; null for none. The primary key is the order of the
+ * answer.
  */
-export function dnsEntriesSql(at: Instant | undefined): Prisma.Sql {
+export function dnsEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
   SELECT ${COLUMNS_SQL}
     FROM (SELECT type, class, host, first_seen, removed, last_seen, rdata
             FROM ${recordsSql(at)}
-           WHERE dns_record.domain = domain.name
+           WHERE dns_record.domain = ${name}
            ORDER BY first_seen, type, position) AS entry`;
 }
 

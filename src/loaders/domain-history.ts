@@ -5,10 +5,11 @@ import { fairTurns } from '../rates/fair-turns.js';
 import type { Pages } from './columns.js';
 import { type DnsEntry, dnsEntriesSql, parseDnsEntries, readDnsPages } from './dns-entries.js';
 import {
+  type Batch,
+  batchOf,
   type DomainRow,
   type DomainRowKey,
   domainRowSql,
-  isOfBatch,
   loadDomainRows,
   parseDomainRow,
 } from './domain-row.js';
@@ -121,16 +122,16 @@ export class LargeHistoryError extends PublicError {
   }
 }
 
-/** The counts of a row of table `domain` as of an instant, for parseHistoryCounts. */
-function historyCountsSql(at: Instant | undefined): Prisma.Sql {
+/** The counts of a row of table `domain`, for parseHistoryCounts. */
+function historyCountsSql({ at, name }: Batch): Prisma.Sql {
   const upTo = (column: string) =>
     at === undefined ? Prisma.empty : Prisma.sql`AND ${Prisma.raw(column)} <= ${at}`;
   return Prisma.sql`
   (SELECT count(*) || ',' || count(removed) FILTER (WHERE true ${upTo('removed')})
-     FROM dns_record WHERE dns_record.domain = domain.name ${upTo('first_seen')})
+     FROM dns_record WHERE dns_record.domain = ${name} ${upTo('first_seen')})
   || ',' ||
   (SELECT count(DISTINCT name) FILTER (WHERE value IS NOT NULL) || ',' || count(*)
-     FROM header_change WHERE header_change.domain = domain.name ${upTo('observed_at')})`;
+     FROM header_change WHERE header_change.domain = ${name} ${upTo('observed_at')})`;
 }
 
 interface HistoryRow {
@@ -176,24 +177,24 @@ export async function loadDomainHistories(
   prisma: PrismaClient,
   keys: readonly DomainHistoryKey[],
 ): Promise<(ReadHistory | LargeHistory | null)[]> {
-  const at = keys[0]?.at;
+  const batch = batchOf(keys);
   const isWhole = isSmall(ALL_OCTETS, keys, (key) => key.dnsRecords && key.httpHeaders);
   const isOnlyRecords = isSmall('record_octets', keys, (key) => key.dnsRecords && !key.httpHeaders);
   const isOnlyHeaders = isSmall('header_octets', keys, (key) => key.httpHeaders && !key.dnsRecords);
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     SELECT name,
-           ${domainRowSql(at)} AS numbers,
+           ${domainRowSql(batch)} AS numbers,
            ${LARGE_OCTETS_SQL} AS octets,
-           CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${dnsEntriesSql(at)}), '') END AS "dnsRecords",
-           CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${headerEntriesSql(at)}), '') END AS "httpHeaders",
+           CASE WHEN ${isWhole} OR ${isOnlyRecords} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
+           CASE WHEN ${isWhole} OR ${isOnlyHeaders} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, ({ counts }) => counts)}
                  AND (${COUNTED_SQL} OR ${isOfKey(keys, ({ countsAny }) => countsAny === true)})
-                THEN (${historyCountsSql(at)}) END AS counts,
-           CASE WHEN ${isOfKey(keys, ({ times }) => times === true)} THEN ${partTimesSql(at)} END AS times
+                THEN (${historyCountsSql(batch)}) END AS counts,
+           CASE WHEN ${isOfKey(keys, ({ times }) => times === true)} THEN ${partTimesSql(batch)} END AS times
       FROM domain
-     WHERE ${isOfBatch(at, keys)}`;
-  const histories = new Map(rows.map((row) => [row.name, historiesOf(row, at)]));
+     WHERE ${batch.isIncluded}`;
+  const histories = new Map(rows.map((row) => [row.name, historiesOf(row, batch.at)]));
   return keys.map((key) => histories.get(key.name)?.(key) ?? null);
 }
 

@@ -28,42 +28,68 @@ export interface DomainRowKey extends Requested {
  */
 export const BATCH_SIZE = 8;
 
-const NUMBERS_SQL = Prisma.raw(
+/** The numbers of a row of table `domain` now, for parseDomainRow. */
+export const NUMBERS_SQL = Prisma.raw(
   "created || ',' || last_update || ',' || coalesce(last_change, created) || ',' || recorded_at || ',' || version",
 );
 
-/** The numbers of a row of table `domain` as of an instant, for parseDomainRow. */
-export function domainRowSql(at: Instant | undefined): Prisma.Sql {
+/** What a batch reads of table `domain`, and of others by subqueries for its rows. */
+export interface Batch {
+  /** As of when; undefined: now. */
+  readonly at: Instant | undefined;
+  /** Whether a row of table `domain` is one of the batch, and recorded up to the instant. */
+  readonly isIncluded: Prisma.Sql;
+  /**
+   * The name of a row's domain, for the subqueries. Of a single domain it is the name itself, and not the row's column: a Citus cluster
+   * finds the shard of a statement by what each table's column is compared with, and a column of another table tells it none.
+   */
+  readonly name: Prisma.Sql;
+}
+
+/** @param keys Up to BATCH_SIZE, of one instant. */
+export function batchOf(keys: readonly DomainRowKey[]): Batch {
+  const [{ name, at } = { name: '', at: undefined }] = keys;
+  const isSingle = keys.length === 1;
+  const isNamed = isSingle ? Prisma.sql`name = ${name}` : Prisma.sql`name IN (${namesOfBatch(keys)})`;
+  return {
+    at,
+    isIncluded: at === undefined ? isNamed : Prisma.sql`${isNamed} AND created <= ${at}`,
+    name: isSingle ? Prisma.sql`${name}` : Prisma.sql`domain.name`,
+  };
+}
+
+/** The same as of an instant. */
+export function domainRowSql({ at, name }: Batch): Prisma.Sql {
   if (at === undefined) return NUMBERS_SQL;
   return Prisma.sql`
-    created || ',' || CASE WHEN last_update <= ${at} THEN last_update ELSE ${knownUpdateSql(at)} END
-            || ',' || CASE WHEN last_change <= ${at} THEN last_change ELSE ${knownChangeSql(at)} END
+    created || ',' || CASE WHEN last_update <= ${at} THEN last_update ELSE ${knownUpdateSql(at, name)} END
+            || ',' || CASE WHEN last_change <= ${at} THEN last_change ELSE ${knownChangeSql(at, name)} END
             || ',' || recorded_at || ',' || version`;
 }
 
 /** The latest change that is not after the instant; `created` if there was none. */
-function knownChangeSql(at: Instant): Prisma.Sql {
+function knownChangeSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`greatest(created,
-    (SELECT max(first_seen) FROM dns_record WHERE domain = domain.name AND first_seen <= ${at}),
-    (SELECT max(removed) FROM dns_record WHERE domain = domain.name AND removed <= ${at}),
-    (SELECT max(observed_at) FROM header_change WHERE domain = domain.name AND observed_at <= ${at}))`;
+    (SELECT max(first_seen) FROM dns_record WHERE domain = ${name} AND first_seen <= ${at}),
+    (SELECT max(removed) FROM dns_record WHERE domain = ${name} AND removed <= ${at}),
+    (SELECT max(observed_at) FROM header_change WHERE domain = ${name} AND observed_at <= ${at}))`;
 }
 
 const OBSERVED = ['dns_first', 'dns_latest', 'http_first', 'http_latest', 'https_latest'].map(Prisma.raw);
 
 /**
  * The latest observation that is not after the instant, of those whose times are still known. Those that found HTTPS declined
- * are not among them: alone, they are not recorded. Citus rejects a subquery whose FROM has functions only and that has another in it.
+ * are not among them: alone, they are not recorded.
  */
-function knownUpdateSql(at: Instant): Prisma.Sql {
-  return Prisma.sql`greatest(${knownChangeSql(at)},
-    (SELECT max(last_seen) FROM dns_record WHERE domain = domain.name AND last_seen <= ${at}),
-    (SELECT max(last_seen) FROM header_change WHERE domain = domain.name AND last_seen <= ${at}),
+function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`greatest(${knownChangeSql(at, name)},
+    (SELECT max(last_seen) FROM dns_record WHERE domain = ${name} AND last_seen <= ${at}),
+    (SELECT max(last_seen) FROM header_change WHERE domain = ${name} AND last_seen <= ${at}),
     ${Prisma.join(OBSERVED.map((column) => Prisma.sql`CASE WHEN ${column} <= ${at} THEN ${column} END`))},
-    (SELECT max(time)
-       FROM jsonb_path_query(dns_types, '$.*') AS type,
-            unnest(ARRAY[(type ->> 'first')::bigint, (type ->> 'latest')::bigint]) AS time
-      WHERE time <= ${at}))`;
+    (SELECT max(time::bigint)
+       FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first') || jsonb_path_query_array(dns_types, '$.*.latest'))
+         AS time
+      WHERE time::bigint <= ${at}))`;
 }
 
 /**
@@ -76,17 +102,11 @@ export async function loadDomainRows(
   prisma: PrismaClient,
   keys: readonly DomainRowKey[],
 ): Promise<(DomainRow | null)[]> {
-  const at = keys[0]?.at;
+  const batch = batchOf(keys);
   const found = await prisma.$queryRaw<{ name: string; numbers: string }[]>`
-    SELECT name, ${domainRowSql(at)} AS numbers FROM domain WHERE ${isOfBatch(at, keys)}`;
+    SELECT name, ${domainRowSql(batch)} AS numbers FROM domain WHERE ${batch.isIncluded}`;
   const rows = new Map(found.map(({ name, numbers }) => [name, parseDomainRow(name, numbers)]));
   return keys.map(({ name }) => rows.get(name) ?? null);
-}
-
-/** Whether a row of table `domain` is one of a batch, and recorded up to the instant. */
-export function isOfBatch(at: Instant | undefined, keys: readonly DomainRowKey[]): Prisma.Sql {
-  const isNamed = Prisma.sql`name IN (${namesOfBatch(keys)})`;
-  return at === undefined ? isNamed : Prisma.sql`${isNamed} AND created <= ${at}`;
 }
 
 /** The row from what domainRowSql() gives. */
@@ -103,7 +123,7 @@ export function parseDomainRow(name: string, joined: string): DomainRow {
 }
 
 /**
- * Eight names for every batch, the last repeated, so that there is one text of the statement, prepared once. An array
+ * Eight names for every batch of several, the last repeated, so that there is one text of the statement, prepared once. An array
  * would do, but PostgreSQL keeps a plan for every batch only if it costs at most as much as one for a single batch: it
  * takes an array of unknown length for one of ten, and would plan each batch again.
  */

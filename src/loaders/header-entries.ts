@@ -3,7 +3,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { Page, Pages } from './columns.js';
 import { cell, pageOf, splitColumn } from './columns.js';
-import type { DomainRowKey } from './domain-row.js';
+import type { Batch, DomainRowKey } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -58,15 +58,15 @@ export const HEADER_COLUMNS_SQL = Prisma.sql`
       || '",' || json_agg(value) || ']'`;
 
 /**
- * The header changes of a row of table `domain` up to an instant, for parseHeaderEntries; null for none. The primary
- * key is the order of the answer.
+ * The header changes of a row of table `domain`, for parseHeaderEntries; null for none. The primary key is the order of
+ * the answer.
  */
-export function headerEntriesSql(at: Instant | undefined): Prisma.Sql {
+export function headerEntriesSql({ at, name }: Batch): Prisma.Sql {
   return Prisma.sql`
   SELECT ${HEADER_COLUMNS_SQL}
     FROM (SELECT name, observed_at, last_seen, value
             FROM header_change
-           WHERE header_change.domain = domain.name ${upTo(at)}
+           WHERE header_change.domain = ${name} ${upTo(at)}
            ORDER BY header_change.name, observed_at) AS change`;
 }
 

@@ -2,6 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 import type { DnsEntry } from './dns-entries.js';
+import type { Batch } from './domain-row.js';
 import type { HeaderEntry } from './header-entries.js';
 
 /** The first and the latest observation of a part of a domain: of one DNS type, or of the HTTP headers. */
@@ -19,13 +20,13 @@ export interface TimesOfParts {
   readonly http: PartTimes | null;
 }
 
-/** The times of the parts of a row of table `domain` as of an instant, for parsePartTimes. */
-export function partTimesSql(at: Instant | undefined): Prisma.Sql {
+/** The times of the parts of a row of table `domain`, for parsePartTimes. */
+export function partTimesSql({ at, name }: Batch): Prisma.Sql {
   const absence =
     at === undefined
       ? Prisma.sql`NULL`
       : Prisma.sql`(SELECT max(last_seen)::text FROM header_change
-                     WHERE header_change.domain = domain.name AND last_seen <= ${at})`;
+                     WHERE header_change.domain = ${name} AND last_seen <= ${at})`;
   return Prisma.sql`
     json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, ${absence}, dns_types)::text`;
 }

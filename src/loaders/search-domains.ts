@@ -2,7 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED } from './columns.js';
-import { type DomainRow, domainRowSql, parseDomainRow } from './domain-row.js';
+import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
   endingWith,
   firstOf,
@@ -170,7 +170,7 @@ export async function readPage(
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow,
-           (SELECT json_agg(json_build_array(name, ${domainRowSql(undefined)}) ORDER BY name) FROM found AS domain) AS rows,
+           (SELECT json_agg(json_build_array(name, ${NUMBERS_SQL}) ORDER BY name) FROM found AS domain) AS rows,
            ${end} AS end`;
   if (page === undefined || page.overflow) return null;
   const found = (page.rows ?? []).map(([name, numbers]) => parseDomainRow(name, numbers));

@@ -212,7 +212,7 @@ export async function searchDomainsOfShards(
   return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
 }
 
-/** Each shard sends so many changes of headers, of a table with more than FEW_COUNTED. */
+/** Of a table with more than FEW_COUNTED, so many changes of headers: those of the shards that respond first. */
 const SAMPLE_OF_SHARD = 5_000;
 
 /** How much there is: see loadStatistics(). */

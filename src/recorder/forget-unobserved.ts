@@ -33,8 +33,9 @@ export async function forgetUnobserved(prisma: PrismaClient, after: string, kept
   >`
     WITH clock AS (SELECT ${Prisma.raw(DATABASE_NOW)} - ${BigInt(kept) * 1000n}::bigint AS before),
          examined AS MATERIALIZED (
-           SELECT name, recorded_at, EXISTS (SELECT FROM watched_domain AS watched WHERE watched.name = domain.name) AS is_watched
-             FROM domain WHERE name > ${after} ORDER BY name LIMIT ${EXAMINED_AT_ONCE})
+           SELECT domain.name, recorded_at, watched.name IS NOT NULL AS is_watched
+             FROM domain LEFT JOIN watched_domain AS watched ON watched.name = domain.name
+            WHERE domain.name > ${after} ORDER BY domain.name LIMIT ${EXAMINED_AT_ONCE})
     SELECT before, (SELECT max(name) FROM examined) AS last,
            ARRAY (SELECT name FROM examined
                    WHERE recorded_at < before AND NOT is_watched

@@ -42,7 +42,7 @@ async function erase(
   for (const table of ['dns_record', 'header_change', 'site_response'].map(Prisma.raw)) {
     await transaction.$executeRaw`
       DELETE FROM ${table} AS row
-       WHERE domain = ANY (${names}) AND NOT EXISTS (SELECT FROM domain WHERE name = row.domain)`;
+       WHERE domain = ANY (${names}) AND NOT EXISTS (SELECT FROM domain WHERE name = row.domain AND name = ANY (${names}))`;
   }
   await eraseInFeed(transaction, names);
   // Recorders wait for the lock: under it, only what was not used before it is looked for again.
