@@ -17,6 +17,8 @@ const STEADY = 10_000;
 /** Before one that lived shorter is replaced; twice as long each time that its successor does, too. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
+/** What a process may take to stop besides: for a database or a receiver of traces that does not respond (docs/operating.md). */
+const LONGEST_CLOSING = 15_000;
 /** A scrape does not wait longer for a process: what it had at the scrape before counts then. */
 const LONGEST_COLLECTION = 3_000;
 
@@ -92,13 +94,28 @@ export class FirstProcess {
     return welcome;
   }
 
-  /** Has all complete what is in progress. @returns whether all did so, and ended with code 0. */
-  async stop(): Promise<boolean> {
+  /**
+   * Has all complete what is in progress.
+   *
+   * @param timeout How long, in milliseconds, that may take in a process.
+   * @returns whether all did so, and ended with code 0.
+   */
+  async stop(timeout: number): Promise<boolean> {
     this.#stopping.abort();
     for (const { worker } of this.#places()) tell(worker, { kind: 'stop' });
+    const killing = setTimeout(() => this.#killAll(), timeout + LONGEST_CLOSING);
     const ends = await Promise.all(this.#running);
+    clearTimeout(killing);
     // One that could not start has nothing to complete.
     return ends.every(({ code, wasServing }) => code === 0 || !wasServing);
+  }
+
+  #killAll(): void {
+    for (const { worker } of this.#places()) {
+      if (worker === null) continue;
+      this.#log.error({ pid: worker.process.pid }, 'a process does not stop: it is killed');
+      worker.process.kill('SIGKILL');
+    }
   }
 
   /** Ends those that do not serve yet. */

@@ -12,7 +12,7 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import { type DomainHistoryKey, LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
-import { PublicError } from '../model/errors.js';
+import { BusyError, PublicError } from '../model/errors.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
@@ -93,11 +93,12 @@ export interface GraphqlExecutor {
   /**
    * Executes an operation of this program's own, which has one limited field: it is a unit of the rate limit, counted here and
    * not by the directive, whose resolvers take a tenth of a request's time. Its result is limited in size, and costs by it,
-   * only if it is a page; with `inParts`, that of a large history is an error (largeHistoryIn).
+   * only if it is a page; with `inParts`, that of a large history is an error (largeHistoryIn). It is executed again where the domain
+   * changed between its row and a page: the version, by which a client revalidates, is to be that of the page.
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
-   * @throws RateLimitedError
+   * @throws RateLimitedError; BusyError where the domain changed in each execution.
    */
   executeStored(
     operation: StoredOperation,
@@ -216,7 +217,9 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       const context = contextOf(viewer, recipient, { limited: isPage, onLarge, loaders });
       if (!counted) await charge(viewer, 1, 0);
       context.budget.granted('');
-      return execute(operation, variables, context);
+      const result = await inOneState(context.budget, () => execute(operation, variables, context));
+      if (context.budget.isOfTwoStates) throw new BusyError(1);
+      return result;
     },
     async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }, loaders) {
       const context = contextOf(viewer, recipient, { limited: false, loaders });
@@ -229,6 +232,29 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       }
     },
   };
+}
+
+/** How often an operation is executed whose domain changes meanwhile. */
+const MAX_EXECUTIONS = 4;
+/** What costs more units has many domains, of which one or the other always changes where much is recorded. */
+const MOST_UNITS_IN_ONE_STATE = 50;
+
+/**
+ * Executes an operation again where a domain has changed between its row and a page of it (versionOf). What it has paid for stays
+ * paid.
+ *
+ * @returns the last result: the budget tells whether it still is of two states.
+ */
+export async function inOneState<Result>(
+  budget: RequestBudget,
+  execute: () => Promise<Result>,
+): Promise<Result> {
+  for (let execution = 1; ; execution += 1) {
+    const result = await execute();
+    const isLast = execution === MAX_EXECUTIONS || budget.units > MOST_UNITS_IN_ONE_STATE;
+    if (isLast || !budget.isOfTwoStates) return result;
+    budget.restart();
+  }
 }
 
 /** In octets: a larger history would take more than 600 MB in one piece, whatever is selected of it. REST sends it in parts. */

@@ -13,7 +13,7 @@ import { sandboxPage, sandboxPolicy, startApollo, thrownErrorOf } from './apollo
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
 import { sendResults, sentResults } from './event-stream.js';
-import type { GraphqlExecutor, StoredOperation } from './execute.js';
+import { type GraphqlExecutor, inOneState, type StoredOperation } from './execute.js';
 import { formatError, type OnInternalError, retryAfterOf } from './format-error.js';
 import {
   acceptsEvents,
@@ -202,9 +202,11 @@ async function execute(
     return { status: 200, results: sentResults(source, context, response, onInternalError) };
   }
   // Apollo Server reports that there is no operation of the name.
-  const { status, data, errors } = await (frequent === undefined
-    ? executeByApollo(parts, document, parameters, context, onInternalError)
-    : executeCompiled(executor, frequent, parameters, context, onInternalError));
+  const { status, data, errors } = await inOneState(budget, () =>
+    frequent === undefined
+      ? executeByApollo(parts, document, parameters, context, onInternalError)
+      : executeCompiled(executor, frequent, parameters, context, onInternalError),
+  );
   const extensions = { cost: budget.units, estimatedCost };
   if (budget.exceeded !== undefined) {
     // Which fields came first, and would have data, depends on the way of execution.

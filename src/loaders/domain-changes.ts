@@ -3,7 +3,7 @@ import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-k
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import type { DomainRowKey } from './domain-row.js';
+import { type DomainRowKey, type OfVersion, versionSql } from './domain-row.js';
 import { readFewThenMany } from './search.js';
 
 /**
@@ -62,7 +62,7 @@ export interface ChangesKey extends DomainRowKey {
 }
 
 /** Changes in their order, and where the page ends. */
-export interface ChangePage {
+export interface ChangePage extends OfVersion {
   readonly changes: readonly Change[];
   /** The place after which the next page begins; null on the last one. */
   readonly next: ChangePosition | null;
@@ -98,7 +98,7 @@ export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promis
   const read = (examined: number) => readChanges(prisma, key, examined);
   const lengthOf = ({ changes }: ChangePage) => changes.length;
   const page = await readFewThenMany(key.first, read, lengthOf, key.onMany, MOST_EXAMINED_RECORDS);
-  return page ?? { changes: [], next: null };
+  return page ?? { changes: [], next: null, version: null };
 }
 
 /** @param examined How many records are looked at of each table. */
@@ -108,7 +108,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: numb
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
     ${PLANNED} SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key, examined) : NONE} AS added,
            ${key.kinds.has('DNS_RECORD_REMOVED') ? recordsRemovedSql(key, examined) : NONE} AS removed,
-           ${ofHeaders ? headerChangesSql(key) : NONE} AS headers`;
+           ${ofHeaders ? headerChangesSql(key) : NONE} AS headers, ${versionSql(key.name)} AS version`;
   const found = [
     recordChanges(key, tables?.added ?? null, added),
     recordChanges(key, tables?.removed ?? null, removed),
@@ -123,11 +123,12 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: numb
     .filter(({ at }) => end === null || compare(at, end) <= 0)
     .sort((one, other) => compare(one.at, other.at));
   const changes = known.slice(0, key.first);
-  return { changes, next: known.length > key.first ? (changes.at(-1)?.at ?? end) : end };
+  const next = known.length > key.first ? (changes.at(-1)?.at ?? end) : end;
+  return { changes, next, version: tables?.version ?? null };
 }
 
 /** What one statement reads of each table, as JSON; null where its kinds are not requested. */
-interface Tables {
+interface Tables extends OfVersion {
   readonly added: RecordRows | null;
   readonly removed: RecordRows | null;
   readonly headers: HeaderRows | null;

@@ -92,6 +92,19 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
       WHERE time::bigint <= ${at}))`;
 }
 
+/** The version of the state that a statement reads a page of a domain's list in; null where nothing is recorded of it. */
+export function versionSql(domain: string | undefined): Prisma.Sql {
+  return domain === undefined
+    ? Prisma.sql`NULL::bigint`
+    : Prisma.sql`(SELECT version FROM domain WHERE name = ${domain})`;
+}
+
+/** A page of a domain's list. */
+export interface OfVersion {
+  /** Of the state that it was read in; null where nothing was recorded of the domain then. */
+  readonly version: bigint | null;
+}
+
 /**
  * Loads the rows of up to BATCH_SIZE domains as of one instant by one SQL statement. Without an instant, it reads no other
  * table.

@@ -2,6 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
+import { type OfVersion, versionSql } from './domain-row.js';
 import {
   HEADER_COLUMNS_SQL,
   type HeaderEntry,
@@ -28,7 +29,7 @@ export interface HeaderPageKey extends Requested {
 }
 
 /** Headers by name, and where the page ends. */
-export interface HeaderPage {
+export interface HeaderPage extends OfVersion {
   readonly headers: readonly HeaderEntry[];
   /** The name after which the next page begins; null on the last one. */
   readonly next: string | null;
@@ -41,7 +42,14 @@ const MOST_CHANGES = 10_000;
 export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): Promise<HeaderPage> {
   const page = await readHeaderPage(prisma, key, true);
   // One header alone, whose value is longer than a page.
-  return page ?? (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? { headers: [], next: null };
+  return (
+    page ??
+    (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? {
+      headers: [],
+      next: null,
+      version: null,
+    }
+  );
 }
 
 /** Null where not even the first header is complete within the octets of a page. */
@@ -80,13 +88,13 @@ async function readHeaderPage(
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
     page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
-    SELECT ${latestSql(domain, at)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+    SELECT ${latestSql(domain, at)} AS latest, ${versionSql(domain)} AS version, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
   return page === undefined ? null : pageOfRow(page, key);
 }
 
 function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage | null {
-  const { columns, rows, candidates, names, latest } = page;
+  const { columns, rows, candidates, names, latest, version } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
   // The last header of a page that ends by its octets may not be complete.
@@ -101,6 +109,7 @@ function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage
       ...(header.present && { lastSeen: latest }),
     })),
     next: isLast ? null : (complete.at(-1)?.name ?? null),
+    version,
   };
 }
 
@@ -115,7 +124,7 @@ function latestSql(domain: string, at: Instant | undefined): Prisma.Sql {
        FROM domain WHERE name = ${domain})`;
 }
 
-interface PageRow {
+interface PageRow extends OfVersion {
   readonly latest: Instant | null;
   readonly columns: string | null;
   readonly rows: number;
@@ -143,7 +152,7 @@ export interface HeaderHistoryKey extends Requested {
 }
 
 /** Changes of the value of a header, and where the page ends. */
-export interface HeaderHistoryPage {
+export interface HeaderHistoryPage extends OfVersion {
   readonly items: readonly HeaderHistoryItem[];
   /** The time after which the next page begins; null on the last one. */
   readonly next: Instant | null;
@@ -163,7 +172,7 @@ export async function loadHeaderHistory(
   return page;
 }
 
-interface HistoryRow {
+interface HistoryRow extends OfVersion {
   readonly date: Instant;
   readonly value: string;
   readonly old: string | null;
@@ -193,7 +202,7 @@ async function readHistory(
      WHERE value IS DISTINCT FROM old OR is_last
      ORDER BY date LIMIT ${literal(first + 1)}`;
   const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
-    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
+    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates, ${versionSql(domain)} AS version FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
   const found = rows.slice(0, first);
   const items = found
     .filter(({ value, old }) => value !== old)
@@ -201,5 +210,6 @@ async function readHistory(
       ...{ event: old === null ? ('created' as const) : ('updated' as const), date, new: value, old },
     }));
   const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
-  return { items, next: isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null };
+  const next = isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null;
+  return { items, next, version: rows[0]?.version ?? null };
 }

@@ -3,6 +3,7 @@ import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
+import { type OfVersion, versionSql } from './domain-row.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
   hashesOfTexts,
@@ -67,7 +68,8 @@ export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
   readonly lastSeen: boolean;
 }
 
-export type RecordMatches = Matches<RecordMatch, RecordPlace>;
+/** The version is that of the domain that the filter names; null where it names none. */
+export type RecordMatches = Matches<RecordMatch, RecordPlace> & OfVersion;
 
 /**
  * Searches DNS records.
@@ -343,7 +345,7 @@ async function readInOrder(prisma: PrismaClient, key: RecordSearchKey, rows: num
   return within(await readPage(prisma, key, found, Prisma.sql`false`));
 }
 
-interface PageRow {
+interface PageRow extends OfVersion {
   readonly overflow: boolean;
   readonly columns: string | null;
   readonly domains: readonly string[] | null;
@@ -380,7 +382,7 @@ export async function readPage(
         FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)
     SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
            json_agg((SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)) AS "lastSeen",
-           max(candidates)::int AS candidates,
+           max(candidates)::int AS candidates, ${versionSql(filter.domain)} AS version,
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
       FROM entry`;
   if (page === undefined || page.overflow) return null;
@@ -396,10 +398,11 @@ export async function readPage(
 }
 
 function endOfPage(found: readonly RecordMatch[], first: number, page: PageRow): RecordMatches {
+  const { version } = page;
   const matches = found.slice(0, first);
   const isShort = found.length < (page.candidates ?? 0);
-  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null };
-  if (page.end === null) return { matches, next: null };
+  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null, version };
+  if (page.end === null) return { matches, next: null, version };
   const [domain, firstSeen, type, position] = page.end;
-  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position } };
+  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position }, version };
 }

@@ -4,7 +4,7 @@ import { seenUpTo } from '../loaders/observed-parts.js';
 import { type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { connection, loadersOf, pageOf, placeOfDomain, requireFirst } from './connection.js';
+import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
@@ -24,7 +24,7 @@ export async function changesOf(
   args: DomainChangesArgs,
   context: RequestContext,
 ): Promise<ChangePage> {
-  const { name, at, times, version } = history;
+  const { name, at, times } = history;
   const { recipient, viewer, budget } = context;
   const { from, to, after } = args;
   const first = requireFirst(args.first);
@@ -46,11 +46,12 @@ export async function changesOf(
   const interval = { from: from ?? undefined, to: end, at };
   const onMany = (rows: number) => budget.readRows(rows);
   const page = { ...key, ...interval, onMany, after: position };
-  const { changes, next } = await loadersOf(history, context).changes.load(page);
-  for (const { record } of changes) {
+  const found = await loadersOf(history, context).changes.load(page);
+  const { changes: nodes, next } = found;
+  for (const { record } of nodes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(question, { nodes: changes, next }, placeOf, version);
+  return pageOf(question, { nodes, next }, placeOf, versionOf(history, found, context));
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */

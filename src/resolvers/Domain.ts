@@ -10,7 +10,7 @@ import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, requireReached } from '../model/instant.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
-import { connection, loadersOf, pageOf, placeOfDomain, requireFirst } from './connection.js';
+import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
@@ -49,7 +49,7 @@ export const Domain: DomainResolvers = {
     );
   },
   async dnsRecordsConnection(history, args, context, info) {
-    const { name, at, version } = history;
+    const { name, at } = history;
     const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
@@ -61,13 +61,19 @@ export const Domain: DomainResolvers = {
     const lastSeen = selectsOfNodes('lastSeen', info);
     const onMany = (rows: number) => budget.readRows(rows);
     const key = { filter, first, after, lastSeen, onMany, recipient, client: viewer.rateLimitKey };
-    const { matches, next } = await loadersOf(history, context).records.load(key);
+    const found = await loadersOf(history, context).records.load(key);
+    const { matches, next } = found;
     const places = new Map(matches.map((match) => [match.record, match.place]));
     const nodes = matches.map(({ record }) => record);
     const placeOf = (entry: DnsEntry) => places.get(entry);
-    return pageOf<DnsEntry, RecordPlace | undefined>(question, { nodes, next }, placeOf, version);
+    return pageOf<DnsEntry, RecordPlace | undefined>(
+      question,
+      { nodes, next },
+      placeOf,
+      versionOf(history, found, context),
+    );
   },
-  async httpHeadersConnection({ name: domain, at, version, isOfPrimary }, args, context, info) {
+  async httpHeadersConnection({ name: domain, at, version: ofRow, isOfPrimary }, args, context, info) {
     const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
     const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
@@ -77,7 +83,9 @@ export const Domain: DomainResolvers = {
     await budget.readPage(first);
     const history = selectsOfNodes('history', info);
     const key = { domain, at, names, first, after, history, recipient, client: viewer.rateLimitKey };
-    const { headers, next } = await loadersOf({ isOfPrimary }, context).headerPage.load(key);
+    const found = await loadersOf({ isOfPrimary }, context).headerPage.load(key);
+    const { headers, next } = found;
+    const version = versionOf({ version: ofRow }, found, context);
     const of = { domain, at, version, isOfPrimary };
     const nodes = headers.map((header) => ({ ...header, of }));
     const end = next === null ? null : { name: next };
@@ -109,13 +117,14 @@ const MOST_FILTERED = 2_000;
 
 /** The records of a large history that are requested by type or presence. Where they are many, the whole history is read. */
 async function recordsOfLarge(
-  { name, at, times, isOfPrimary }: DomainHistory,
+  domain: DomainHistory,
   args: DomainDnsRecordsArgs,
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<readonly DnsEntry[]> {
+  const { name, at, times } = domain;
   const { budget, viewer, recipient, onLarge } = context;
-  const loaders = loadersOf({ isOfPrimary }, context);
+  const loaders = loadersOf(domain, context);
   if (budget.isOver) return [];
   // Those that are found are counted with the list.
   await budget.readPage(0);
@@ -123,15 +132,17 @@ async function recordsOfLarge(
   const filter = { domain: name, at, types, present: args.present ?? undefined };
   const key = { recipient, client: viewer.rateLimitKey, onMany: (rows: number) => budget.readRows(rows) };
   const lastSeen = times !== null;
-  const { matches, next } = await loaders.records.load({ ...key, filter, first: MOST_FILTERED, lastSeen });
-  const found = matches.map(({ record }) => record);
-  if (next === null) return granted(allOf(found), memberOf, budget, info);
+  const page = await loaders.records.load({ ...key, filter, first: MOST_FILTERED, lastSeen });
+  versionOf(domain, page, context);
+  const found = page.matches.map(({ record }) => record);
+  if (page.next === null) return granted(allOf(found), memberOf, budget, info);
   const parts = { dnsRecords: true, httpHeaders: false, counts: false, times: lastSeen };
   const whole: DomainHistoryKey = {
     ...{ ...key, ...parts, name, at },
     onLarge: (octets) => onLarge(whole, octets),
   };
   const history = await loaders.domainHistory.load(whole);
+  if (history !== null) versionOf(domain, history, context);
   return granted(() => selectDnsEntries(history?.dnsRecords ?? [], args), memberOf, budget, info);
 }
 
@@ -163,7 +174,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
       question,
       { nodes: page.items, next },
       ({ date }) => ({ date }),
-      of.version,
+      versionOf(of, page, context),
     );
   },
 };

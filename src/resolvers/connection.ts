@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Loaders } from '../loaders/create-loaders.js';
+import type { OfVersion } from '../loaders/domain-row.js';
 import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
@@ -15,7 +16,7 @@ export function requireFirst(first: number): number {
 /**
  * A page from what a loader gives.
  *
- * @param version Of the domain whose own list it is; absent: it is a list of all domains.
+ * @param version versionOf() the page, of a domain's own list; absent: it is a list of all domains.
  */
 export function pageOf<Node, Place>(
   question: string,
@@ -35,6 +36,20 @@ export function pageOf<Node, Place>(
     ...(end !== undefined && { end: write(end) }),
     cursorOf: (node) => write(placeOf(node)),
   };
+}
+
+/**
+ * The version of the state that a page of a domain's list was read in, for its cursors. The domain may have changed since its row
+ * was read.
+ */
+export function versionOf(
+  { version: ofRow }: { readonly version: bigint },
+  { version }: OfVersion,
+  { budget }: RequestContext,
+): bigint {
+  if (version === null || version === ofRow) return ofRow;
+  budget.isOfTwoStates = true;
+  return version;
 }
 
 /** The fields of a place as JSON, times as digits: the keys of PLACES are the fields of cursors. */

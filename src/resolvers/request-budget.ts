@@ -110,6 +110,8 @@ interface BudgetOptions {
  * limit; what the request reads beyond these is paid for, by its size, before it is executed.
  */
 export class RequestBudget {
+  /** Set where a page of a domain's list is of another state than the domain's row, which was read before. */
+  isOfTwoStates = false;
   readonly #options: BudgetOptions;
   #values = 0;
   #octets = 0;
@@ -177,6 +179,7 @@ export class RequestBudget {
 
   /** Restarts the request's execution, to its end. What it has paid for stays paid. */
   restart(): void {
+    this.isOfTwoStates = false;
     this.#isTentative = false;
     this.#isAbandoned = false;
     this.#values = 0;

@@ -250,6 +250,18 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     await expect.poll(() => children.filter(isRunning)).toEqual([]);
   });
 
+  test.skipIf(!IS_LONG)('kills a process that does not stop, says so, and ends with 1', async () => {
+    const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
+    const children = childrenOf(service.processId);
+    const [hanging = 0] = children;
+    process.kill(hanging, 'SIGSTOP');
+    service.child.kill('SIGTERM');
+    const { code, stdout } = await service.result;
+    expect(code).toBe(1);
+    expect(stdout).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
+    expect(children.filter(isRunning)).toEqual([]);
+  });
+
   test.skipIf(!IS_LONG)(
     'has domains observed by one of the processes, and by the one that replaces it',
     async () => {

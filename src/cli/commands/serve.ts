@@ -52,10 +52,10 @@ async function serveByOthers(
     await Promise.race([started, stopRequested]);
     await stopRequested;
     context.notes.write(STOPPING);
-    if (!(await first.stop())) context.setExitCode(context.failure.code);
+    if (!(await first.stop(settings.shutdownTimeout))) context.setExitCode(context.failure.code);
   } catch (error) {
     first.abandonStart();
-    await first.stop();
+    await first.stop(settings.shutdownTimeout);
     // The process that has failed has printed why.
     if (!(error instanceof ProcessEndedError) || error.end.code === null) throw error;
     context.setExitCode(error.end.code);

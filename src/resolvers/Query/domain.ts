@@ -18,7 +18,7 @@ import { versionOfCursor } from '../../model/cursor.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import { type Instant, requireReached } from '../../model/instant.js';
-import { loadersOf } from '../connection.js';
+import { loadersOf, versionOf } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { neededParts, selectsNames } from '../needed-parts.js';
 import type { QueryResolvers } from '../types.generated.js';
@@ -129,7 +129,9 @@ function load(
       times: false,
       countsAny: true,
     });
-    return counted && { ...found, counts: counted.counts };
+    if (counted === null) return null;
+    versionOf(found, counted, context);
+    return { ...found, counts: counted.counts };
   });
 }
 

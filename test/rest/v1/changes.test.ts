@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeCursor } from '../../../src/model/cursor.js';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { versionOfCursor, writeCursor } from '../../../src/model/cursor.js';
+import { TEST_SERVER } from '../../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
 import { startTestService, type TestService } from '../../support/service.js';
 
@@ -384,3 +385,66 @@ describe('with types and names', () => {
     expect((await get(`?first=1&after=${body.next}`, name)).body.code).toBe('INVALID_CURSOR');
   });
 });
+
+// The embedded database has one session: a lock would hold up the row, too.
+describe.skipIf(TEST_SERVER === undefined)(
+  'a domain that changes after its row was read, and before its page',
+  () => {
+    const name = 'racing.example';
+    /** What is recorded, of which each is a state of its own. */
+    let recorded = 1n;
+
+    beforeAll(async () => {
+      const { pool } = service.database;
+      await insertDomain(pool, { name, created: SECOND, lastUpdate: 9n * SECOND });
+      await insertHeaderChanges(pool, name, [{ name: 'server', observedAt: SECOND, value: 'a' }]);
+    });
+
+    /** Requests something whose page waits for the table of headers until another change is committed. */
+    async function whileChanging<Response>(request: () => Promise<Response>): Promise<Response> {
+      const { pool } = service.database;
+      const client = await pool.connect();
+      try {
+        await client.query('BEGIN; LOCK TABLE header_change IN ACCESS EXCLUSIVE MODE');
+        const response = request();
+        const isWaiting = "SELECT FROM pg_locks WHERE relation = 'header_change'::regclass AND NOT granted";
+        await vi.waitUntil(async () => (await pool.query(isWaiting)).rowCount !== 0, { timeout: 5_000 });
+        recorded += 1n;
+        await client.query(
+          'INSERT INTO header_change (domain, name, observed_at, value) VALUES ($1, $2, $3, $4)',
+          [...[name, 'server', recorded * SECOND, `v${recorded}`]],
+        );
+        await client.query('UPDATE domain SET version = $1 WHERE name = $2', [recorded, name]);
+        await client.query('COMMIT');
+        return await response;
+      } finally {
+        client.release();
+      }
+    }
+
+    test('has an entity tag and a page of one state in REST', async () => {
+      const { tag, body } = await whileChanging(async () => {
+        const response = await fetch(`${service.url}/api/v1/domain/${name}/changes`);
+        return { tag: response.headers.get('etag'), body: (await response.json()) as Page };
+      });
+      expect(body.changes).toHaveLength(Number(recorded));
+      expect(tag).toMatch(new RegExp(`^W/"${recorded}-`));
+    });
+
+    test.each([
+      ['changes', 'version changes(first: 50, order: NEWEST_FIRST) { pageInfo { endCursor } }'],
+      ['httpHeadersConnection', 'version httpHeadersConnection(first: 50) { pageInfo { endCursor } }'],
+      [
+        'historyConnection',
+        'version httpHeaders(names: ["server"]) { historyConnection(first: 50) { pageInfo { endCursor } } }',
+      ],
+    ])('has fields, a page and cursors of one state in GraphQL, with %s', async (field, selected) => {
+      const query = `{ domain(name: "${name}") { ${selected} } }`;
+      const answer = await whileChanging(() => ask(query));
+      expect(answer.errors).toBeUndefined();
+      const cursor = /"endCursor":"([^"]+)"/.exec(JSON.stringify(answer))?.[1] ?? '';
+      expect(versionOfCursor(cursor), field).toBe(recorded);
+      expect(answer.data.domain).toMatchObject({ version: String(recorded) });
+    });
+  },
+);
