@@ -256,9 +256,9 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
     const [hanging = 0] = children;
     process.kill(hanging, 'SIGSTOP');
     service.child.kill('SIGTERM');
-    const { code, stdout } = await service.result;
+    const { code, stderr } = await service.result;
     expect(code).toBe(1);
-    expect(stdout).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
+    expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
     expect(children.filter(isRunning)).toEqual([]);
   });
 
