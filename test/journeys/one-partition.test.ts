@@ -160,6 +160,26 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       expect(found.filter(severalPartitions)).toEqual([]);
     });
 
+    test.each<[what: string, at: number, record: string]>([
+      ['that change', 40, '192.0.2.40'],
+      ['that change nothing', 50, '192.0.2.40'],
+    ])(
+      'recording observations of several domains, %s, reads and writes their partitions alone',
+      async (_, at, record) => {
+        const domains = ['d4.example', 'd5.example', 'd6.example'];
+        const { rows } = await kept.pool.query<{ partition: string }>(
+          "SELECT DISTINCT substring(tableoid::regclass::text FROM '_p([0-9]+)$') AS partition FROM domain WHERE name = ANY ($1)",
+          [domains],
+        );
+        const theirs = new Set(rows.map(({ partition }) => partition));
+        expect(theirs.size).toBeGreaterThan(1);
+        const found = await executedBy((time) =>
+          recorder.record(domains.map((domain) => observation({ domain, at: at + time, records: [record] }))),
+        );
+        expect(new Set(found.flatMap(({ partitions }) => partitions))).toEqual(theirs);
+      },
+    );
+
     test('an observation from before what is known reads and writes one partition of each table', async () => {
       const found = await executedBy((time) =>
         recorder.record(
