@@ -44,7 +44,7 @@ async function erase(
       DELETE FROM ${table} AS row
        WHERE domain = ANY (${names}) AND NOT EXISTS (SELECT FROM domain WHERE name = row.domain AND name = ANY (${names}))`;
   }
-  await eraseInFeed(transaction, names);
+  await eraseInFeed(transaction, names, only.recordedAt?.lt);
   // Recorders wait for the lock: under it, only what was not used before it is looked for again.
   const unused = await unusedAmong(transaction, texts);
   if (unused.length === 0) return erased;
@@ -53,8 +53,26 @@ async function erase(
   return erased;
 }
 
-/** Not what is recorded meanwhile, of a domain that has a row then. */
-async function eraseInFeed(transaction: Transaction, names: readonly string[]): Promise<void> {
+/** In microseconds, more than any transaction takes: it writes the rows of the feed after those of their domains. */
+const LONGEST_TRANSACTION = 86_400_000_000n;
+
+/**
+ * Not what is recorded meanwhile, of a domain that has a row then. The feed has no index by domain: it is read as a whole, unless it
+ * does not go back as far as the domains.
+ *
+ * @param before The domains were not recorded from then on; undefined: it is not known.
+ */
+async function eraseInFeed(
+  transaction: Transaction,
+  names: readonly string[],
+  before: Instant | undefined,
+): Promise<void> {
+  const oldest = await transaction.changeFeed.findFirst({
+    orderBy: { number: 'asc' },
+    select: { recordedAt: true },
+  });
+  if (oldest === null) return;
+  if (before !== undefined && oldest.recordedAt > before + LONGEST_TRANSACTION) return;
   const last = await transaction.changeFeed.findFirst({
     orderBy: { number: 'desc' },
     select: { number: true },

@@ -33,6 +33,8 @@ async function pass(days: number, ...domains: readonly string[]): Promise<void> 
     microseconds,
     domains,
   ]);
+  // The feed is in the order of recording.
+  await database.pool.query('UPDATE change_feed SET recorded_at = recorded_at - $1', [microseconds]);
 }
 
 async function recorded(): Promise<string[]> {
@@ -90,6 +92,18 @@ describe('a domain that was not observed for longer than DOMAINS_KEPT', () => {
       expect(await stored()).toContain(found);
     }
     expect(await runDms(['verify'], database.environment)).toMatchObject({ code: 0 });
+  });
+
+  test('is forgotten where the feed does not go back as far, and leaves it as it is', async () => {
+    await record('old.example');
+    await pass(5, 'old.example');
+    await database.pool.query('DELETE FROM change_feed');
+    await record('kept.example');
+    const step = await forgetUnobserved(database.writingPrisma, '', 3 * DAY);
+    expect(step.erased).toEqual(['old.example']);
+    expect(await stored()).not.toContain('old.example');
+    const { rows } = await database.pool.query('SELECT domain FROM change_feed');
+    expect(rows).toEqual([{ domain: 'kept.example' }]);
   });
 
   test('is forgotten wherever its name is in the order of names, and in whatever number', async () => {
