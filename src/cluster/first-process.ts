@@ -17,8 +17,8 @@ const STEADY = 10_000;
 /** Before one that lived shorter is replaced; twice as long each time that its successor does, too. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
-/** What a process may take to stop besides: for a database or a receiver of traces that does not respond (docs/operating.md). */
-const LONGEST_CLOSING = 15_000;
+/** More than a process takes to stop besides, where neither the database nor the receiver of traces responds (docs/operating.md). */
+const LONGEST_CLOSING = 20_000;
 /** A scrape does not wait longer for a process: what it had at the scrape before counts then. */
 const LONGEST_COLLECTION = 3_000;
 
@@ -103,16 +103,17 @@ export class FirstProcess {
   async stop(timeout: number): Promise<boolean> {
     this.#stopping.abort();
     for (const { worker } of this.#places()) tell(worker, { kind: 'stop' });
-    const killing = setTimeout(() => this.#killAll(), timeout + LONGEST_CLOSING);
+    const killing = setTimeout(() => this.#killServing(), timeout + LONGEST_CLOSING);
     const ends = await Promise.all(this.#running);
     clearTimeout(killing);
     // One that could not start has nothing to complete.
     return ends.every(({ code, wasServing }) => code === 0 || !wasServing);
   }
 
-  #killAll(): void {
-    for (const { worker } of this.#places()) {
-      if (worker === null) continue;
+  #killServing(): void {
+    for (const { worker, isServing } of this.#places()) {
+      // One that starts may be migrating the database: it stops when it has done that.
+      if (worker === null || !isServing) continue;
       this.#log.error({ pid: worker.process.pid }, 'a process does not stop: it is killed');
       worker.process.kill('SIGKILL');
     }

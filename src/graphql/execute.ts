@@ -12,7 +12,7 @@ import type { Viewer } from '../auth/viewer.js';
 import type { Loaders } from '../loaders/create-loaders.js';
 import { type DomainHistoryKey, LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
 import type { Recipient } from '../loaders/recipient.js';
-import { BusyError, PublicError } from '../model/errors.js';
+import { PublicError } from '../model/errors.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
@@ -94,11 +94,11 @@ export interface GraphqlExecutor {
    * Executes an operation of this program's own, which has one limited field: it is a unit of the rate limit, counted here and
    * not by the directive, whose resolvers take a tenth of a request's time. Its result is limited in size, and costs by it,
    * only if it is a page; with `inParts`, that of a large history is an error (largeHistoryIn). It is executed again where the domain
-   * changed between its row and a page: the version, by which a client revalidates, is to be that of the page.
+   * changed between its row and a page; if it did so each time, the result has the page's version as an extension.
    *
    * @param viewer Whose rate limit it takes from.
    * @param recipient The response: once it is destroyed, nothing more is read from the database.
-   * @throws RateLimitedError; BusyError where the domain changed in each execution.
+   * @throws RateLimitedError
    */
   executeStored(
     operation: StoredOperation,
@@ -218,8 +218,8 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
       if (!counted) await charge(viewer, 1, 0);
       context.budget.granted('');
       const result = await inOneState(context.budget, () => execute(operation, variables, context));
-      if (context.budget.isOfTwoStates) throw new BusyError(1);
-      return result;
+      const version = context.budget.stateOfPage?.version;
+      return version == null ? result : { ...result, extensions: { version: String(version) } };
     },
     async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }, loaders) {
       const context = contextOf(viewer, recipient, { limited: false, loaders });
@@ -236,23 +236,22 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
 
 /** How often an operation is executed whose domain changes meanwhile. */
 const MAX_EXECUTIONS = 4;
-/** What costs more units has many domains, of which one or the other always changes where much is recorded. */
-const MOST_UNITS_IN_ONE_STATE = 50;
-
 /**
  * Executes an operation again where a domain has changed between its row and a page of it (versionOf). What it has paid for stays
  * paid.
  *
+ * @param mostUnits One that costs more is executed once.
  * @returns the last result: the budget tells whether it still is of two states.
  */
-export async function inOneState<Result>(
+export async function inOneState<Result extends { readonly errors?: unknown }>(
   budget: RequestBudget,
   execute: () => Promise<Result>,
+  mostUnits = Number.POSITIVE_INFINITY,
 ): Promise<Result> {
   for (let execution = 1; ; execution += 1) {
     const result = await execute();
-    const isLast = execution === MAX_EXECUTIONS || budget.units > MOST_UNITS_IN_ONE_STATE;
-    if (isLast || !budget.isOfTwoStates) return result;
+    const isLast = execution === MAX_EXECUTIONS || result.errors !== undefined || budget.units > mostUnits;
+    if (isLast || budget.stateOfPage === undefined) return result;
     budget.restart();
   }
 }

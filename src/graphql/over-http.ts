@@ -202,10 +202,13 @@ async function execute(
     return { status: 200, results: sentResults(source, context, response, onInternalError) };
   }
   // Apollo Server reports that there is no operation of the name.
-  const { status, data, errors } = await inOneState(budget, () =>
-    frequent === undefined
-      ? executeByApollo(parts, document, parameters, context, onInternalError)
-      : executeCompiled(executor, frequent, parameters, context, onInternalError),
+  const { status, data, errors } = await inOneState(
+    budget,
+    () =>
+      frequent === undefined
+        ? executeByApollo(parts, document, parameters, context, onInternalError)
+        : executeCompiled(executor, frequent, parameters, context, onInternalError),
+    MOST_UNITS_IN_ONE_STATE,
   );
   const extensions = { cost: budget.units, estimatedCost };
   if (budget.exceeded !== undefined) {
@@ -216,6 +219,9 @@ async function execute(
   if (data === undefined) return { status: Math.max(status, 400), errors };
   return { status, data, errors, extensions, values: budget.values };
 }
+
+/** What costs more has many domains, of which one or the other always changes where much is recorded. */
+const MOST_UNITS_IN_ONE_STATE = 50;
 
 async function* inOne(result: ExecutionResult): AsyncGenerator<ExecutionResult, void, void> {
   yield result;

@@ -98,7 +98,7 @@ export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promis
   const read = (examined: number) => readChanges(prisma, key, examined);
   const lengthOf = ({ changes }: ChangePage) => changes.length;
   const page = await readFewThenMany(key.first, read, lengthOf, key.onMany, MOST_EXAMINED_RECORDS);
-  return page ?? { changes: [], next: null, version: null };
+  return page ?? { changes: [], next: null, version: undefined };
 }
 
 /** @param examined How many records are looked at of each table. */
@@ -124,7 +124,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: numb
     .sort((one, other) => compare(one.at, other.at));
   const changes = known.slice(0, key.first);
   const next = known.length > key.first ? (changes.at(-1)?.at ?? end) : end;
-  return { changes, next, version: tables?.version ?? null };
+  return { changes, next, version: tables?.version };
 }
 
 /** What one statement reads of each table, as JSON; null where its kinds are not requested. */

@@ -46,7 +46,7 @@ export interface Batch {
   readonly name: Prisma.Sql;
 }
 
-/** @param keys Up to BATCH_SIZE, of one instant. */
+/** The batch of up to BATCH_SIZE keys, which have one instant. */
 export function batchOf(keys: readonly DomainRowKey[]): Batch {
   const [{ name, at } = { name: '', at: undefined }] = keys;
   const isSingle = keys.length === 1;
@@ -58,7 +58,7 @@ export function batchOf(keys: readonly DomainRowKey[]): Batch {
   };
 }
 
-/** The same as of an instant. */
+/** The numbers of a row of table `domain` as of the batch's instant, for parseDomainRow. */
 export function domainRowSql({ at, name }: Batch): Prisma.Sql {
   if (at === undefined) return NUMBERS_SQL;
   return Prisma.sql`
@@ -99,10 +99,10 @@ export function versionSql(domain: string | undefined): Prisma.Sql {
     : Prisma.sql`(SELECT version FROM domain WHERE name = ${domain})`;
 }
 
-/** A page of a domain's list. */
+/** What was read of a domain. */
 export interface OfVersion {
-  /** Of the state that it was read in; null where nothing was recorded of the domain then. */
-  readonly version: bigint | null;
+  /** Of the state that it was read in; null: nothing was recorded of the domain then; undefined: no state was read. */
+  readonly version: bigint | null | undefined;
 }
 
 /**

@@ -47,7 +47,7 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
     (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? {
       headers: [],
       next: null,
-      version: null,
+      version: undefined,
     }
   );
 }
@@ -211,5 +211,5 @@ async function readHistory(
     }));
   const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
   const next = isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null;
-  return { items, next, version: rows[0]?.version ?? null };
+  return { items, next, version: rows[0]?.version };
 }

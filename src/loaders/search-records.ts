@@ -68,7 +68,7 @@ export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
   readonly lastSeen: boolean;
 }
 
-/** The version is that of the domain that the filter names; null where it names none. */
+/** The version is that of the domain that the filter names; null also where it names none. */
 export type RecordMatches = Matches<RecordMatch, RecordPlace> & OfVersion;
 
 /**

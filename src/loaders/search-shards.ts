@@ -43,7 +43,7 @@ import {
  * The tables are then replaced by what was found: a query in WITH with the name of a table takes its place in what follows.
  */
 
-const NOTHING = { matches: [], next: null, version: null };
+const NOTHING = { matches: [], next: null, version: undefined };
 
 /** What has no index is looked for in so many rows, in their order: each node sends as many. */
 const ROWS_IN_ORDER = 10_000;

@@ -142,7 +142,7 @@ async function recordsOfLarge(
     onLarge: (octets) => onLarge(whole, octets),
   };
   const history = await loaders.domainHistory.load(whole);
-  if (history !== null) versionOf(domain, history, context);
+  versionOf(domain, history ?? { version: null }, context);
   return granted(() => selectDnsEntries(history?.dnsRecords ?? [], args), memberOf, budget, info);
 }
 

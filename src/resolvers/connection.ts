@@ -40,16 +40,15 @@ export function pageOf<Node, Place>(
 
 /**
  * The version of the state that a page of a domain's list was read in, for its cursors. The domain may have changed since its row
- * was read.
+ * was read, or may have been erased.
  */
 export function versionOf(
   { version: ofRow }: { readonly version: bigint },
   { version }: OfVersion,
   { budget }: RequestContext,
 ): bigint {
-  if (version === null || version === ofRow) return ofRow;
-  budget.isOfTwoStates = true;
-  return version;
+  if (version !== undefined && version !== ofRow) budget.stateOfPage = { version };
+  return version ?? ofRow;
 }
 
 /** The fields of a place as JSON, times as digits: the keys of PLACES are the fields of cursors. */

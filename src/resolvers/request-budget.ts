@@ -110,8 +110,8 @@ interface BudgetOptions {
  * limit; what the request reads beyond these is paid for, by its size, before it is executed.
  */
 export class RequestBudget {
-  /** Set where a page of a domain's list is of another state than the domain's row, which was read before. */
-  isOfTwoStates = false;
+  /** Set where a page of a domain's list is of another state than the domain's row, which was read before: of no version where it was erased. */
+  stateOfPage: { readonly version: bigint | null } | undefined;
   readonly #options: BudgetOptions;
   #values = 0;
   #octets = 0;
@@ -177,9 +177,14 @@ export class RequestBudget {
     return this.#isAbandoned;
   }
 
+  /** Whether what this execution reads was paid for by an earlier one. */
+  get isRestarted(): boolean {
+    return this.#restarts > 0;
+  }
+
   /** Restarts the request's execution, to its end. What it has paid for stays paid. */
   restart(): void {
-    this.isOfTwoStates = false;
+    this.stateOfPage = undefined;
     this.#isTentative = false;
     this.#isAbandoned = false;
     this.#values = 0;

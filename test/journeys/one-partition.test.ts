@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { partitionTables } from '../../src/database/distribution.js';
 import { handBack, leaseDue } from '../../src/observer/schedule/leases.js';
@@ -71,6 +71,8 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       await kept.pool.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'",
       );
+      const isEmpty = () => database.pool.totalCount + database.readPool.totalCount === 0;
+      await vi.waitUntil(isEmpty, { timeout: 10_000 });
       recorder = createRecorder(database.pool);
       service = await startTestService({ database, role: 'api' });
       authorization = bearer(await service.createToken());
@@ -137,6 +139,27 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
       'diff(from: "2024-01-01T00:00:01Z", to: "2024-01-01T00:00:05Z") { dnsRecordsAdded { __typename } httpHeaders { name } }',
     ])('GraphQL reads one partition of each table for %s', async (fields) => {
       const found = await executedBy(() => ask(`{ domain(name: "d1.example") { ${fields} } }`));
+      expect(found.filter(severalPartitions)).toEqual([]);
+    });
+
+    test('so do its lists as of a time, in pages and as a whole', async () => {
+      const lists = `dnsRecords { ... on ARecord { ip lastSeen } } httpHeaders { name history { date } } parts { name lastObserved }
+        dnsRecordsConnection(first: 5, types: ["A"]) { nodes { ... on ARecord { ip lastSeen } } } changes(first: 5) { nodes { __typename } }
+        httpHeadersConnection(first: 5) { nodes { name lastSeen history { date } historyConnection(first: 5) { nodes { date } } } }`;
+      const found = await executedBy(() =>
+        ask(`{ domain(name: "d1.example", at: "2024-01-01T00:00:02Z") { lastUpdate changeCount ${lists} } }`),
+      );
+      expect(found.filter(severalPartitions)).toEqual([]);
+    });
+
+    // One server reads several domains by one statement.
+    const testOfCluster = isPlan ? test : () => {};
+    testOfCluster('a request for several domains has statements for one each', async () => {
+      const names = Array.from({ length: 9 }, (_, number) => `"d${number}.example"`);
+      const found = await executedBy(() =>
+        ask(`{ domains(names: [${names}]) { lastUpdate dnsRecords { __typename } changeCount } }`),
+      );
+      expect(new Set(found.flatMap(({ partitions }) => partitions)).size).toBeGreaterThan(1);
       expect(found.filter(severalPartitions)).toEqual([]);
     });
 

@@ -107,6 +107,8 @@ function load(
     dnsRecords: needed.dnsRecords || needsLists,
     httpHeaders: needed.httpHeaders || needsLists,
     counts,
+    // Counting a large history is paid for when it is known how large it is.
+    countsAny: counts && budget.isRestarted,
     times,
     filtered: needed.filtered === true && !needsLists,
     recipient,

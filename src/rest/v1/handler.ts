@@ -230,8 +230,8 @@ async function answerFrom(
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { found, body } = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
-  const validators = validation && validatorsOf(found, validation.tag);
+  const { state, body } = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
+  const validators = validation && validatorsOf(state, validation.tag);
   if (isReplica) requireLatest(exchange, validators);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
@@ -304,7 +304,8 @@ function begin(exchange: Exchange, validators: Validators | null, octets: number
 
 /** What an operation has found, and the body that it makes: that of a large history in parts. */
 export interface FoundBody {
-  readonly found: object;
+  /** With the version of what the body has, where the operation selects one. */
+  readonly state: object;
   readonly body: string | readonly Buffer[];
 }
 
@@ -335,7 +336,9 @@ export async function findBody(
   const large = largeHistoryIn(result);
   if (large === undefined) {
     const found = foundIn(result, route, variables);
-    return { found, body: JSON.stringify(route.body.present(found)) };
+    const { version } = result.extensions ?? {};
+    const state = version === undefined ? found : { version };
+    return { state, body: JSON.stringify(route.body.present(found)) };
   }
   const parts = new BodyInParts();
   let first: object | undefined;
@@ -346,7 +349,7 @@ export async function findBody(
     parts.add(route.body.present(found));
   }
   if (first === undefined) throw nothingFound(route, variables);
-  return { found: first, body: parts.octets() };
+  return { state: first, body: parts.octets() };
 }
 
 function execute(

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { versionOfCursor, writeCursor } from '../../../src/model/cursor.js';
 import { TEST_SERVER } from '../../support/database.js';
@@ -391,6 +392,8 @@ describe.skipIf(TEST_SERVER === undefined)(
   'a domain that changes after its row was read, and before its page',
   () => {
     const name = 'racing.example';
+    const LOCK = 'BEGIN; LOCK TABLE header_change IN ACCESS EXCLUSIVE MODE';
+    const IS_WAITING = `SELECT FROM pg_locks WHERE relation = 'header_change'::regclass AND mode = 'AccessShareLock' AND NOT granted`;
     /** What is recorded, of which each is a state of its own. */
     let recorded = 1n;
 
@@ -400,35 +403,61 @@ describe.skipIf(TEST_SERVER === undefined)(
       await insertHeaderChanges(pool, name, [{ name: 'server', observedAt: SECOND, value: 'a' }]);
     });
 
-    /** Requests something whose page waits for the table of headers until another change is committed. */
-    async function whileChanging<Response>(request: () => Promise<Response>): Promise<Response> {
+    /**
+     * Requests something whose page waits for the table of headers until another change is committed, so many times: the next lock is
+     * requested before, and comes after that page and before the one of the next execution.
+     */
+    async function whileChanging<Response>(
+      request: () => Promise<Response>,
+      change: (client: PoolClient) => Promise<void> = recordChange,
+      times = 1,
+    ): Promise<Response> {
       const { pool } = service.database;
-      const client = await pool.connect();
+      let [client, next] = [await pool.connect(), await pool.connect()];
       try {
-        await client.query('BEGIN; LOCK TABLE header_change IN ACCESS EXCLUSIVE MODE');
+        await client.query(LOCK);
         const response = request();
-        const isWaiting = "SELECT FROM pg_locks WHERE relation = 'header_change'::regclass AND NOT granted";
-        await vi.waitUntil(async () => (await pool.query(isWaiting)).rowCount !== 0, { timeout: 5_000 });
-        recorded += 1n;
-        await client.query(
-          'INSERT INTO header_change (domain, name, observed_at, value) VALUES ($1, $2, $3, $4)',
-          [...[name, 'server', recorded * SECOND, `v${recorded}`]],
-        );
-        await client.query('UPDATE domain SET version = $1 WHERE name = $2', [recorded, name]);
-        await client.query('COMMIT');
+        for (let time = 1; time <= times; time += 1) {
+          await vi.waitUntil(async () => (await pool.query(IS_WAITING)).rowCount !== 0, { timeout: 5_000 });
+          await change(client);
+          const locked = time < times ? next.query(LOCK) : undefined;
+          await client.query('COMMIT');
+          await locked;
+          [client, next] = [next, client];
+        }
         return await response;
       } finally {
         client.release();
+        next.release();
       }
     }
 
+    async function recordChange(client: PoolClient): Promise<void> {
+      recorded += 1n;
+      await client.query(
+        'INSERT INTO header_change (domain, name, observed_at, value) VALUES ($1, $2, $3, $4)',
+        [name, 'server', recorded * SECOND, `v${recorded}`],
+      );
+      await client.query('UPDATE domain SET version = $1 WHERE name = $2', [recorded, name]);
+    }
+
+    async function getChanges(): Promise<{ status: number; tag: string | null; body: Page }> {
+      const response = await fetch(`${service.url}/api/v1/domain/${name}/changes`);
+      const { status, headers } = response;
+      return { status, tag: headers.get('etag'), body: JSON.parse(await response.text()) };
+    }
+
     test('has an entity tag and a page of one state in REST', async () => {
-      const { tag, body } = await whileChanging(async () => {
-        const response = await fetch(`${service.url}/api/v1/domain/${name}/changes`);
-        return { tag: response.headers.get('etag'), body: (await response.json()) as Page };
-      });
+      const { tag, body } = await whileChanging(getChanges);
       expect(body.changes).toHaveLength(Number(recorded));
       expect(tag).toMatch(new RegExp(`^W/"${recorded}-`));
+    });
+
+    test("has the page's entity tag in REST where it changes each time that it is read", async () => {
+      const { status, tag, body } = await whileChanging(getChanges, recordChange, 4);
+      expect(status).toBe(200);
+      expect(body.changes).toHaveLength(Number(recorded));
+      expect(await getChanges()).toEqual({ status, tag, body });
     });
 
     test.each([
@@ -445,6 +474,18 @@ describe.skipIf(TEST_SERVER === undefined)(
       const cursor = /"endCursor":"([^"]+)"/.exec(JSON.stringify(answer))?.[1] ?? '';
       expect(versionOfCursor(cursor), field).toBe(recorded);
       expect(answer.data.domain).toMatchObject({ version: String(recorded) });
+    });
+
+    test('is not found if it is erased in between', async () => {
+      const { status, body } = await whileChanging(getChanges, async (client) => {
+        for (const [table, column] of [
+          ['header_change', 'domain'],
+          ['domain', 'name'],
+        ]) {
+          await client.query(`DELETE FROM ${table} WHERE ${column} = $1`, [name]);
+        }
+      });
+      expect([status, body.code]).toEqual([404, 'DOMAIN_NOT_FOUND']);
     });
   },
 );
