@@ -166,7 +166,7 @@ async function distribute(client: pg.PoolClient): Promise<string[]> {
       table,
     ]);
     if (rows.length === 0) {
-      const colocated = table === 'domain' ? 'default' : 'domain';
+      const colocated = table === 'domain' ? 'none' : 'domain';
       await client.query('SELECT create_distributed_table($1::regclass, $2, colocate_with => $3)', [
         table,
         column,

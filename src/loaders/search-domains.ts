@@ -200,7 +200,7 @@ export const MOST_COUNTED = 100_000;
 /** Approximately, of a table that was never analyzed. */
 const ROWS_OF_PAGE = 60;
 /** So many changes of headers are looked at: at first sights, of which each header has one. */
-const SAMPLE = 50_000;
+export const SAMPLE = 50_000;
 
 /** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {

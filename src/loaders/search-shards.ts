@@ -9,6 +9,7 @@ import {
   MOST_COUNTED,
   MOST_SORTED,
   readPage as readDomains,
+  SAMPLE,
   type Statistics,
   type StatisticsRow,
   sourcesOf,
@@ -45,7 +46,7 @@ import {
 
 const NOTHING = { matches: [], next: null, version: undefined };
 
-/** What has no index is looked for in so many rows, in their order: each node sends as many. */
+/** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
@@ -55,28 +56,34 @@ export async function searchRecordsOfShards(
   prisma: PrismaClient,
   key: RecordSearchKey,
 ): Promise<RecordMatches> {
-  const { filter, first } = key;
+  const { filter, first, lastSeen } = key;
   // Those of one domain are in one shard.
   if (filter.domain === undefined) await key.onMany?.(MOST_ROWS);
   const lookup = await recordLookup(prisma, filter);
   if (lookup === 'none') return NOTHING;
   const place = Prisma.raw('domain, first_seen, type, position');
   const inOrder = lookup === 'any';
-  const rows = Prisma.sql`dns_record WHERE ${inOrder ? Prisma.sql`true` : lookup} ${follows(key)}`;
+  const conditions = recordConditions(filter);
+  const isExamined = inOrder ? Prisma.sql`true` : Prisma.sql`${lookup} AND ${conditions}`;
   const isFound = (column: Prisma.Sql) =>
     filter.domain === undefined
       ? Prisma.sql`${column} IN (SELECT domain FROM found)`
       : Prisma.sql`${column} = ${filter.domain}`;
+  // As of an instant, when a record was last seen is known from all records of its domain.
+  const isOfPage =
+    filter.at !== undefined && lastSeen
+      ? isFound(Prisma.sql`domain`)
+      : Prisma.sql`${isFound(Prisma.sql`domain`)} AND (${place}) IN (SELECT ${place} FROM found)`;
   const found = Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT * FROM ${rows} AND ${inOrder ? Prisma.sql`true` : recordConditions(filter)}
+      SELECT ${place}, ${conditions} AS matches FROM dns_record WHERE ${isExamined} ${follows(key)}
        ORDER BY ${place} LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
-      SELECT ${place} FROM examined WHERE ${recordConditions(filter)} ORDER BY ${place} LIMIT ${literal(first + 1)}),
+      SELECT ${place} FROM examined WHERE matches ORDER BY ${place} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT ${place} FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}),
-    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isFound(Prisma.sql`domain`)}),
+    dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound(Prisma.sql`name`)})`;
   return (await readRecords(prisma, key, found, Prisma.sql`false`)) ?? NOTHING;
 }
@@ -202,18 +209,16 @@ export async function searchDomainsOfShards(
   const isNamed = lookup === 'any' ? Prisma.sql`true` : lookup;
   const queries = Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT * FROM domain WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : domainConditions(filter)}
+      SELECT name, ${domainConditions(filter)} AS matches FROM domain
+       WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : domainConditions(filter)}
        ORDER BY name LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
-    found AS MATERIALIZED (
-      SELECT * FROM examined AS domain WHERE ${domainConditions(filter)} ORDER BY name LIMIT ${literal(first + 1)})`;
+    matching AS MATERIALIZED (SELECT name FROM examined WHERE matches ORDER BY name LIMIT ${literal(first + 1)}),
+    found AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM matching))`;
   const end = Prisma.sql`
     (SELECT name FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
       ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})`;
   return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
 }
-
-/** Of a table with more than FEW_COUNTED, so many changes of headers: those of the shards that respond first. */
-const SAMPLE_OF_SHARD = 5_000;
 
 /** How much there is: see loadStatistics(). */
 export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Statistics> {
@@ -226,14 +231,19 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
     domains.counted < MOST_COUNTED
       ? Prisma.sql`SELECT max(recorded_at) AS latest FROM domain`
       : Prisma.sql`SELECT NULL::bigint AS latest`;
-  const sample = literal(changes.counted < FEW_COUNTED ? FEW_COUNTED : SAMPLE_OF_SHARD);
+  const percent = changes.counted < FEW_COUNTED ? 100 : Math.min(100, (100 * SAMPLE) / changes.estimated);
   const [row] = await prisma.$queryRaw<
     readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
   >`
-    WITH header AS MATERIALIZED (SELECT domain, name FROM header_change LIMIT ${sample}),
+    WITH header AS MATERIALIZED (
+      SELECT count(*) FILTER (WHERE is_first)::float8 / greatest(count(*), 1) AS share
+        FROM (SELECT NOT EXISTS (SELECT FROM header_change AS earlier
+                                  WHERE earlier.domain = change.domain AND earlier.name = change.name
+                                    AND earlier.observed_at < change.observed_at) AS is_first
+                FROM header_change AS change TABLESAMPLE SYSTEM (${Prisma.raw(percent.toFixed(6))})) AS change),
     recorded AS MATERIALIZED (${recorded}),
     created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
-    SELECT (SELECT count(DISTINCT (domain, name))::float8 / greatest(count(*), 1) FROM header) AS "headerShare",
+    SELECT (SELECT share FROM header) AS "headerShare",
            (SELECT earliest FROM created) AS "firstObserved", (SELECT latest FROM recorded) AS "lastRecordedAt",
            (SELECT recorded_at FROM change_feed WHERE domain IS NOT NULL ORDER BY number DESC LIMIT 1) AS "lastChangedAt"`;
   if (row === undefined) throw new Error('A query without FROM gives a row.');

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import type { RecordedResponse } from '../history/state.js';
 import type { StoredHeaderChange, StoredHistory } from '../history/stored-history.js';
@@ -34,7 +34,7 @@ export interface StoredRows {
 
 /**
  * Reads everything that is recorded, domain by domain in the order of their names. Each domain's
- * history is read at one instant; domains are read at different ones.
+ * history is that of one instant; different domains have different ones.
  *
  * @param names canonical names of the domains to read; all when it is absent. Unknown ones are left out.
  */
@@ -52,14 +52,15 @@ export async function countDomains(pool: Pool): Promise<number> {
 export async function* readStoredRows(pool: Pool, names?: readonly string[]): AsyncGenerator<StoredRows> {
   if (names !== undefined) {
     for (let first = 0; first < names.length; first += PAGE_DOMAINS) {
-      yield* await readPage(pool, 'name = ANY($1)', names.slice(first, first + PAGE_DOMAINS));
+      const { page } = await readPage(pool, 'name = ANY($1)', names.slice(first, first + PAGE_DOMAINS));
+      yield* page;
     }
     return;
   }
-  let page = await readPage(pool, 'name >= $1', '');
-  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+  let { page, last } = await readPage(pool, 'name >= $1', '');
+  while (last !== undefined) {
     yield* page;
-    page = await readPage(pool, 'name > $1', last.domain.name);
+    ({ page, last } = await readPage(pool, 'name > $1', last));
   }
 }
 
@@ -77,40 +78,70 @@ export function historyOfRows({ domain, stays, headers, responses }: StoredRows)
   };
 }
 
-async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<StoredRows[]> {
+interface PageOfDomains {
+  readonly page: readonly StoredRows[];
+  /** The last name of the page, also if that domain was erased meanwhile; undefined: there is none. */
+  readonly last: string | undefined;
+}
+
+function readPage(pool: Pool, condition: string, parameter: unknown): Promise<PageOfDomains> {
   return inTransaction(pool, async (client) => {
-    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await client.query('SET TRANSACTION READ ONLY');
     // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
     await client.query('SET LOCAL enable_seqscan = off');
-    const { rows } = await client.query<StoredRows['domain']>(
+    const { rows } = await client.query<StoredDomain>(
       `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
     );
-    const names = rows.map(({ name }) => name);
-    const read = async <Row extends object>(columns: string, table: string, order: string) =>
-      byDomain(
-        await client.query<Row & { readonly domain: string }>(
-          `SELECT ${columns} FROM ${table} WHERE domain = ANY($1) ORDER BY domain, ${order}`,
-          [names],
-        ),
-      );
-    const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
-    const headers = await read<StoredHeaderChange>(
-      'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source',
-      'header_change',
-      'name, observed_at',
+    return { page: await readRows(client, rows), last: rows.at(-1)?.name };
+  });
+}
+
+type StoredDomain = StoredRows['domain'];
+
+/**
+ * Reads the rows of domains in all tables. What has changed meanwhile is read again: a snapshot of all tables would be of one
+ * server, and not of a Citus cluster. All that writes a domain gives it another version.
+ *
+ * @returns without domains that were erased meanwhile.
+ */
+async function readRows(client: PoolClient, domains: readonly StoredDomain[]): Promise<StoredRows[]> {
+  const names = domains.map(({ name }) => name);
+  const read = async <Row extends object>(columns: string, table: string, order: string) =>
+    byDomain(
+      await client.query<Row & { readonly domain: string }>(
+        `SELECT ${columns} FROM ${table} WHERE domain = ANY($1) ORDER BY domain, ${order}`,
+        [names],
+      ),
     );
-    const responses = await read<RecordedResponse>(
-      'domain, observed_at AS "observedAt", scheme, status, address',
-      'site_response',
-      'observed_at',
-    );
-    return rows.map((domain) => ({
+  const stays = await read<StayRow>(STAY_COLUMNS, 'dns_record', 'first_seen, type, position');
+  const headers = await read<StoredHeaderChange>(
+    'domain, name, observed_at AS "observedAt", value, last_seen AS "lastSeen", source',
+    'header_change',
+    'name, observed_at',
+  );
+  const responses = await read<RecordedResponse>(
+    'domain, observed_at AS "observedAt", scheme, status, address',
+    'site_response',
+    'observed_at',
+  );
+  const after = await client.query<StoredDomain>('SELECT * FROM domain WHERE name = ANY($1)', [names]);
+  const present = new Map(after.rows.map((row) => [row.name, row]));
+  const changed = domains.flatMap(({ name, version }) => {
+    const row = present.get(name);
+    return row === undefined || row.version === version ? [] : [row];
+  });
+  const again = changed.length === 0 ? [] : await readRows(client, changed);
+  const readAgain = new Map(again.map((rows) => [rows.domain.name, rows]));
+  return domains.flatMap((domain) => {
+    const { name, version } = domain;
+    if (present.get(name)?.version !== version) return readAgain.get(name) ?? [];
+    return {
       domain,
-      stays: stays.get(domain.name) ?? [],
-      headers: headers.get(domain.name) ?? [],
-      responses: responses.get(domain.name) ?? [],
-    }));
+      stays: stays.get(name) ?? [],
+      headers: headers.get(name) ?? [],
+      responses: responses.get(name) ?? [],
+    };
   });
 }
 

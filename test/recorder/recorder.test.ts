@@ -364,3 +364,31 @@ test('a header that is left out of observations, and is known from before, costs
   expect(await record(partial(8, 'b', new Set(['date'])))).toEqual(['changed', true]);
   expect(await record(partial(9, 'b'))).toEqual(['unchanged', false]);
 });
+
+test('while domains are recorded, and erased, each is read as of one instant', async () => {
+  const names = ['a.example', 'b.example', 'c.example'];
+  let isReading = true;
+  const recording = (async () => {
+    for (let at = 1; isReading; at += 1) {
+      if (at % 10 === 0) await forget(database.writingPrisma, ['b.example']);
+      // As many records as headers, in each state.
+      const records = [`192.0.2.${at % 250}`];
+      await record(...names.map((domain) => ({ domain, at, records, headers: { server: `s${at}` } })));
+    }
+  })();
+  const read: unknown[] = [];
+  try {
+    for (let reading = 0; reading < 100; reading += 1) {
+      for await (const rows of readStoredRows(database.pool)) {
+        const { domain, stays, headers } = rows;
+        const latest = stays.at(-1)?.first_seen;
+        read.push([findStoredViolations(rows), domain.last_update === latest, stays.length - headers.length]);
+      }
+    }
+  } finally {
+    isReading = false;
+    await recording;
+  }
+  expect(read.length).toBeGreaterThan(100);
+  expect(new Set(read.map((one) => JSON.stringify(one)))).toEqual(new Set([JSON.stringify([[], true, 0])]));
+});
