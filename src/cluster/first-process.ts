@@ -68,6 +68,8 @@ export class FirstProcess {
   readonly #running = new Set<Promise<ProcessEnd & { readonly wasServing: boolean }>>();
   readonly #stopping = new AbortController();
   #collections = 0;
+  /** Whether a process did not stop. */
+  #hasKilled = false;
 
   /** @param count How many processes serve. */
   constructor(count: number, log: Logger) {
@@ -103,17 +105,18 @@ export class FirstProcess {
   async stop(timeout: number): Promise<boolean> {
     this.#stopping.abort();
     for (const { worker } of this.#places()) tell(worker, { kind: 'stop' });
-    const killing = setTimeout(() => this.#killServing(), timeout + LONGEST_CLOSING);
+    const killing = setTimeout(() => this.#killHanging(), timeout + LONGEST_CLOSING);
     const ends = await Promise.all(this.#running);
     clearTimeout(killing);
     // One that could not start has nothing to complete.
-    return ends.every(({ code, wasServing }) => code === 0 || !wasServing);
+    return !this.#hasKilled && ends.every(({ code, wasServing }) => code === 0 || !wasServing);
   }
 
-  #killServing(): void {
-    for (const { worker, isServing } of this.#places()) {
-      // One that starts may be migrating the database: it stops when it has done that.
-      if (worker === null || !isServing) continue;
+  #killHanging(): void {
+    for (const { worker, isServing, isLeader } of this.#places()) {
+      // The leader may be migrating the database while it starts: it stops when it has done that.
+      if (worker === null || (isLeader && !isServing)) continue;
+      this.#hasKilled = true;
       this.#log.error({ pid: worker.process.pid }, 'a process does not stop: it is killed');
       worker.process.kill('SIGKILL');
     }

@@ -22,6 +22,8 @@ export interface PoolLimits {
 
 /** How long, in milliseconds, closing the pool of what is written waits for a running query. */
 const LAST_QUERY = 5000;
+/** How long, in milliseconds, the server may take to close a connection. */
+const LAST_CLOSING = 1000;
 
 /**
  * How much longer, in milliseconds, than the server itself a client waits for a statement to end: one that
@@ -79,11 +81,15 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
   });
   // A query that a silent server never answers must not keep the process alive: end() would wait for it.
   const close = async (milliseconds: number) => {
-    const limit = setTimeout(() => {
-      for (const client of clientsOf(pool)) client.connection.stream.destroy();
-    }, milliseconds);
+    const clients = clientsOf(pool);
+    const destroy = () => {
+      for (const client of clients) client.connection.stream.destroy();
+    };
+    const limit = setTimeout(destroy, milliseconds);
     await pool.end();
     clearTimeout(limit);
+    // Nor may an idle connection: end() does not wait for it, but a silent server does not close it either.
+    setTimeout(destroy, LAST_CLOSING).unref();
   };
   return { pool, close };
 }

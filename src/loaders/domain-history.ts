@@ -233,7 +233,7 @@ export async function readHistoryPages(
     const [after] = await loadDomainRows(prisma, [small]);
     if (after?.version === domain.version) return { domain, dnsPages, headerPages, timesOfParts: read.times };
   }
-  throw new BusyError(1);
+  throw new BusyError(1, `The history of ${key.name} changed each time that it was read.`);
 }
 
 /** Approximately, of a page of a large history with what is done with it. */

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type CommandResult, runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
-import { openTestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
 import { createTestToken } from '../support/service.js';
 import { copyTemplate } from '../support/template.js';
@@ -204,6 +204,30 @@ describe('dms serve, stopped by a signal', SLOW, () => {
     ]);
     expect(await responses[0]?.json()).toMatchObject({ domain: 'example.com' });
     expect(await responses[1]?.json()).toMatchObject({ data: { domain: { name: 'example.com' } } });
+    expect(await result).toMatchObject({ code: 0, signal: null });
+  });
+
+  test.skipIf(TEST_SERVER === undefined)('ends with 0 though the database server is silent', async () => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const server = new URL(database.environment['DATABASE_URL'] ?? '');
+    const { hostname, port } = server;
+    const relay = createServer((client) => {
+      const upstream = connect(Number(port), hostname);
+      client.pipe(upstream).pipe(client);
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      relay.once('silence', () => client.unpipe().pause());
+    }).listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+    cleanUp.push(async () => relay.close());
+    const address: AddressInfo = Object(relay.address());
+    server.port = String(address.port);
+    const { child, result, url } = await startServing({
+      ...{ DATABASE_URL: server.href, SHUTDOWN_TIMEOUT: '500ms' },
+    });
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    relay.emit('silence');
+    child.kill('SIGTERM');
     expect(await result).toMatchObject({ code: 0, signal: null });
   });
 
