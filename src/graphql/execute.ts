@@ -252,7 +252,7 @@ export async function inOneState<Result extends { readonly errors?: unknown }>(
     const result = await execute();
     const isLast = execution === MAX_EXECUTIONS || result.errors !== undefined || budget.units > mostUnits;
     if (isLast || budget.stateOfPage === undefined) return result;
-    budget.restart();
+    budget.repeat();
   }
 }
 

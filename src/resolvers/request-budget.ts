@@ -130,6 +130,7 @@ export class RequestBudget {
   #work: Promise<void> | undefined;
   #exceeded: PublicError | undefined;
   #isTentative = false;
+  #isRepetition = false;
   #isAbandoned = false;
 
   constructor(options: BudgetOptions) {
@@ -177,9 +178,15 @@ export class RequestBudget {
     return this.#isAbandoned;
   }
 
-  /** Whether what this execution reads was paid for by an earlier one. */
-  get isRestarted(): boolean {
-    return this.#restarts > 0;
+  /** Whether this execution repeats one that was complete: what it reads is paid for. */
+  get isRepetition(): boolean {
+    return this.#isRepetition;
+  }
+
+  /** Restarts the request's execution after one that was complete. */
+  repeat(): void {
+    this.restart();
+    this.#isRepetition = true;
   }
 
   /** Restarts the request's execution, to its end. What it has paid for stays paid. */

@@ -108,7 +108,7 @@ function load(
     httpHeaders: needed.httpHeaders || needsLists,
     counts,
     // Counting a large history is paid for when it is known how large it is.
-    countsAny: counts && budget.isRestarted,
+    countsAny: counts && budget.isRepetition,
     times,
     filtered: needed.filtered === true && !needsLists,
     recipient,
