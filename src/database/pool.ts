@@ -79,17 +79,17 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
   pool.on('connect', (client) => {
     client.on('error', () => {});
   });
-  // A query that a silent server never answers must not keep the process alive: end() would wait for it.
   const close = async (milliseconds: number) => {
-    const clients = clientsOf(pool);
-    const destroy = () => {
+    const all = clientsOf(pool);
+    const destroy = (clients: readonly pg.Client[]) => {
       for (const client of clients) client.connection.stream.destroy();
     };
-    const limit = setTimeout(destroy, milliseconds);
+    // A query that a silent server never answers must not keep the process alive: end() would wait for it.
+    const limit = setTimeout(() => destroy(clientsOf(pool)), milliseconds);
     await pool.end();
     clearTimeout(limit);
-    // Nor may an idle connection: end() does not wait for it, but a silent server does not close it either.
-    setTimeout(destroy, LAST_CLOSING).unref();
+    // Nor may a connection that was idle: end() does not wait for it, but a silent server does not close it either.
+    setTimeout(() => destroy(all), LAST_CLOSING).unref();
   };
   return { pool, close };
 }

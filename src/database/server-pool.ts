@@ -103,15 +103,19 @@ interface ServerRow {
   readonly process: number;
 }
 
+// pg's types do not have the limit.
+const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
+  text: `SELECT current_setting('server_version_num')::integer AS version,
+                current_setting('server_version') AS release,
+                current_setting('server_encoding') AS encoding,
+                pg_backend_pid() AS process`,
+  query_timeout: CONNECTION_TIMEOUT,
+};
+
 async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<ServerRow>(
-      `SELECT current_setting('server_version_num')::integer AS version,
-              current_setting('server_version') AS release,
-              current_setting('server_encoding') AS encoding,
-              pg_backend_pid() AS process`,
-    );
+    const { rows } = await client.query<ServerRow>(QUESTION);
     for (const row of rows) requireSupported(row);
     return { isPooled: rows.some((row) => isBehindPooler(client, row.process)) };
   } finally {

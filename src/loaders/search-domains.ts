@@ -197,19 +197,37 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 /** Up to so many rows are counted; what is beyond is estimated. */
 export const MOST_COUNTED = 100_000;
 
-/** Approximately, of a table that was never analyzed. */
-const ROWS_OF_PAGE = 60;
-/** So many changes of headers are looked at: at first sights, of which each header has one. */
+/**
+ * About how many rows a table has, or a partial index, by its row of pg_class: as the planner estimates them, by its density when it was
+ * analyzed last. One that never was has about 60 in a page.
+ */
+export const ESTIMATED_ROWS =
+  'pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE 60 END';
+/** So many changes of headers are looked at. */
 export const SAMPLE = 50_000;
+
+/**
+ * The share of first sights among the changes of headers: each header has one. It is that of a sample; where the estimated number
+ * of changes was so much too high that the sample has none, it is 1.
+ *
+ * @param percent Of the table's pages.
+ */
+export function headerShareSql(percent: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    SELECT coalesce(count(*) FILTER (WHERE is_first)::float8 / nullif(count(*), 0), 1) AS share
+      FROM (SELECT NOT EXISTS (SELECT FROM header_change AS earlier
+                                WHERE earlier.domain = change.domain AND earlier.name = change.name
+                                  AND earlier.observed_at < change.observed_at) AS is_first
+              FROM header_change AS change TABLESAMPLE SYSTEM (${percent})) AS change`;
+}
 
 /** How much there is in the database: exact for up to MOST_COUNTED rows of each, otherwise estimated by PostgreSQL. */
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
   const counted = (rows: Prisma.Sql) => Prisma.sql`
     (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
-  // As the planner estimates the rows of a table, or of a partial index, with their partitions: by its density when it was analyzed
-  // last.
+  // With their partitions.
   const estimated = (relation: string) => Prisma.sql`
-    (SELECT sum(pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE ${literal(ROWS_OF_PAGE)} END)::float8
+    (SELECT sum(${Prisma.raw(ESTIMATED_ROWS)})::float8
        FROM pg_partition_tree(${relation}::regclass) JOIN pg_class ON oid = relid WHERE isleaf)`;
   const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
     SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
@@ -217,14 +235,7 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
            ${counted(Prisma.sql`SELECT FROM dns_record WHERE removed IS NOT NULL`)} AS removed,
            ${estimated('dns_record_removed')} AS "estimatedRemoved",
            ${counted(Prisma.sql`SELECT FROM header_change`)} AS changes, ${estimated('header_change')} AS "estimatedChanges",
-           (SELECT count(*) FILTER (WHERE NOT EXISTS (
-                              SELECT FROM header_change AS earlier
-                               WHERE earlier.domain = change.domain AND earlier.name = change.name
-                                 AND earlier.observed_at < change.observed_at))::float8
-                   / greatest(count(*), 1)
-              FROM header_change AS change
-                   TABLESAMPLE SYSTEM (least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))))
-             AS "headerShare",
+           (${headerShareSql(Prisma.sql`least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))`)}) AS "headerShare",
            (SELECT min(created) FROM domain) AS "firstObserved",
            (SELECT max(recorded_at)
               FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",

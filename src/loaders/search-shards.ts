@@ -6,6 +6,8 @@ import {
   type DomainMatches,
   type DomainSearchKey,
   conditionsOf as domainConditions,
+  ESTIMATED_ROWS,
+  headerShareSql,
   MOST_COUNTED,
   MOST_SORTED,
   readPage as readDomains,
@@ -41,7 +43,9 @@ import {
  * query of its own, whose rows the coordinator merges: Citus can neither look values up one by one in other nodes nor join by
  * anything but the domain. So a search reads, on each node, all rows that have the values, and not the first of each.
  *
- * The tables are then replaced by what was found: a query in WITH with the name of a table takes its place in what follows.
+ * The tables are then replaced by what was found: a query in WITH with the name of a table takes its place in what follows. Each of
+ * these queries has its own snapshot of each node: where a page ends depends on which matches were found, not on which of them are
+ * still there when their rows are read.
  */
 
 const NOTHING = { matches: [], next: null, version: undefined };
@@ -76,13 +80,16 @@ export async function searchRecordsOfShards(
       : Prisma.sql`${isFound(Prisma.sql`domain`)} AND (${place}) IN (SELECT ${place} FROM found)`;
   const found = Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT ${place}, ${conditions} AS matches FROM dns_record WHERE ${isExamined} ${follows(key)}
+      SELECT ${place}, ${inOrder ? conditions : Prisma.sql`true`} AS matches FROM dns_record WHERE ${isExamined} ${follows(key)}
        ORDER BY ${place} LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
     found AS MATERIALIZED (
       SELECT ${place} FROM examined WHERE matches ORDER BY ${place} LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
-      SELECT ${place} FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
-       ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}),
+      SELECT ${place} FROM (
+        (SELECT ${place} FROM found ORDER BY ${place} LIMIT 1 OFFSET ${literal(first)})
+        UNION ALL
+        (SELECT ${place} FROM examined ORDER BY ${place} LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})) AS row
+       ORDER BY ${place} LIMIT 1),
     dns_record AS MATERIALIZED (SELECT * FROM dns_record WHERE ${isOfPage}),
     domain AS MATERIALIZED (SELECT * FROM domain WHERE ${isFound(Prisma.sql`name`)})`;
   return (await readRecords(prisma, key, found, Prisma.sql`false`)) ?? NOTHING;
@@ -157,7 +164,8 @@ function headersByValue({ filter, first, after }: HeaderSearchKey, lookup: Prism
       SELECT domain, observed_at FROM header_change AS change
        WHERE value IS NOT NULL AND ${lookup} AND ${headerConditions(filter)} ${headersAfter(after)}
        ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (SELECT domain, observed_at FROM found WHERE false),
+    last AS MATERIALIZED (
+      SELECT domain, observed_at FROM found ORDER BY domain, observed_at LIMIT 1 OFFSET ${literal(first)}),
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT domain FROM found))`;
 }
@@ -207,16 +215,17 @@ export async function searchDomainsOfShards(
   // By times, each node has an index.
   const inOrder = lookup === 'any' && Object.values(times).every((time) => time === undefined);
   const isNamed = lookup === 'any' ? Prisma.sql`true` : lookup;
+  const conditions = domainConditions(filter);
   const queries = Prisma.sql`
     examined AS MATERIALIZED (
-      SELECT name, ${domainConditions(filter)} AS matches FROM domain
-       WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : domainConditions(filter)}
+      SELECT name, ${inOrder ? conditions : Prisma.sql`true`} AS matches FROM domain
+       WHERE name > ${after} AND ${isNamed} AND ${inOrder ? Prisma.sql`true` : conditions}
        ORDER BY name LIMIT ${literal(inOrder ? ROWS_IN_ORDER : first + 1)}),
     matching AS MATERIALIZED (SELECT name FROM examined WHERE matches ORDER BY name LIMIT ${literal(first + 1)}),
     found AS MATERIALIZED (SELECT * FROM domain WHERE name IN (SELECT name FROM matching))`;
   const end = Prisma.sql`
-    (SELECT name FROM examined WHERE ${inOrder} AND (SELECT count(*) FROM found) <= ${literal(first)}
-      ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)})`;
+    least((SELECT name FROM matching ORDER BY name LIMIT 1 OFFSET ${literal(first)}),
+          (SELECT name FROM examined ORDER BY name LIMIT 1 OFFSET ${literal(ROWS_IN_ORDER - 1)}))`;
   return (await readDomains(prisma, key, { queries, overflow: Prisma.sql`false`, end })) ?? NOTHING;
 }
 
@@ -235,12 +244,7 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
   const [row] = await prisma.$queryRaw<
     readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
   >`
-    WITH header AS MATERIALIZED (
-      SELECT count(*) FILTER (WHERE is_first)::float8 / greatest(count(*), 1) AS share
-        FROM (SELECT NOT EXISTS (SELECT FROM header_change AS earlier
-                                  WHERE earlier.domain = change.domain AND earlier.name = change.name
-                                    AND earlier.observed_at < change.observed_at) AS is_first
-                FROM header_change AS change TABLESAMPLE SYSTEM (${Prisma.raw(percent.toFixed(6))})) AS change),
+    WITH header AS MATERIALIZED (${headerShareSql(Prisma.raw(percent.toFixed(6)))}),
     recorded AS MATERIALIZED (${recorded}),
     created AS MATERIALIZED (SELECT min(created) AS earliest FROM domain)
     SELECT (SELECT share FROM header) AS "headerShare",
@@ -291,8 +295,8 @@ async function estimate(prisma: PrismaClient, table: string, index?: string): Pr
   // The index of a shard has its name, and the shard's number.
   const relation =
     index === undefined
-      ? `SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = '%s'::regclass`
-      : `SELECT coalesce(max(reltuples), 0) FROM pg_index JOIN pg_class ON oid = indexrelid
+      ? `SELECT ${ESTIMATED_ROWS} FROM pg_class WHERE oid = '%s'::regclass`
+      : `SELECT coalesce(max(${ESTIMATED_ROWS}), 0) FROM pg_index JOIN pg_class ON oid = indexrelid
           WHERE indrelid = '%s'::regclass AND relname ~ '^${index}_[0-9]+$'`;
   const [found] = await prisma.$queryRaw<readonly { readonly rows: number | null }[]>`
     SELECT sum(result::float8) AS rows FROM run_command_on_shards(${table}::regclass, ${relation}) WHERE success`;

@@ -84,27 +84,52 @@ interface PageOfDomains {
   readonly last: string | undefined;
 }
 
-function readPage(pool: Pool, condition: string, parameter: unknown): Promise<PageOfDomains> {
-  return inTransaction(pool, async (client) => {
-    await client.query('SET TRANSACTION READ ONLY');
+async function readPage(pool: Pool, condition: string, parameter: unknown): Promise<PageOfDomains> {
+  const { found, present } = await inTransaction(pool, async (client) => {
+    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // Where tables have no statistics, as in the embedded database after an import, each page would read whole tables.
     await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<StoredDomain>(
       `SELECT * FROM domain WHERE ${condition} ORDER BY name LIMIT ${PAGE_DOMAINS}`,
       [parameter],
     );
-    return { page: await readRows(client, rows), last: rows.at(-1)?.name };
+    return { found: await readRows(client, rows), present: await versionsOf(client, rows) };
+  });
+  const page: StoredRows[] = [];
+  for (const rows of found) {
+    const { name, version } = rows.domain;
+    // The snapshot is that of one server: the nodes of a Citus cluster have none in common.
+    if (present.get(name) === version) page.push(rows);
+    else page.push(...(await readLocked(pool, name)));
+  }
+  return { page, last: found.at(-1)?.domain.name };
+}
+
+/** Reads a domain that changes while it is read; nothing if it was erased. What writes it waits meanwhile. */
+function readLocked(pool: Pool, name: string): Promise<StoredRows[]> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<StoredDomain>('SELECT * FROM domain WHERE name = $1 FOR SHARE', [
+      name,
+    ]);
+    return readRows(client, rows);
   });
 }
 
 type StoredDomain = StoredRows['domain'];
 
-/**
- * Reads the rows of domains in all tables. What has changed meanwhile is read again: a snapshot of all tables would be of one
- * server, and not of a Citus cluster. All that writes a domain gives it another version.
- *
- * @returns without domains that were erased meanwhile.
- */
+/** The versions that domains have now. All that writes a domain gives it another one. */
+async function versionsOf(
+  client: PoolClient,
+  domains: readonly StoredDomain[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await client.query<Pick<StoredDomain, 'name' | 'version'>>(
+    'SELECT name, version FROM domain WHERE name = ANY($1)',
+    [domains.map(({ name }) => name)],
+  );
+  return new Map(rows.map(({ name, version }) => [name, version]));
+}
+
+/** Reads the rows of domains in all tables. */
 async function readRows(client: PoolClient, domains: readonly StoredDomain[]): Promise<StoredRows[]> {
   const names = domains.map(({ name }) => name);
   const read = async <Row extends object>(columns: string, table: string, order: string) =>
@@ -125,24 +150,12 @@ async function readRows(client: PoolClient, domains: readonly StoredDomain[]): P
     'site_response',
     'observed_at',
   );
-  const after = await client.query<StoredDomain>('SELECT * FROM domain WHERE name = ANY($1)', [names]);
-  const present = new Map(after.rows.map((row) => [row.name, row]));
-  const changed = domains.flatMap(({ name, version }) => {
-    const row = present.get(name);
-    return row === undefined || row.version === version ? [] : [row];
-  });
-  const again = changed.length === 0 ? [] : await readRows(client, changed);
-  const readAgain = new Map(again.map((rows) => [rows.domain.name, rows]));
-  return domains.flatMap((domain) => {
-    const { name, version } = domain;
-    if (present.get(name)?.version !== version) return readAgain.get(name) ?? [];
-    return {
-      domain,
-      stays: stays.get(name) ?? [],
-      headers: headers.get(name) ?? [],
-      responses: responses.get(name) ?? [],
-    };
-  });
+  return domains.map((domain) => ({
+    domain,
+    stays: stays.get(domain.name) ?? [],
+    headers: headers.get(domain.name) ?? [],
+    responses: responses.get(domain.name) ?? [],
+  }));
 }
 
 function byDomain<Row extends { readonly domain: string }>({ rows }: { readonly rows: readonly Row[] }) {

@@ -206,6 +206,19 @@ describe('a DATABASE_URL that cannot be used is an error of one line that never 
     expect(error.message).toMatch(/^DATABASE_URL: cannot connect to the database somewhere at 127.+$/);
     server.close();
   });
+
+  test('a server that lets a client in and is silent then, after ten seconds', async () => {
+    // PostgreSQL's protocol, section 55.7: AuthenticationOk, ReadyForQuery.
+    const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
+    const server = createServer((socket) => socket.once('data', () => socket.write(welcome)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const error = await failureOf(`postgresql://dms:hunter2@127.0.0.1:${port}/somewhere`);
+    expect(error.message).toMatch(/^DATABASE_URL: cannot connect to the database somewhere at 127.+$/);
+    server.close();
+  }, 30_000);
 });
 
 async function failureOf(databaseUrl: string): Promise<Error> {
