@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { limitQueries } from './query-limits.js';
 
@@ -74,30 +75,29 @@ export function bothPools(writing: ClosablePool, reading: ClosablePool, namesSta
  * idle connection has no effect.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
-  const pool = new pg.Pool({ ...config, types: valueTypes() });
+  // Also those of clients that the pool has given up: a silent server does not close its side.
+  const sockets = new Set<Socket>();
+  const stream = () => {
+    const socket = new Socket();
+    sockets.add(socket);
+    return socket.once('close', () => sockets.delete(socket));
+  };
+  const pool = new pg.Pool({ ...config, stream, types: valueTypes() });
   pool.on('error', () => {});
   pool.on('connect', (client) => {
     client.on('error', () => {});
   });
+  const destroy = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  // A silent server must not keep the process alive: end() waits for queries that it never answers, and for no connection.
   const close = async (milliseconds: number) => {
-    const all = clientsOf(pool);
-    const destroy = (clients: readonly pg.Client[]) => {
-      for (const client of clients) client.connection.stream.destroy();
-    };
-    // A query that a silent server never answers must not keep the process alive: end() would wait for it.
-    const limit = setTimeout(() => destroy(clientsOf(pool)), milliseconds);
+    const limit = setTimeout(destroy, milliseconds);
     await pool.end();
     clearTimeout(limit);
-    // Nor may a connection that was idle: end() does not wait for it, but a silent server does not close it either.
-    setTimeout(() => destroy(all), LAST_CLOSING).unref();
+    setTimeout(destroy, LAST_CLOSING).unref();
   };
   return { pool, close };
-}
-
-/** Those that are connecting, too, which pg's types do not have. */
-function clientsOf(pool: pg.Pool): pg.Client[] {
-  const clients: unknown = Reflect.get(pool, '_clients');
-  return Array.isArray(clients) ? clients.filter((client) => client instanceof pg.Client) : [];
 }
 
 const INT8 = pg.types.builtins.INT8;

@@ -225,10 +225,10 @@ export function headerShareSql(percent: Prisma.Sql): Prisma.Sql {
 export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> {
   const counted = (rows: Prisma.Sql) => Prisma.sql`
     (SELECT count(*)::int FROM (${rows} LIMIT ${literal(MOST_COUNTED)}) AS row)`;
-  // With their partitions.
+  // With their partitions; a table that has some is empty itself.
   const estimated = (relation: string) => Prisma.sql`
-    (SELECT sum(${Prisma.raw(ESTIMATED_ROWS)})::float8
-       FROM pg_partition_tree(${relation}::regclass) JOIN pg_class ON oid = relid WHERE isleaf)`;
+    (SELECT sum(${Prisma.raw(ESTIMATED_ROWS)})::float8 FROM pg_class
+      WHERE oid = ${relation}::regclass OR oid IN (SELECT relid FROM pg_partition_tree(${relation}::regclass) WHERE isleaf))`;
   const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
     SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
            ${counted(Prisma.sql`SELECT FROM dns_record`)} AS records, ${estimated('dns_record')} AS "estimatedRecords",

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
+import { createWritingPool } from '../../src/database/pool.js';
 import { OperationError } from '../../src/model/errors.js';
 import {
   emptyTestDatabase,
@@ -207,19 +208,49 @@ describe('a DATABASE_URL that cannot be used is an error of one line that never 
     server.close();
   });
 
-  test('a server that lets a client in and is silent then, after ten seconds', async () => {
-    // PostgreSQL's protocol, section 55.7: AuthenticationOk, ReadyForQuery.
-    const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
-    const server = createServer((socket) => socket.once('data', () => socket.write(welcome)));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
+  test('a server that lets clients in and is silent then, after ten seconds', async () => {
+    const { server, port } = await silentServer();
     const error = await failureOf(`postgresql://dms:hunter2@127.0.0.1:${port}/somewhere`);
     expect(error.message).toMatch(/^DATABASE_URL: cannot connect to the database somewhere at 127.+$/);
     server.close();
   }, 30_000);
 });
+
+test('closing a pool closes all connections to a silent server: idle ones, those in use, and those that were given up', async () => {
+  const { server, port, sockets } = await silentServer();
+  const config = { connectionString: `postgresql://dms@127.0.0.1:${port}/somewhere`, idleTimeoutMillis: 50 };
+  const { pool, close } = createWritingPool(config, { size: 4, query: 60_000 });
+  const [idle, used, failed, ended] = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
+  ended?.release();
+  failed?.query('SELECT 1').catch(() => {});
+  failed?.release(true);
+  await expect.poll(() => pool.totalCount).toBe(2);
+  const endless = used?.query('SELECT 1').catch(() => used.release(true));
+  idle?.release();
+  await close(10);
+  await endless;
+  expect(sockets).toHaveLength(4);
+  // What is half closed takes what is written; what is closed does not.
+  await expect
+    .poll(() => sockets.map((socket) => socket.destroyed || (socket.write('x') && false)), { timeout: 5000 })
+    .toEqual([true, true, true, true]);
+  server.close();
+});
+
+/** A server that lets clients in and is silent then; it does not even close what they have closed. */
+async function silentServer() {
+  // PostgreSQL's protocol, "Message Formats": AuthenticationOk, ReadyForQuery.
+  const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
+  const sockets: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket.on('error', () => {}));
+    socket.once('data', () => socket.write(welcome)).resume();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return { server, sockets, port: typeof address === 'object' ? address?.port : 0 };
+}
 
 async function failureOf(databaseUrl: string): Promise<Error> {
   const error = await openDatabase({ databaseUrl, dataDirectory: '/nonexistent' }).then(
