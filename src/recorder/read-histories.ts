@@ -99,19 +99,20 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
   for (const rows of found) {
     const { name, version } = rows.domain;
     // The snapshot is that of one server: the nodes of a Citus cluster have none in common.
-    if (present.get(name) === version) page.push(rows);
-    else page.push(...(await readLocked(pool, name)));
+    const complete = present.get(name) === version ? rows : await readLocked(pool, name);
+    if (complete !== undefined) page.push(complete);
   }
   return { page, last: found.at(-1)?.domain.name };
 }
 
-/** Reads a domain that changes while it is read; nothing if it was erased. What writes it waits meanwhile. */
-function readLocked(pool: Pool, name: string): Promise<StoredRows[]> {
+/** Reads a domain that changes while it is read; undefined if it was erased. What writes it waits meanwhile. */
+function readLocked(pool: Pool, name: string): Promise<StoredRows | undefined> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredDomain>('SELECT * FROM domain WHERE name = $1 FOR SHARE', [
       name,
     ]);
-    return readRows(client, rows);
+    const [read] = await readRows(client, rows);
+    return read;
   });
 }
 
