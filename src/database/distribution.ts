@@ -156,6 +156,7 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
 
 async function distribute(client: pg.PoolClient): Promise<string[]> {
   if ((await countPartitions(client)) > 0) throw new OperationError(PARTITIONED);
+  await client.query(SETTINGS);
   // Indexes use them: each node needs them before the table.
   for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
     await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
@@ -176,9 +177,20 @@ async function distribute(client: pg.PoolClient): Promise<string[]> {
     }
     // The rows are on the nodes; those of the coordinator's own table would only take room.
     await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
+    await client.query(`ANALYZE ${table}`);
   }
   return distributed;
 }
+
+/**
+ * Settings of later connections to the coordinator. By itself, Citus locks all shards that a batch writes to, for other writers, until
+ * it is committed; and a session uses up to 16 connections to each node.
+ */
+const SETTINGS = `
+  DO $$ BEGIN
+    EXECUTE format('ALTER DATABASE %I SET citus.enable_deadlock_prevention = off', current_database());
+    EXECUTE format('ALTER DATABASE %I SET citus.max_adaptive_executor_pool_size = 4', current_database());
+  END $$`;
 
 const PARTITIONED =
   'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';

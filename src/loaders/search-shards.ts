@@ -9,7 +9,6 @@ import {
   ESTIMATED_ROWS,
   headerShareSql,
   MOST_COUNTED,
-  MOST_SORTED,
   readPage as readDomains,
   SAMPLE,
   type Statistics,
@@ -52,6 +51,8 @@ const NOTHING = { matches: [], next: null, version: undefined };
 
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
+/** So many names each shard is sent, all of them. */
+const MOST_NAMES = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
 
@@ -201,7 +202,7 @@ export async function searchDomainsOfShards(
   const { filter, after = '', first } = key;
   await key.onMany?.(MOST_ROWS);
   const { match, registrableDomain, ...times } = filter;
-  const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
+  const [names] = sourcesOf({ match, registrableDomain }, MOST_NAMES);
   const lookup =
     names === undefined
       ? 'any'
@@ -209,7 +210,7 @@ export async function searchDomainsOfShards(
           prisma,
           Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
           (found) => Prisma.sql`domain.name = ANY (${found}::text[])`,
-          MOST_SORTED,
+          MOST_NAMES,
         );
   if (lookup === 'none') return NOTHING;
   // By times, each node has an index.
@@ -240,7 +241,7 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
     domains.counted < MOST_COUNTED
       ? Prisma.sql`SELECT max(recorded_at) AS latest FROM domain`
       : Prisma.sql`SELECT NULL::bigint AS latest`;
-  const percent = changes.counted < FEW_COUNTED ? 100 : Math.min(100, (100 * SAMPLE) / changes.estimated);
+  const percent = Math.min(100, (100 * SAMPLE) / Math.max(1, changes.estimated));
   const [row] = await prisma.$queryRaw<
     readonly Pick<StatisticsRow, 'headerShare' | 'firstObserved' | 'lastRecordedAt' | 'lastChangedAt'>[]
   >`
@@ -261,8 +262,7 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
 }
 
 /**
- * How many rows a table has, or a partial index of it: counted up to MOST_COUNTED, unless there are surely more. Each node counts
- * up to the limit by itself.
+ * How many rows a table has, or a partial index of it: counted unless there are surely more than MOST_COUNTED.
  *
  * @param condition Of the index.
  */
@@ -272,22 +272,12 @@ async function numberOf(
   index?: string,
   condition = 'true',
 ): Promise<{ readonly counted: number; readonly estimated: number }> {
-  const few = await count(prisma, `${table} WHERE ${condition}`, FEW_COUNTED);
-  if (few < FEW_COUNTED) return { counted: few, estimated: few };
   const estimated = await estimate(prisma, table, index);
   if (estimated > 2 * MOST_COUNTED) return { counted: MOST_COUNTED, estimated };
-  const counted = await count(prisma, `${table} WHERE ${condition}`, MOST_COUNTED);
-  return { counted, estimated: Math.max(counted, estimated) };
-}
-
-/** So many rows are counted before the estimate, which a small table may not have. */
-const FEW_COUNTED = 20_000;
-
-/** @param most It counts up to so many. */
-async function count(prisma: PrismaClient, rows: string, most: number): Promise<number> {
   const [found] = await prisma.$queryRaw<readonly { readonly count: number }[]>`
-    SELECT count(*)::int AS count FROM (SELECT 1 FROM ${Prisma.raw(rows)} LIMIT ${literal(most)}) AS row`;
-  return found?.count ?? 0;
+    SELECT count(*)::int AS count FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(condition)}`;
+  const counted = found?.count ?? 0;
+  return { counted, estimated: counted };
 }
 
 /** About how many rows a table has, or a partial index of it, by what the nodes estimate of their shards. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { partitionTables, readDistribution } from '../../src/database/distribution.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
+import { SHARDS, standInForCitus } from '../support/citus.js';
 import { openTestDatabase, TEST_PARTITIONS, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { observation, observationLine } from '../support/observations.js';
 
@@ -76,6 +77,102 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
       );
       expect(imported.code).toBe(0);
       expect(await runDms(['verify'], database.environment)).toMatchObject({ code: 0 });
+    });
+  },
+);
+
+describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
+  'tables distributed over a Citus cluster',
+  () => {
+    beforeAll(async () => {
+      database = await openTestDatabase();
+    });
+    afterAll(() => database.close());
+
+    const dms = (...args: string[]) => runDms(args, database.environment);
+    const TABLES = ['domain', 'dns_record', 'header_change', 'site_response', 'watched_domain'];
+
+    test('need Citus', async () => {
+      const { code, stderr } = await dms('migrate', '--citus');
+      expect(code).toBe(1);
+      expect(stderr).toContain('The database has no Citus.');
+    });
+
+    test('are distributed by dms migrate, colocated by the name of the domain, and nothing starts until all of them are', async () => {
+      await standInForCitus(database.pool);
+      expect(await dms('migrate', '--citus')).toMatchObject({
+        code: 0,
+        stdout: TABLES.map((table) => `distributed ${table}\n`).join(''),
+      });
+      const { rows } = await database.pool.query(
+        'SELECT logicalrelid::text AS table, partkey AS column, colocated FROM pg_dist_partition ORDER BY logicalrelid::oid',
+      );
+      expect(rows).toEqual(
+        expect.arrayContaining([
+          { table: 'domain', column: 'name', colocated: 'none' },
+          { table: 'dns_record', column: 'domain', colocated: 'domain' },
+          { table: 'header_change', column: 'domain', colocated: 'domain' },
+          { table: 'site_response', column: 'domain', colocated: 'domain' },
+          { table: 'watched_domain', column: 'name', colocated: 'domain' },
+        ]),
+      );
+      expect(await readDistribution(database.pool)).toEqual({ kind: 'shards', count: SHARDS });
+      expect(await dms('migrate', '--citus')).toMatchObject({
+        code: 0,
+        stdout: 'The database is up to date.\n',
+      });
+      await database.pool.query(
+        `DELETE FROM pg_dist_shard WHERE logicalrelid = 'watched_domain'::regclass;
+         DELETE FROM pg_dist_partition WHERE logicalrelid = 'watched_domain'::regclass`,
+      );
+      const { code, stderr } = await dms('show', 'example.com');
+      expect(code).toBe(1);
+      expect(stderr).toContain('Run it again.');
+      expect(await dms('migrate', '--citus')).toMatchObject({
+        code: 0,
+        stdout: 'distributed watched_domain\n',
+      });
+    });
+
+    test('give what was recorded to all commands', async () => {
+      const lines = [
+        observationLine({ domain: 'a.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
+        observationLine({ domain: 'a.example', at: 2, records: ['192.0.2.2'], headers: { server: 'b' } }),
+        observationLine({ domain: 'b.example', at: 1, records: ['192.0.2.2'] }),
+      ];
+      const imported = await runDms(
+        ['import', '-'],
+        database.environment,
+        Readable.from(lines.map((line) => `${line}\n`)),
+      );
+      expect(imported).toMatchObject({ code: 0 });
+      const found = await dms('search', '--ip', '192.0.2.2');
+      expect(found).toMatchObject({ code: 0, stdout: expect.stringMatching(/a\.example.*b\.example/s) });
+      expect(await dms('show', 'a.example')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('192.0.2.1'),
+      });
+      const exported = await dms('export');
+      expect(exported.stdout.split('\n').filter((line) => line.includes('a.example')).length).toBe(2);
+      expect(await dms('verify')).toMatchObject({ code: 0 });
+      expect(await dms('forget', '--yes', 'a.example')).toMatchObject({ code: 0 });
+      expect(await dms('search', '--ip', '192.0.2.2')).toMatchObject({
+        stdout: expect.not.stringContaining('a.example'),
+      });
+      expect(await dms('verify')).toMatchObject({ code: 0 });
+    });
+
+    test('have the settings of the coordinator that recording needs', async () => {
+      const { rows } = await database.pool.query<{ setconfig: string[] }>(
+        `SELECT setconfig FROM pg_db_role_setting JOIN pg_database ON pg_database.oid = setdatabase
+          WHERE datname = current_database() AND setrole = 0`,
+      );
+      expect(rows[0]?.setconfig).toEqual(
+        expect.arrayContaining([
+          'citus.enable_deadlock_prevention=off',
+          'citus.max_adaptive_executor_pool_size=4',
+        ]),
+      );
     });
   },
 );

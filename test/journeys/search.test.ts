@@ -4,6 +4,7 @@ import { parseDmsLine } from '../../src/importers/dms.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import type { DomainHistory } from '../replay/domain-history.js';
+import { standInForCitus } from '../support/citus.js';
 import { emptyTestDatabase, onShards, TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
@@ -51,6 +52,7 @@ let service: TestService;
 let onCluster: TestService;
 beforeAll(async () => {
   service = await startTestService();
+  await standInForCitus(service.database.pool);
   onCluster = await startTestService({ database: onShards(service.database), role: 'api' });
 });
 afterAll(async () => {

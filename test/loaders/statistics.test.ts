@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadStatistics } from '../../src/loaders/search-domains.js';
 import { loadStatisticsOfShards } from '../../src/loaders/search-shards.js';
+import { standInForCitus } from '../support/citus.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -25,17 +26,7 @@ beforeAll(async () => {
      SELECT number % 1000 || '.example', 'x-' || number, time, 'a'
        FROM generate_series(1, ${HEADERS}) AS number, generate_series(1, ${VALUES}) AS time`,
   );
-  // As a cluster has it: each table, or each of its partitions, is a shard.
-  await pool.query(
-    `CREATE FUNCTION run_command_on_shards(relation regclass, command text)
-       RETURNS TABLE (success boolean, result text) LANGUAGE plpgsql AS
-     $$ DECLARE shard regclass; BEGIN
-       FOR shard IN SELECT oid FROM pg_class
-                     WHERE oid = relation OR oid IN (SELECT relid FROM pg_partition_tree(relation) WHERE isleaf) LOOP
-         RETURN QUERY EXECUTE format('SELECT true, (%s)::text', format(command, shard));
-       END LOOP;
-     END $$`,
-  );
+  await standInForCitus(pool);
 }, 120_000);
 afterAll(() => database.close());
 
