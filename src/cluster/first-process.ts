@@ -108,7 +108,7 @@ export class FirstProcess {
     const killing = setTimeout(() => this.#killHanging(), timeout + LONGEST_CLOSING);
     const ends = await Promise.all(this.#running);
     clearTimeout(killing);
-    // One that could not start, and ended, has nothing to complete.
+    // One that ended by itself before it served had nothing to complete.
     return !this.#hasKilled && ends.every(({ code, wasServing }) => code === 0 || !wasServing);
   }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import { MIGRATION_LOCK } from './locks.js';
 import { inTransaction } from './transaction.js';
 
@@ -156,7 +156,6 @@ export async function distributeTables(pool: pg.Pool): Promise<string[]> {
 
 async function distribute(client: pg.PoolClient): Promise<string[]> {
   if ((await countPartitions(client)) > 0) throw new OperationError(PARTITIONED);
-  await client.query(SETTINGS);
   // Indexes use them: each node needs them before the table.
   for (const signature of ['address_of(json)', 'host_name_of(text, json)']) {
     await client.query('SELECT create_distributed_function($1::regprocedure)', [signature]);
@@ -173,12 +172,13 @@ async function distribute(client: pg.PoolClient): Promise<string[]> {
         column,
         colocated,
       ]);
+      await client.query(`ANALYZE ${table}`);
       distributed.push(table);
     }
     // The rows are on the nodes; those of the coordinator's own table would only take room.
     await client.query('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table]);
-    await client.query(`ANALYZE ${table}`);
   }
+  await configure(client);
   return distributed;
 }
 
@@ -186,11 +186,32 @@ async function distribute(client: pg.PoolClient): Promise<string[]> {
  * Settings of later connections to the coordinator. By itself, Citus locks all shards that a batch writes to, for other writers, until
  * it is committed; and a session uses up to 16 connections to each node.
  */
-const SETTINGS = `
-  DO $$ BEGIN
-    EXECUTE format('ALTER DATABASE %I SET citus.enable_deadlock_prevention = off', current_database());
-    EXECUTE format('ALTER DATABASE %I SET citus.max_adaptive_executor_pool_size = 4', current_database());
-  END $$`;
+const SETTINGS = [
+  ['citus.enable_deadlock_prevention', 'off'],
+  ['citus.max_adaptive_executor_pool_size', '4'],
+] as const;
+
+/** PostgreSQL, appendix A: insufficient_privilege. */
+const NOT_ALLOWED = '42501';
+
+/** Makes the settings of the database that it has no other value of. */
+async function configure(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('ALTER DATABASE %I SET %s = %s', current_database(), wanted.name, value) AS statement
+       FROM unnest($1::text[], $2::text[]) AS wanted (name, value)
+      WHERE NOT EXISTS (SELECT FROM pg_settings WHERE name = wanted.name AND source <> 'default')`,
+    [SETTINGS.map(([name]) => name), SETTINGS.map(([, value]) => value)],
+  );
+  const statements = rows.map(({ statement }) => statement);
+  try {
+    for (const statement of statements) await client.query(statement);
+  } catch (error) {
+    if (errorCode(error) !== NOT_ALLOWED) throw error;
+    throw new OperationError(
+      `The tables are distributed, but only the owner of the database may set what they need. Run as the owner: ${statements.join('; ')}.`,
+    );
+  }
+}
 
 const PARTITIONED =
   'The tables are hash-partitioned, which Citus cannot distribute. Restore a backup into a database without partitions, and distribute that.';

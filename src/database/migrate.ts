@@ -85,7 +85,7 @@ function applyUntil(
 ): Promise<{ applied: string[]; waiting: string | undefined }> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    // In a Citus cluster, for all nodes, and what is defined there follows on what is written; elsewhere, these settings have no effect.
+    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction. Elsewhere, nothing reads these.
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);

@@ -75,12 +75,14 @@ export function bothPools(writing: ClosablePool, reading: ClosablePool, namesSta
  * idle connection has no effect.
  */
 export function createPool(config: pg.PoolConfig): ClosablePool {
-  // Also those of clients that the pool has given up: a silent server does not close its side.
+  // The pool forgets a client before its socket is closed, which a silent server keeps open.
   const sockets = new Set<Socket>();
   const stream = () => {
     const socket = new Socket();
-    sockets.add(socket);
-    return socket.once('close', () => sockets.delete(socket));
+    const keep = () => sockets.add(socket);
+    keep();
+    // One that was destroyed before it was connected may still be.
+    return socket.on('connect', keep).on('close', () => sockets.delete(socket));
   };
   const pool = new pg.Pool({ ...config, stream, types: valueTypes() });
   pool.on('error', () => {});
@@ -90,7 +92,8 @@ export function createPool(config: pg.PoolConfig): ClosablePool {
   const destroy = () => {
     for (const socket of sockets) socket.destroy();
   };
-  // A silent server must not keep the process alive: end() waits for queries that it never answers, and for no connection.
+  // A silent server must not keep the process alive: end() waits for running queries, even those that are never answered, but not for
+  // connections to close.
   const close = async (milliseconds: number) => {
     const limit = setTimeout(destroy, milliseconds);
     await pool.end();

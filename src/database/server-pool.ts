@@ -104,7 +104,7 @@ interface ServerRow {
 }
 
 // pg's types do not have the limit.
-const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
+const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   text: `SELECT current_setting('server_version_num')::integer AS version,
                 current_setting('server_version') AS release,
                 current_setting('server_encoding') AS encoding,
@@ -115,7 +115,7 @@ const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
 async function requireUsable(pool: pg.Pool): Promise<{ isPooled: boolean }> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<ServerRow>(QUESTION);
+    const { rows } = await client.query<ServerRow>(SERVER_QUERY);
     for (const row of rows) requireSupported(row);
     return { isPooled: rows.some((row) => isBehindPooler(client, row.process)) };
   } finally {
@@ -137,7 +137,9 @@ function requireSupported({ version, release, encoding }: ServerRow): void {
 }
 
 function unreachable({ database, user, host, port, password }: pg.Client, error: unknown): OperationError {
-  const reason = password ? reasonOf(error).replaceAll(password, '…') : reasonOf(error);
+  // What pg says of the time limit of a query.
+  const said = reasonOf(error).replace(/^Query read timeout$/, 'it does not respond');
+  const reason = password ? said.replaceAll(password, '…') : said;
   return new OperationError(
     `DATABASE_URL: cannot connect to the database ${database || user} at ${host}:${port}: ${reason}.`,
   );

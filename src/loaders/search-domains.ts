@@ -199,16 +199,16 @@ export const MOST_COUNTED = 100_000;
 
 /**
  * About how many rows a table has, or a partial index, by its row of pg_class: as the planner estimates them, by its density when it was
- * analyzed last. One that never was has about 60 in a page.
+ * analyzed last. One that never had rows then is taken for one with 60 in a page.
  */
 export const ESTIMATED_ROWS =
-  'pg_relation_size(oid) / 8192 * CASE WHEN relpages > 0 THEN reltuples / relpages ELSE 60 END';
+  'pg_relation_size(oid) / 8192 * CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 60 END';
 /** So many changes of headers are looked at. */
 export const SAMPLE = 50_000;
 
 /**
- * The share of first sights among the changes of headers: each header has one. It is that of a sample; where the estimated number
- * of changes was so much too high that the sample has none, it is 1.
+ * The share of first sights among the changes of headers, by a sample: each header has one. An empty sample, by an estimate that is much
+ * too high, shows nothing: then there are at most as many headers as changes.
  *
  * @param percent Of the table's pages.
  */
@@ -228,14 +228,15 @@ export async function loadStatistics(prisma: PrismaClient): Promise<Statistics> 
   // With their partitions; a table that has some is empty itself.
   const estimated = (relation: string) => Prisma.sql`
     (SELECT sum(${Prisma.raw(ESTIMATED_ROWS)})::float8 FROM pg_class
-      WHERE oid = ${relation}::regclass OR oid IN (SELECT relid FROM pg_partition_tree(${relation}::regclass) WHERE isleaf))`;
+      WHERE oid IN (SELECT ${relation}::regclass UNION SELECT relid FROM pg_partition_tree(${relation}::regclass) WHERE isleaf))`;
+  const percent = Prisma.sql`least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))`;
   const [row] = await prisma.$queryRaw<readonly StatisticsRow[]>`
     SELECT ${counted(Prisma.sql`SELECT FROM domain`)} AS domains, ${estimated('domain')} AS "estimatedDomains",
            ${counted(Prisma.sql`SELECT FROM dns_record`)} AS records, ${estimated('dns_record')} AS "estimatedRecords",
            ${counted(Prisma.sql`SELECT FROM dns_record WHERE removed IS NOT NULL`)} AS removed,
            ${estimated('dns_record_removed')} AS "estimatedRemoved",
            ${counted(Prisma.sql`SELECT FROM header_change`)} AS changes, ${estimated('header_change')} AS "estimatedChanges",
-           (${headerShareSql(Prisma.sql`least(100, 100.0 * ${literal(SAMPLE)} / greatest(1, ${estimated('header_change')}))`)}) AS "headerShare",
+           (${headerShareSql(percent)}) AS "headerShare",
            (SELECT min(created) FROM domain) AS "firstObserved",
            (SELECT max(recorded_at)
               FROM (SELECT recorded_at FROM domain LIMIT ${literal(MOST_COUNTED)}) AS domain) AS "lastRecordedAt",

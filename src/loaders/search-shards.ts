@@ -9,6 +9,7 @@ import {
   ESTIMATED_ROWS,
   headerShareSql,
   MOST_COUNTED,
+  MOST_SORTED,
   readPage as readDomains,
   SAMPLE,
   type Statistics,
@@ -51,8 +52,6 @@ const NOTHING = { matches: [], next: null, version: undefined };
 
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
-/** So many names each shard is sent, all of them. */
-const MOST_NAMES = 10_000;
 /** The headers of so many domains. */
 const DOMAINS_IN_ORDER = 2_000;
 
@@ -202,7 +201,7 @@ export async function searchDomainsOfShards(
   const { filter, after = '', first } = key;
   await key.onMany?.(MOST_ROWS);
   const { match, registrableDomain, ...times } = filter;
-  const [names] = sourcesOf({ match, registrableDomain }, MOST_NAMES);
+  const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const lookup =
     names === undefined
       ? 'any'
@@ -210,7 +209,7 @@ export async function searchDomainsOfShards(
           prisma,
           Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
           (found) => Prisma.sql`domain.name = ANY (${found}::text[])`,
-          MOST_NAMES,
+          MOST_SORTED,
         );
   if (lookup === 'none') return NOTHING;
   // By times, each node has an index.
@@ -262,7 +261,7 @@ export async function loadStatisticsOfShards(prisma: PrismaClient): Promise<Stat
 }
 
 /**
- * How many rows a table has, or a partial index of it: counted unless there are surely more than MOST_COUNTED.
+ * How many rows a table has, or a partial index of it: each shard counts up to MOST_COUNTED by itself.
  *
  * @param condition Of the index.
  */
@@ -272,23 +271,25 @@ async function numberOf(
   index?: string,
   condition = 'true',
 ): Promise<{ readonly counted: number; readonly estimated: number }> {
-  const estimated = await estimate(prisma, table, index);
-  if (estimated > 2 * MOST_COUNTED) return { counted: MOST_COUNTED, estimated };
-  const [found] = await prisma.$queryRaw<readonly { readonly count: number }[]>`
-    SELECT count(*)::int AS count FROM ${Prisma.raw(table)} WHERE ${Prisma.raw(condition)}`;
-  const counted = found?.count ?? 0;
-  return { counted, estimated: counted };
+  const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
+  const counted = await sumOfShards(prisma, table, `SELECT count(*) FROM (${rows}) AS row`);
+  return { counted, estimated: counted < MOST_COUNTED ? counted : await estimate(prisma, table, index) };
 }
 
 /** About how many rows a table has, or a partial index of it, by what the nodes estimate of their shards. */
-async function estimate(prisma: PrismaClient, table: string, index?: string): Promise<number> {
+function estimate(prisma: PrismaClient, table: string, index?: string): Promise<number> {
   // The index of a shard has its name, and the shard's number.
   const relation =
     index === undefined
       ? `SELECT ${ESTIMATED_ROWS} FROM pg_class WHERE oid = '%s'::regclass`
       : `SELECT coalesce(max(${ESTIMATED_ROWS}), 0) FROM pg_index JOIN pg_class ON oid = indexrelid
           WHERE indrelid = '%s'::regclass AND relname ~ '^${index}_[0-9]+$'`;
-  const [found] = await prisma.$queryRaw<readonly { readonly rows: number | null }[]>`
-    SELECT sum(result::float8) AS rows FROM run_command_on_shards(${table}::regclass, ${relation}) WHERE success`;
-  return found?.rows ?? 0;
+  return sumOfShards(prisma, table, relation);
+}
+
+/** The sum of what a statement gives for each shard of a table, whose name takes the place of `%s`. */
+async function sumOfShards(prisma: PrismaClient, table: string, statement: string): Promise<number> {
+  const [found] = await prisma.$queryRaw<readonly { readonly sum: number | null }[]>`
+    SELECT sum(result::float8) AS sum FROM run_command_on_shards(${table}::regclass, ${statement}) WHERE success`;
+  return found?.sum ?? 0;
 }

@@ -98,7 +98,7 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
   const page: StoredRows[] = [];
   for (const rows of found) {
     const { name, version } = rows.domain;
-    // The snapshot is that of one server: the nodes of a Citus cluster have none in common.
+    // The snapshot is that of one server. The nodes of a Citus cluster have none in common: each statement there has its own.
     const complete = present.get(name) === version ? rows : await readLocked(pool, name);
     if (complete !== undefined) page.push(complete);
   }

@@ -62,6 +62,12 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
       expect(new Set(rows.flatMap(({ partitions }) => partitions)).size).toBe(PARTITIONS);
     });
 
+    test('are not distributed by dms migrate --citus in a database without Citus', async () => {
+      const { code, stderr } = await runDms(['migrate', '--citus'], database.environment);
+      expect(code).toBe(1);
+      expect(stderr).toContain('The database has no Citus.');
+    });
+
     test('are made by dms migrate, which says so', async () => {
       const divided = await runDms(['migrate', '--partitions', '4'], database.environment);
       expect(divided).toMatchObject({
@@ -84,26 +90,20 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
 describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
   'tables distributed over a Citus cluster',
   () => {
-    beforeAll(async () => {
-      database = await openTestDatabase();
-    });
-    afterAll(() => database.close());
-
     const dms = (...args: string[]) => runDms(args, database.environment);
     const TABLES = ['domain', 'dns_record', 'header_change', 'site_response', 'watched_domain'];
 
-    test('need Citus', async () => {
-      const { code, stderr } = await dms('migrate', '--citus');
-      expect(code).toBe(1);
-      expect(stderr).toContain('The database has no Citus.');
-    });
-
-    test('are distributed by dms migrate, colocated by the name of the domain, and nothing starts until all of them are', async () => {
+    beforeAll(async () => {
+      database = await openTestDatabase();
       await standInForCitus(database.pool);
       expect(await dms('migrate', '--citus')).toMatchObject({
         code: 0,
         stdout: TABLES.map((table) => `distributed ${table}\n`).join(''),
       });
+    });
+    afterAll(() => database.close());
+
+    test('are colocated by the name of the domain', async () => {
       const { rows } = await database.pool.query(
         'SELECT logicalrelid::text AS table, partkey AS column, colocated FROM pg_dist_partition ORDER BY logicalrelid::oid',
       );
@@ -117,6 +117,9 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
         ]),
       );
       expect(await readDistribution(database.pool)).toEqual({ kind: 'shards', count: SHARDS });
+    });
+
+    test('are used only if all of them are distributed, which dms migrate does with those that are left', async () => {
       expect(await dms('migrate', '--citus')).toMatchObject({
         code: 0,
         stdout: 'The database is up to date.\n',
@@ -160,6 +163,14 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
         stdout: expect.not.stringContaining('a.example'),
       });
       expect(await dms('verify')).toMatchObject({ code: 0 });
+    });
+
+    test('have statistics', async () => {
+      const { rows } = await database.pool.query(
+        'SELECT FROM pg_class WHERE oid = ANY ($1::text[]::regclass[]) AND reltuples < 0',
+        [TABLES],
+      );
+      expect(rows).toHaveLength(0);
     });
 
     test('have the settings of the coordinator that recording needs', async () => {

@@ -80,6 +80,19 @@ describe('migrate', () => {
     expect((await pool.query('SELECT * FROM schema_migration')).rows).toEqual(before);
   });
 
+  test('has settings for a Citus cluster, which other servers take and ignore', async () => {
+    const settings = ['propagate_set_commands', 'multi_shard_modify_mode'].map(
+      (name) => `current_setting('citus.${name}', true) AS ${name}`,
+    );
+    await migrate(
+      pool,
+      NO_STEPS,
+      await program({ '0001_first': `CREATE TABLE first AS SELECT ${settings}` }),
+    );
+    const { rows } = await pool.query('SELECT * FROM first');
+    expect(rows).toEqual([{ propagate_set_commands: 'local', multi_shard_modify_mode: 'sequential' }]);
+  });
+
   test('a migration with a step is recorded when the step has ended, and those after it wait', async () => {
     const directory = await program({ '0001_first': FIRST, '0002_rows': '-- no SQL', '0003_second': SECOND });
     const seen: string[][] = [];

@@ -4,8 +4,8 @@ import type pg from 'pg';
 export const SHARDS = 32;
 
 /**
- * Gives a database what stands in for Citus 13: its tables and functions as its documentation describes them, for tables that stay
- * on the server. Each table, or each of its partitions, counts as a shard where a command runs on all of them.
+ * Gives a database what stands in for Citus 13, as far as this program uses it: the tables stay on the server. Each, or each of its
+ * partitions, counts as a shard where a command runs on all of them. It needs a superuser.
  */
 export async function standInForCitus(pool: pg.Pool): Promise<void> {
   await pool.query(`
@@ -25,7 +25,8 @@ export async function standInForCitus(pool: pg.Pool): Promise<void> {
         DECLARE shard regclass;
         BEGIN
           FOR shard IN SELECT oid FROM pg_class
-                        WHERE oid = table_name OR oid IN (SELECT relid FROM pg_partition_tree(table_name) WHERE isleaf) LOOP
+                        WHERE oid = table_name AND relkind <> 'p'
+                           OR oid IN (SELECT relid FROM pg_partition_tree(table_name) WHERE isleaf) LOOP
             RETURN QUERY EXECUTE format('SELECT 1::bigint, true, (%s)::text', format(command, shard));
           END LOOP;
         END $$`);
