@@ -551,7 +551,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     isFailing = false;
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.locator(found).first().waitFor();
-    expect(await page.getByText('The service cannot be reached').count()).toBe(0);
+    await expect.poll(() => page.getByText('The service cannot be reached').count()).toBe(0);
     withoutComplaints(/ERR_FAILED/);
   });
 
