@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { UnavailableError } from '../model/errors.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
 import { hasTrigram, literal, MOST_ROWS, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
@@ -287,9 +288,17 @@ function estimate(prisma: PrismaClient, table: string, index?: string): Promise<
   return sumOfShards(prisma, table, relation);
 }
 
-/** The sum of what a statement gives for each shard of a table, whose name takes the place of `%s`. */
+/**
+ * The sum of what a statement gives for each shard of a table, whose name takes the place of `%s`.
+ *
+ * @throws UnavailableError if a shard does not respond.
+ */
 async function sumOfShards(prisma: PrismaClient, table: string, statement: string): Promise<number> {
-  const [found] = await prisma.$queryRaw<readonly { readonly sum: number | null }[]>`
-    SELECT sum(result::float8) AS sum FROM run_command_on_shards(${table}::regclass, ${statement}) WHERE success`;
-  return found?.sum ?? 0;
+  const [found] = await prisma.$queryRaw<
+    readonly { readonly sum: number | null; readonly isComplete: boolean }[]
+  >`
+    SELECT sum(CASE WHEN success THEN result::float8 END) AS sum, bool_and(success) AS "isComplete"
+      FROM run_command_on_shards(${table}::regclass, ${statement})`;
+  if (found?.isComplete !== true) throw new UnavailableError();
+  return found.sum ?? 0;
 }
