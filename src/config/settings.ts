@@ -101,8 +101,12 @@ export function settingsFrom(read: Read) {
     /** The scopes of a client without a token, and so of every client; without effect where all need one. */
     anonymousScopes: new Set(read('ANONYMOUS_SCOPES', 'search:read', list(scope))),
     samples: read('SAMPLES', 'on', onOff),
-    /** How far back the feed of changes goes, in milliseconds. */
-    changesKept: read('CHANGES_KEPT', '365d', duration({ least: '1h', most: '3650d', example: '30d' })),
+    /** How far back the feed of changes goes, in milliseconds; absent: to its beginning. */
+    changesKept: read(
+      'CHANGES_KEPT',
+      '365d',
+      unlessOff(duration({ least: '1h', most: '3650d', example: '30d, or off' })),
+    ),
     /** How long a domain is kept after its latest recording, in milliseconds; absent: for good. */
     domainsKept: read(
       'DOMAINS_KEPT',

@@ -8,7 +8,7 @@ const RESPONSE_LIMIT = 2000;
 export interface ServerAnswer {
   /** When it was asked, in milliseconds of the monotonic clock. */
   readonly askedAt: number;
-  /** The same for a primary and all of its replicas, and for no other server. */
+  /** The same for a database of a primary and of all of its replicas, and for no other server or database. */
   readonly system: string;
   readonly startedAt: string;
   readonly isReplica: boolean;
@@ -30,7 +30,8 @@ export async function askServer({ pool }: ClosablePool): Promise<ServerAnswer> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<Omit<ServerAnswer, 'askedAt' | 'isPooled'> & { process: number }>(
-      `SELECT (SELECT system_identifier FROM pg_control_system())::text AS system,
+      `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' ||
+              (SELECT oid FROM pg_database WHERE datname = current_database()) AS system,
               extract(epoch FROM pg_postmaster_start_time())::text AS "startedAt",
               pg_is_in_recovery() AS "isReplica", pg_backend_pid() AS process,
               coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()

@@ -35,15 +35,16 @@ export async function pruneFeed(prisma: PrismaClient, before: Instant): Promise<
 /**
  * Deletes what is no longer kept, now and then.
  *
- * @param kept For how long rows are kept, in milliseconds.
+ * @param kept For how long rows are kept, in milliseconds; undefined: for good.
  * @param failed Called with why it could not be done; it is tried again.
  * @returns a function that ends it.
  */
 export function startPruning(
   prisma: PrismaClient,
-  kept: number,
+  kept: number | undefined,
   failed: (error: unknown) => void,
 ): () => void {
+  if (kept === undefined) return () => {};
   const prune = () => {
     pruneFeed(prisma, BigInt(Date.now() - kept) * 1_000n).catch(failed);
   };

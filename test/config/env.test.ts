@@ -182,6 +182,11 @@ test('each setting is read', () => {
     expect(readSettings({ OBSERVE_HTTPS_GRACE: none }).observe.httpsGrace).toBe(0n);
 });
 
+test('what is kept may be kept for good', () => {
+  const { changesKept, domainsKept } = readSettings({ CHANGES_KEPT: 'off', DOMAINS_KEPT: 'off' });
+  expect([changesKept, domainsKept]).toEqual([undefined, undefined]);
+});
+
 test('an empty value counts as unset, but for ANONYMOUS_SCOPES, where it is no scope', () => {
   const names = ['HOST', 'PORT', 'BASE_PATH', 'DATABASE_URL', 'DATA_DIR', 'LOG_LEVEL', 'ROLE'];
   const more = ['RATE_LIMIT_ANONYMOUS', 'RATE_LIMIT_TOKEN', 'SAMPLES', 'TRUST_PROXY', 'DNS_SERVERS'];
@@ -268,7 +273,7 @@ describe('a bad setting stops the program with one line that names it, shows it,
     ['AUTH_REQUIRED', 'yes', 'write scopes or all'],
     ['ANONYMOUS_SCOPES', 'dns', 'dns is not a scope; write some of dns:read, headers:read'],
     ['SAMPLES', 'no', 'write on or off'],
-    ['CHANGES_KEPT', 'off', 'write a time from 1h to 3650d'],
+    ['CHANGES_KEPT', '1m', 'write a time from 1h to 3650d'],
     ['DOMAINS_KEPT', '1h', 'write a time from 1d to 36500d, such as 730d, or off'],
     ['TRUST_PROXY', 'true', 'write the number of proxies'],
     ['TRUST_PROXY', '10.0.0.0/33', 'write the number of proxies'],

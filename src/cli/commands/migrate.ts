@@ -20,7 +20,7 @@ export async function runMigrate(context: CommandContext, options: MigrateOption
   try {
     const applied = await migrateShowing(context.notes, database.pool);
     const lines = applied.map((name) => `applied ${name}`);
-    if (divides) context.notes.write('The tables cannot be used while they are divided.\n');
+    if (divides) context.notes.write('If the tables have to be divided, nothing can use them meanwhile.\n');
     if (options.partitions !== undefined && (await partitionTables(database.pool, options.partitions))) {
       lines.push(`divided the tables of domains into ${options.partitions} partitions each`);
     }
