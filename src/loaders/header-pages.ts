@@ -81,8 +81,9 @@ async function readHeaderPage(
   const measured = pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at');
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH named AS MATERIALIZED (
+      -- The names are read in their order, up to the limit. EXISTS might become a join, in any order.
       SELECT name FROM (${names}) AS name
-       WHERE EXISTS (SELECT FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo})
+       WHERE (SELECT true FROM header_change WHERE domain = ${domain} AND header_change.name = name.name ${upTo} LIMIT 1)
        LIMIT ${limit}),
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named

@@ -1,10 +1,12 @@
 import express from 'express';
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/database/client.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import type { FeedPage, FeedPlace } from '../../src/loaders/change-feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
+import { loadHeaderPage } from '../../src/loaders/header-pages.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { forget } from '../../src/recorder/forget.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -101,6 +103,37 @@ test.each([
 ])('a name that no header can have is found nowhere: %s', async (field) => {
   const { data, codes } = await ask(`{ domain(name: "one.example") { ${field} { nodes { name } } } }`);
   expect([codes, data]).toEqual([undefined, { domain: { httpHeadersConnection: { nodes: [] } } }]);
+});
+
+test('pages of headers have each in its order, however PostgreSQL joins', async () => {
+  const names = Array.from({ length: 999 }, (_, at) => `x-${String(at + 1).padStart(3, '0')}`);
+  await insertDomain(database.pool, { name: 'order.example' });
+  await database.pool.query(
+    `INSERT INTO header_change (domain, name, observed_at, value)
+     SELECT 'order.example', name, 1, 'a' FROM unnest($1::text[]) AS name ORDER BY name DESC`,
+    [names],
+  );
+  const other = await openDatabase({ ...database.options, poolSize: 1 });
+  try {
+    for (const method of ['nestloop', 'mergejoin', 'indexscan', 'indexonlyscan', 'bitmapscan', 'sort']) {
+      await other.readPool.query(`SET enable_${method} = off`);
+      for (const given of [undefined, names]) {
+        const key = { domain: 'order.example', names: given, first: 2, history: false, client: '' };
+        const { headers, next } = await loadHeaderPage(other.prisma, key);
+        expect([method, ...headers.map(({ name }) => name), next]).toEqual([
+          method,
+          'x-001',
+          'x-002',
+          'x-002',
+        ]);
+      }
+    }
+  } finally {
+    // The embedded database has one session for all.
+    await other.readPool.query('RESET ALL');
+    await other.close();
+    await forget(database.writingPrisma, ['order.example']);
+  }
 });
 
 describe('pages are paid for', () => {
