@@ -2,36 +2,46 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { SCOPES, type Scope } from '../auth/viewer.js';
 import { durationOf } from '../model/duration.js';
-import { OperationError, UsageError } from '../model/errors.js';
+import { InvalidObservationError, OperationError, UsageError } from '../model/errors.js';
+import { formatInstant, type Instant } from '../model/instant.js';
+import { parseRequestedTime } from '../model/requested-time.js';
 
 const SECOND = 1_000_000n;
 /** A hundred years: longer than needed, and before the last time that can be written. */
 const LONGEST_DAYS = 36_525n;
 const LONGEST = LONGEST_DAYS * 86_400n * SECOND;
 /** More digits than durationOf() reads. */
-const TOO_MANY_DIGITS = /^[1-9]\d{12,}(ms|s|m|h|d)$/;
+const TOO_MANY_DIGITS = /^[1-9]\d{12,}(ms|s|m|h|d|w)$/;
 
-/** The microseconds of a duration like `90d`, `12h`, `30m` or `10s`. @throws UsageError for any other text. */
+/** The microseconds of a duration like `2w`, `90d`, `12h`, `30m` or `10s`. @throws UsageError for any other text. */
 export function parseDuration(text: string): bigint {
   const duration = durationOf(text) ?? (TOO_MANY_DIGITS.test(text) ? LONGEST + 1n : 0n);
   if (duration >= SECOND && duration <= LONGEST) return duration;
   const problem =
     duration > LONGEST
       ? `too long: write at most ${LONGEST_DAYS}d, a hundred years`
-      : 'not a duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d';
+      : 'not a duration: write seconds, minutes, hours, days or weeks, such as 10s, 30m, 12h, 90d or 2w';
   throw new UsageError(`${JSON.stringify(text)} is ${problem}.`);
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-
-/** A time as it is, of a date its first instant in UTC. Whether it is one is decided where it is used. */
-export function timeOfDate(text: string): string {
-  return DATE.test(text) ? `${text}T00:00:00Z` : text;
+/**
+ * Reads the times of an option, in the form of RFC 3339.
+ *
+ * @param flag The option's name, for errors.
+ * @throws UsageError as requestedTime() does.
+ */
+export function timesOf(flag: string, now: () => Instant): (text: string) => string {
+  return (text) => formatInstant(requestedTime(flag, text, now()));
 }
 
-/** Adds a time, or the date of one, to those of the option before. */
-export function collectTimes(text: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, timeOfDate(text)];
+/** The instant of a time, a date or a duration back from now. @throws UsageError for any other text. */
+export function requestedTime(flag: string, text: string, now: Instant): Instant {
+  try {
+    return parseRequestedTime(text, now).instant;
+  } catch (error) {
+    if (error instanceof InvalidObservationError) throw new UsageError(`${flag}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** Adds words, separated by commas, to those of the option before. @throws UsageError where there is none. */

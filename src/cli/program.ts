@@ -15,13 +15,12 @@ import type { CreateOptions } from './commands/token.js';
 import type { AddOptions, NamesOptions } from './commands/watch.js';
 import {
   collectScopes,
-  collectTimes,
   collectWords,
   parseDuration,
   parseLimit,
   parsePartitions,
   parseWorkers,
-  timeOfDate,
+  timesOf,
 } from './option-values.js';
 
 /** From src/ and from dist/ alike. */
@@ -59,6 +58,11 @@ export function createProgram(context: CommandContext): Command {
 }
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
+const TIMES =
+  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), or a duration back from now, such as 36h, 30d or 2w.';
+/** An option whose value is a time. */
+const time = (context: CommandContext, flag: string, meaning: string) =>
+  [`${flag} <time>`, meaning, timesOf(flag, context.now)] as const;
 const NAMES_ON_INPUT = '- reads names from standard input, one per line';
 
 function addServices(program: Command, context: CommandContext): void {
@@ -204,8 +208,11 @@ function addImport(program: Command, context: CommandContext): void {
     )
     .option('--strict', 'stop at the first rejected line', false)
     .option(
-      '--observed-at <time>',
-      'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
+      ...time(
+        context,
+        '--observed-at',
+        'the time of lines without one, such as 2024-03-01T10:20:30Z: old versions of zdns and massdns write none',
+      ),
     )
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
@@ -228,13 +235,13 @@ function addQuestions(program: Command, context: CommandContext): void {
     .description(
       'Shows what is recorded of a domain: each record and header value, with a bar that says when it was there. ' +
         'With --at, what was there at that time; with --diff, what is different between two times; with --changes, ' +
-        'every change, the newest first. Times are RFC 3339, such as 2024-03-01T10:20:30Z, or a date: its beginning, in UTC.',
+        `every change, the newest first. ${TIMES}`,
     )
     .argument('[domain]', 'the domain')
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
-    .option('--at <time>', 'the state at that time', timeOfDate)
-    .option('--diff <times...>', 'the difference between two times, FROM and TO', collectTimes)
+    .option(...time(context, '--at', 'the state at that time'))
+    .option('--diff <times...>', 'the difference between two times, FROM and TO')
     .option('--changes', 'every change, the newest first', false)
     .option('--json', 'the JSON of REST: Get domain, Domain diff, or with --changes a change per line', false)
     .addOption(color())
@@ -247,7 +254,7 @@ function addQuestions(program: Command, context: CommandContext): void {
     .description(
       'Finds records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
         'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
-        'Intervals of time begin after their first time and include the second. A date is its beginning, in UTC.',
+        `Intervals of time begin after their first time and include the second. ${TIMES}`,
     )
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
@@ -264,15 +271,15 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option('--types <type,...>', 'only records of these types', collectWords)
     .option('--present', 'only what is present')
     .option('--removed', 'only what is not present any more')
-    .option('--at <time>', 'as it was at that time', timeOfDate)
-    .option('--seen-from <time>', 'only what was there after that time', timeOfDate)
-    .option('--seen-to <time>', 'only what was there up to that time', timeOfDate)
-    .option('--first-seen-from <time>', 'only records first seen after that time', timeOfDate)
-    .option('--first-seen-to <time>', 'only records first seen up to that time', timeOfDate)
-    .option('--created-from <time>', 'domains first observed after that time', timeOfDate)
-    .option('--created-to <time>', 'domains first observed up to that time', timeOfDate)
-    .option('--changed-from <time>', 'domains that last changed after that time', timeOfDate)
-    .option('--changed-to <time>', 'domains that last changed up to that time', timeOfDate)
+    .option(...time(context, '--at', 'as it was at that time'))
+    .option(...time(context, '--seen-from', 'only what was there after that time'))
+    .option(...time(context, '--seen-to', 'only what was there up to that time'))
+    .option(...time(context, '--first-seen-from', 'only records first seen after that time'))
+    .option(...time(context, '--first-seen-to', 'only records first seen up to that time'))
+    .option(...time(context, '--created-from', 'domains first observed after that time'))
+    .option(...time(context, '--created-to', 'domains first observed up to that time'))
+    .option(...time(context, '--changed-from', 'domains that last changed after that time'))
+    .option(...time(context, '--changed-to', 'domains that last changed up to that time'))
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
     .action(async (options: SearchOptions) =>
@@ -321,9 +328,11 @@ function addHistory(program: Command, context: CommandContext): void {
         .default('dms'),
     )
     .option(
-      '--at <time>',
-      'what was known at that time, such as 2024-03-01T10:20:30Z or 2024-03-01',
-      timeOfDate,
+      ...time(
+        context,
+        '--at',
+        'what was known at that time, such as 2024-03-01T10:20:30Z, 2024-03-01 or 30d, thirty days ago',
+      ),
     )
     .addOption(fromFile())
     .action(async (domains: string[], options: ExportOptions) =>

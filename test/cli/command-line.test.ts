@@ -127,7 +127,7 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     ],
     [
       ['token', 'create', '--name', 'a', '--expires', 'soon'],
-      '"soon" is not a duration: write seconds, minutes, hours or days, such as 10s, 30m, 12h or 90d.',
+      '"soon" is not a duration: write seconds, minutes, hours, days or weeks, such as 10s, 30m, 12h, 90d or 2w.',
     ],
     [['token', 'create', '--name', 'a', '--expires', '0d'], '"0d" is not a duration: '],
     [
@@ -145,7 +145,7 @@ describe('a wrong use exits 2 with one line that says what to write instead', ()
     [['watch', 'add'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],
     [
       ['watch', 'add', 'a.example', '--every', '6'],
-      '"6" is not a duration: write seconds, minutes, hours or days',
+      '"6" is not a duration: write seconds, minutes, hours, days or weeks',
     ],
     [['watch', 'add', 'a b'], '"a b" is not a domain name: '],
     [['watch', 'remove'], 'Name the domains, or a file of them with --from-file FILE; - is standard input.'],

@@ -202,7 +202,7 @@ describe('dms export', () => {
   });
 
   test.each([
-    ['--at', 'yesterday', 'write it like 2024-03-01T10:20:30.123456Z'],
+    ['--at', 'yesterday', 'write it like 2024-03-01T10:20:30Z, a date '],
     ['--at', '9999-01-01T00:00:00Z', 'more than five minutes ahead'],
     ['--format', 'xml', 'Allowed choices are dms, cof, csv, zone'],
   ])('%s %s is a usage error', async (option, value, advice) => {

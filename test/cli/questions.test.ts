@@ -154,14 +154,26 @@ HTTP server
     }
   });
 
+  test('a duration stands for so long before now', async () => {
+    const [ofDuration, ofTime] = [
+      await said('show', 'example.com', '--at', '1h', '--json'),
+      await said('show', 'example.com', '--at', new Date(Date.now() - 3_600_000).toISOString(), '--json'),
+    ];
+    expect([ofDuration, ofTime.length > 0]).toEqual([ofTime, true]);
+    expect(await said('search', '--match', 'example.com', '--created-to', '520w')).toBe('');
+    expect(await said('search', '--match', 'example.com', '--created-from', '2600w')).toContain(
+      'example.com',
+    );
+  });
+
   test.each([
     [['nothing.example'], 1, 'No history is recorded for nothing.example.'],
-    [['example.com', '--at', 'noon'], 2, 'at: "noon" is not an RFC 3339 time'],
-    [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not an RFC 3339 time'],
+    [['example.com', '--at', 'noon'], 2, 'dms: --at: "noon" is not a time'],
+    [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not a time'],
     [
       ['example.com', '--diff', '2024-01-01', '2023-01-01'],
       2,
-      'dms: --diff: FROM, 2024-01-01T00:00:00Z, is later than TO, 2023-01-01T00:00:00Z.',
+      'dms: --diff: FROM, 2024-01-01, is later than TO, 2023-01-01.',
     ],
     [['example.com', '--at', '2020-01-01T00:00:00Z'], 1, 'No history is recorded for example.com up to 2020'],
     [

@@ -215,7 +215,7 @@ test.each([
   ],
   [
     ['search', '--ip', '192.0.2.1', '--seen-from', 'noon'],
-    'dms: --seen-from: "noon" is not an RFC 3339 time',
+    'dms: --seen-from: "noon" is not a time: write it like 2024-03-01T10:20:30Z, a date ',
   ],
 ])('dms %j is a usage error in the words of the command line', async (args, line) => {
   const { code, stdout, stderr } = await dms(args);

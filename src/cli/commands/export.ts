@@ -2,9 +2,8 @@ import type { Pool } from 'pg';
 import type { Omission } from '../../exporters/export-format.js';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
 import { isKnown } from '../../history/stays-as-of.js';
-import { InvalidObservationError, OperationError, PublicError, UsageError } from '../../model/errors.js';
+import { OperationError, PublicError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
-import { readAt } from '../../model/json-values.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
 import { readDomains } from '../domain-arguments.js';
@@ -14,7 +13,7 @@ import { writeText } from '../write-text.js';
 
 export interface ExportOptions {
   readonly format: ExportFormatName;
-  /** As it was written. */
+  /** In the form of RFC 3339. */
   readonly at?: string;
   readonly fromFile?: string;
 }
@@ -57,12 +56,8 @@ export async function runExport(
 /** @throws UsageError */
 function parseAt(text: string, now: Instant): Instant {
   try {
-    return requireReached(
-      readAt('--at', () => parseInstant(text)),
-      now,
-    );
+    return requireReached(parseInstant(text), now);
   } catch (error) {
-    if (error instanceof InvalidObservationError) throw new UsageError(error.message);
     throw error instanceof PublicError ? new UsageError(`--at: ${error.message}`) : error;
   }
 }

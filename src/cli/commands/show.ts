@@ -1,6 +1,6 @@
 import type { Ask } from '../../asking.js';
-import { InvalidObservationError, UsageError } from '../../model/errors.js';
-import { parseInstant } from '../../model/instant.js';
+import { UsageError } from '../../model/errors.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
 import { parseDomain } from '../domain-arguments.js';
 import {
@@ -15,6 +15,7 @@ import {
   recordText,
   shortTime,
 } from '../history-text.js';
+import { requestedTime } from '../option-values.js';
 import { pagesOf, withQuestions } from '../questions.js';
 import { counted } from '../table.js';
 import { writeText } from '../write-text.js';
@@ -48,14 +49,14 @@ export async function runShow(
   options: ShowOptions,
 ): Promise<void> {
   const { at, diff, changes, json } = options;
-  const [from, to, last] = diff ?? [];
+  const last = diff?.[2];
   const given = name ?? last;
   if (given === undefined) throw new UsageError('Name the domain: dms show DOMAIN.');
   const domain = parseDomain(given);
   if (diff !== undefined && diff.length !== (name === undefined ? 3 : 2)) {
     throw new UsageError(`--diff has two times: dms show ${domain} --diff FROM TO.`);
   }
-  if (from !== undefined && to !== undefined) requireInOrder(from, to);
+  const [from, to] = timesInOrder(diff?.slice(0, 2) ?? [], context.now());
   if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
     throw new UsageError('Write one of --at, --diff and --changes.');
   }
@@ -73,16 +74,11 @@ export async function runShow(
 }
 
 /** @throws UsageError that names the option, and not the parameters of REST. */
-function requireInOrder(from: string, to: string): void {
-  const [first, second] = [from, to].map((time) => {
-    try {
-      return parseInstant(time);
-    } catch (error) {
-      throw error instanceof InvalidObservationError ? new UsageError(`--diff: ${error.message}`) : error;
-    }
-  });
-  if (first !== undefined && second !== undefined && first > second)
-    throw new UsageError(`--diff: FROM, ${from}, is later than TO, ${to}.`);
+function timesInOrder(texts: readonly string[], now: Instant): readonly string[] {
+  const [from, to] = texts.map((text) => requestedTime('--diff', text, now));
+  if (from !== undefined && to !== undefined && from > to)
+    throw new UsageError(`--diff: FROM, ${texts[0]}, is later than TO, ${texts[1]}.`);
+  return [from, to].filter((time) => time !== undefined).map(formatInstant);
 }
 
 /** The bodies of REST. */
@@ -145,7 +141,7 @@ async function showDifference(showing: Showing, from: string, to: string): Promi
     })),
   ];
   const lines = changes.map((change) => changeText({ ...change, date: '' }, domain, paint));
-  const title = paint('bold', `${domain} from ${from} to ${to}`);
+  const title = paint('bold', `${domain} from ${shortTime(from)} to ${shortTime(to)}`);
   await write([title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n'));
 }
 
@@ -161,7 +157,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
   });
   const { dnsRecordsAdded, httpHeaders } = await differenceOf(showing, BEGINNING, at);
   const lines = [
-    paint('bold', `${domain} at ${at}`),
+    paint('bold', `${domain} at ${shortTime(at)}`),
     paint('dim', `first observed ${shortTime(created)}`),
     ...dnsRecordsAdded.map(({ data }) => printable(`  ${recordText(data, domain)}`)),
     ...httpHeaders.map(({ name, new: value }) => printable(`  ${name}: ${value}`)),

@@ -1,0 +1,38 @@
+import { durationOf } from './duration.js';
+import { InvalidObservationError } from './errors.js';
+import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT, parseInstant } from './instant.js';
+import { quoted } from './text.js';
+
+/** A time that a user asks for. */
+export interface RequestedTime {
+  readonly instant: Instant;
+  /** Whether it was written as a duration: at another moment the same text means another instant. */
+  readonly isRelative: boolean;
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+/** What can only be meant as a time or a date: it has more precise complaints. */
+const WITH_DATE = /^\d{4}-\d\d-\d\d/;
+
+/**
+ * The instant that a user means by an RFC 3339 time, by a date (its midnight, UTC), or by a duration back from now, such
+ * as `36h`, `30d` or `2w`.
+ *
+ * @param now Wall-clock time.
+ * @throws InvalidObservationError for any other text, and for an instant outside the years 0000 to 9999.
+ */
+export function parseRequestedTime(text: string, now: Instant): RequestedTime {
+  const duration = durationOf(text);
+  if (duration !== undefined) return { instant: back(text, now - duration), isRelative: true };
+  if (!WITH_DATE.test(text)) {
+    throw new InvalidObservationError(
+      `${quoted(text)} is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, or a duration back from now like 36h, 30d or 2w.`,
+    );
+  }
+  return { instant: parseInstant(DATE.test(text) ? `${text}T00:00:00Z` : text), isRelative: false };
+}
+
+function back(text: string, instant: Instant): Instant {
+  if (instant >= EARLIEST_INSTANT && instant <= LATEST_INSTANT) return instant;
+  throw new InvalidObservationError(`${quoted(text)} back from now is outside the years 0000 to 9999.`);
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { durationText } from '../../src/model/duration.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
+import { formatInstant, parseInstant } from '../../src/model/instant.js';
+import { parseRequestedTime } from '../../src/model/requested-time.js';
+
+const NOW = parseInstant('2024-03-01T10:20:30.123456Z');
+
+function read(text: string) {
+  const { instant, isRelative } = parseRequestedTime(text, NOW);
+  return [formatInstant(instant), isRelative];
+}
+
+test.each([
+  ['2024-02-29', '2024-02-29T00:00:00.000000Z'],
+  ['0000-01-01', '0000-01-01T00:00:00.000000Z'],
+  ['9999-12-31', '9999-12-31T00:00:00.000000Z'],
+  ['2024-02-29T10:20:30+02:00', '2024-02-29T08:20:30.000000Z'],
+])('%s is the instant %s at any moment', (text, instant) => {
+  expect(read(text)).toEqual([instant, false]);
+});
+
+test.each([
+  ['500ms', '2024-03-01T10:20:29.623456Z'],
+  ['10s', '2024-03-01T10:20:20.123456Z'],
+  ['30m', '2024-03-01T09:50:30.123456Z'],
+  ['36h', '2024-02-28T22:20:30.123456Z'],
+  ['30d', '2024-01-31T10:20:30.123456Z'],
+  ['2w', '2024-02-16T10:20:30.123456Z'],
+])('%s is so long before now', (text, instant) => {
+  expect(read(text)).toEqual([instant, true]);
+});
+
+test('any duration is as long before now as it says', () => {
+  fc.assert(
+    fc.property(fc.bigInt(1n, 10n ** 12n), (milliseconds) => {
+      const { instant } = parseRequestedTime(durationText(milliseconds * 1000n), NOW);
+      expect(NOW - instant).toBe(milliseconds * 1000n);
+    }),
+  );
+});
+
+test.each([
+  ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01'],
+  ['yesterday', 'is not a time'],
+  ['0d', 'is not a time'],
+  ['-1d', 'is not a time'],
+  ['1d12h', 'is not a time'],
+  ['1709288430', 'is not a time'],
+  ['2024-02', 'is not a time'],
+  ['2024-02-30', 'the month has no such day'],
+  ['2024-13-01', 'the month is not 01 to 12'],
+  ['2024-02-01T10:20', 'is not an RFC 3339 time'],
+  ['3000y', 'is not a time'],
+  ['999999999999d', 'is outside the years 0000 to 9999'],
+])('%j is rejected, with the reason', (text, reason) => {
+  const reading = () => parseRequestedTime(text, NOW);
+  expect(reading).toThrow(InvalidObservationError);
+  expect(reading).toThrow(reason);
+});
