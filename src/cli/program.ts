@@ -316,7 +316,7 @@ function addHistory(program: Command, context: CommandContext): void {
         'known: the first and the latest of each part of a domain (one type of DNS record, or the HTTP ' +
         'headers), and the last before a record was removed. cof: DNS records for passive DNS, one JSON object per line, ' +
         'with the times when they were first and last seen. csv: records and header values as a table. ' +
-        'zone: the records that are present, as a master file.',
+        `zone: the records that are present, as a master file. ${TIMES}`,
     )
     .argument(
       '[domain...]',
@@ -331,9 +331,11 @@ function addHistory(program: Command, context: CommandContext): void {
       ...time(
         context,
         '--at',
-        'what was known at that time, such as 2024-03-01T10:20:30Z, 2024-03-01 or 30d, thirty days ago',
+        'what was there at that time; dms: the observations up to it, which lead to that',
       ),
     )
+    .option('--types <type,...>', 'only records of these types, and no headers', collectWords)
+    .option('--present', 'only what is present, or was at the time of --at', false)
     .addOption(fromFile())
     .action(async (domains: string[], options: ExportOptions) =>
       (await import('./commands/export.js')).runExport(context, domains, options),

@@ -8,17 +8,18 @@ import {
   type PresentedStay,
   presentStays,
 } from './export-format.js';
+import type { Selection } from './selection.js';
 
 /** Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof): DNS records of class IN. */
 export const COF: ExportFormat = { head: '', linesOf: exportCof };
 
 /** A domain's records in COF, an object for each stay. */
-function* exportCof(history: StoredHistory, at: Instant | undefined, omit: Omit): Generator<string> {
-  for (const stay of presentStays(history, at, omit)) {
+function* exportCof(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
+  for (const stay of presentStays(history, selection, omit)) {
     if (stay.record.class === 'IN') yield `${JSON.stringify(objectOf(stay))}\n`;
     else omit('class');
   }
-  omit('header', countHeaders(history, at));
+  omit('header', countHeaders(history, selection));
 }
 
 function objectOf({ record, rdata, firstSeen, lastSeen, source }: PresentedStay): object {

@@ -1,7 +1,7 @@
-import { headerPeriods } from '../history/header-periods.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import { type ExportFormat, type Omit, presentStays } from './export-format.js';
+import { type ExportFormat, type Omit, presentStays, selectedPeriods } from './export-format.js';
+import type { Selection } from './selection.js';
 
 const COLUMNS = [
   ...['domain', 'kind', 'name', 'class', 'type', 'value'],
@@ -13,13 +13,13 @@ type Row = Readonly<Record<(typeof COLUMNS)[number], string>>;
 /** CSV as RFC 4180 has it, in UTF-8: a row for each stay of a record, and for each time in which a header had a value. */
 export const CSV: ExportFormat = { head: `${COLUMNS.join(',')}\r\n`, linesOf: exportCsv };
 
-function* exportCsv(history: StoredHistory, at: Instant | undefined, omit: Omit): Generator<string> {
+function* exportCsv(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   const domain = history.name;
-  for (const { record, rdata, ...stay } of presentStays(history, at, omit)) {
+  for (const { record, rdata, ...stay } of presentStays(history, selection, omit)) {
     const { host: name, class: recordClass, type } = record;
     yield lineOf({ domain, kind: 'DNS', name, class: recordClass, type, value: rdata, ...timesOf(stay) });
   }
-  for (const { name, value, ...period } of headerPeriods(history, at)) {
+  for (const { name, value, ...period } of selectedPeriods(history, selection)) {
     yield lineOf({ domain, kind: 'HTTP', name, class: '', type: '', value, ...timesOf(period) });
   }
 }

@@ -1,32 +1,71 @@
 import type { Sighting } from '../history/apply-observation.js';
 import { type Moment, momentsOf, sightingsOf } from '../history/moments.js';
+import type { RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
 import { canonicalType } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
-import { type ExportFormat, isReadable, type Omit } from './export-format.js';
+import { type ExportFormat, isReadable, type Omit, selectedPeriods } from './export-format.js';
+import { isSelected, type Selection } from './selection.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 
 /**
  * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
- * the same history; with an instant, the history that was known then.
+ * the same history; with an instant, the history that was known then; with a selection, that of what is selected.
  */
-export function* exportDms(history: StoredHistory, at?: Instant, omit: Omit = () => {}): Generator<string> {
+export function* exportDms(
+  history: StoredHistory,
+  selection: Selection = {},
+  omit: Omit = () => {},
+): Generator<string> {
+  const { at } = selection;
   const readable = readableHistory(history, at, omit);
+  const select = selector(readable, selection);
   for (const moment of momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
-    yield `${JSON.stringify(observationOf(history.name, moment))}\n`;
+    const written = select(moment);
+    if (written !== null) yield `${JSON.stringify(observationOf(history.name, written))}\n`;
   }
-  for (const sightings of sightingsByLine(readable)) {
+  const stays = readable.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
+  for (const sightings of sightingsByLine({ ...readable, stays })) {
     const [{ seenAt, source }] = sightings;
     if (!isKnown(seenAt, at)) continue;
     const moment = { observedAt: seenAt, source, types: null, headers: null };
     const line = { ...observationOf(history.name, { ...moment, stays: sightings }), sighted: true };
     yield `${JSON.stringify(line)}\n`;
   }
+}
+
+function asOf({ record, removal }: RecordStay, at: Instant | undefined) {
+  return {
+    type: record.type,
+    removed: removal !== null && isKnown(removal.removed, at) ? removal.removed : null,
+  };
+}
+
+/** What the moments of a history tell of what is selected; null: nothing. They are all kept: they tell when it was seen. */
+function selector(history: StoredHistory, selection: Selection): (moment: Moment) => Moment | null {
+  const { at, types: wanted, present = false } = selection;
+  if (wanted === undefined && !present) return (moment) => moment;
+  const since = new Map(
+    selectedPeriods(history, { at, present: true }).map(({ name, firstSeen }) => [name, firstSeen]),
+  );
+  const hasValue = (name: string, time: Instant) => !present || (since.get(name) ?? time + 1n) <= time;
+  return ({ observedAt, source, stays, types, headers }) => {
+    const asked =
+      wanted === undefined ? types : (types?.filter((type) => wanted.has(type)) ?? [...wanted].sort());
+    const hasDns = stays !== null && asked?.length !== 0;
+    const hasHttp = headers !== null && wanted === undefined;
+    if (!hasDns && !hasHttp) return null;
+    return {
+      ...{ observedAt, source, types: hasDns ? asked : null },
+      stays: hasDns ? stays.filter((stay) => isSelected(selection, asOf(stay, at))) : null,
+      headers: hasHttp ? new Map([...headers].filter(([name]) => hasValue(name, observedAt))) : null,
+    };
+  };
 }
 
 /** The sightings of a history, in the order of time, those of one time and observer together. */

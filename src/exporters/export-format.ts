@@ -1,9 +1,10 @@
+import { type HeaderPeriod, headerPeriods } from '../history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, hasRdataText, isCanonicalRecord } from '../model/dns-record.js';
 import { InvalidObservationError } from '../model/errors.js';
-import type { Instant } from '../model/instant.js';
 import { presentRdata } from '../model/rdata-presentation.js';
+import { isSelected, type Selection } from './selection.js';
 
 /** Why something that is recorded is not in the output. */
 export type Omission =
@@ -19,12 +20,8 @@ export type Omit = (reason: Omission, count?: number) => void;
 export interface ExportFormat {
   /** What the output begins with. */
   readonly head: string;
-  /**
-   * The lines of a domain, each with its end.
-   *
-   * @param at What was known at that instant; absent: everything.
-   */
-  linesOf(history: StoredHistory, at: Instant | undefined, omit: Omit): Iterable<string>;
+  /** The lines of a domain, each with its end. */
+  linesOf(history: StoredHistory, selection: Selection, omit: Omit): Iterable<string>;
 }
 
 /** A stay with the rdata of its record in the presentation of master files. */
@@ -33,18 +30,16 @@ export interface PresentedStay extends KnownStay {
 }
 
 /**
- * The stays that are known at an instant and can be read, in their order.
- *
- * @param isWanted Others are neither yielded nor counted as left out.
+ * The stays that are selected and can be read, in their order.
+ * Others are neither yielded nor counted as left out.
  */
 export function* presentStays(
   history: StoredHistory,
-  at: Instant | undefined,
+  selection: Selection,
   omit: Omit,
-  isWanted: (stay: KnownStay) => boolean = () => true,
 ): Generator<PresentedStay> {
-  for (const stay of staysAsOf(history, at)) {
-    if (!isWanted(stay)) continue;
+  for (const stay of staysAsOf(history, selection.at)) {
+    if (!isSelected(selection, { type: stay.record.type, removed: stay.removed })) continue;
     if (!isReadable(stay.record)) {
       omit('unreadable');
       continue;
@@ -69,9 +64,14 @@ function rdataOf(record: DnsRecord): string | null {
   }
 }
 
-/** How many HTTP headers are known at an instant, whatever values they had. */
-export function countHeaders({ headers }: StoredHistory, at: Instant | undefined): number {
-  return new Set(
-    headers.flatMap(({ name, observedAt }) => (at === undefined || observedAt <= at ? name : [])),
-  ).size;
+/** How many HTTP headers are selected, whatever values they had. */
+export function countHeaders(history: StoredHistory, selection: Selection): number {
+  return new Set(selectedPeriods(history, selection).map(({ name }) => name)).size;
+}
+
+/** The times in which headers had a value, of those that are selected, by name and time. */
+export function selectedPeriods(history: StoredHistory, selection: Selection): HeaderPeriod[] {
+  return headerPeriods(history, selection.at).filter(({ removed }) =>
+    isSelected(selection, { type: null, removed }),
+  );
 }

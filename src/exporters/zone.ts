@@ -2,7 +2,7 @@ import type { StoredHistory } from '../history/stored-history.js';
 import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import { typeNumber } from '../model/dns-types.js';
 import { ancestorsOf } from '../model/host-name.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import { formatInstant } from '../model/instant.js';
 import { MasterText } from '../model/master-text.js';
 import { absoluteName } from '../model/rdata-codec.js';
 import { genericText, rdataOctets } from '../model/rdata-text.js';
@@ -14,6 +14,7 @@ import {
   type PresentedStay,
   presentStays,
 } from './export-format.js';
+import type { Selection } from './selection.js';
 
 const HEAD = `; Records as they were observed. TTLs are not recorded: all have the same.
 $TTL 3600
@@ -22,12 +23,12 @@ $TTL 3600
 /** Master files (RFC 1035, section 5): the records of class IN that are present, domain by domain. */
 export const ZONE: ExportFormat = { head: HEAD, linesOf: exportZone };
 
-function* exportZone(history: StoredHistory, at: Instant | undefined, omit: Omit): Generator<string> {
+function* exportZone(history: StoredHistory, selection: Selection, omit: Omit): Generator<string> {
   const { name, state } = history;
-  yield `\n; domain ${name}, as of ${formatInstant(at ?? state.lastUpdate)}\n`;
+  yield `\n; domain ${name}, as of ${formatInstant(selection.at ?? state.lastUpdate)}\n`;
   const ofZone: PresentedStay[] = [];
   const others: PresentedStay[] = [];
-  const stays = [...presentStays(history, at, omit, ({ removed }) => removed === null)];
+  const stays = [...presentStays(history, { ...selection, present: true }, omit)];
   const hasStart = stays.some(({ record }) => isStart(record, name));
   for (const stay of stays) {
     const { host, class: recordClass, type } = stay.record;
@@ -42,7 +43,7 @@ function* exportZone(history: StoredHistory, at: Instant | undefined, omit: Omit
   for (const stay of ofZone) yield `${lineOf(stay)}\n`;
   // Name servers reject a zone that has them.
   for (const stay of others) yield `; of another zone: ${lineOf(stay)}\n`;
-  omit('header', countHeaders(history, at));
+  omit('header', countHeaders(history, selection));
 }
 
 /** RFC 1035, section 5.2: the zone begins with its SOA record. The records of the domain itself follow. */

@@ -82,11 +82,16 @@ async function answered(at: string | undefined) {
   return entries;
 }
 
+/** Those that were there at a time; without one, all. */
+async function present(at: string | undefined) {
+  return (await answered(at)).filter(({ removed }) => at === undefined || removed === null);
+}
+
 const atOption = (at: string | undefined) => (at === undefined ? [] : ['--at', at]);
 
 describe('dms export', () => {
   test.each(SOMETIMES)(
-    '--format cof has the records of the API with the same times, as of %s',
+    '--format cof has the records of the API with the same times, those that were there at %s',
     async (at) => {
       const objects = (await said('export', '--format', 'cof', ...atOption(at)))
         .split(/(?<=\n)/)
@@ -99,19 +104,19 @@ describe('dms export', () => {
       ];
       expect(
         objects.map((each) => [each['rrname'], each['time_first_ms'], each['time_last_ms']]).sort(),
-      ).toEqual((await answered(at)).map(times).sort());
+      ).toEqual((await present(at)).map(times).sort());
     },
   );
 
   test.each(SOMETIMES)(
-    '--format csv has the records of the API with the same times, as of %s',
+    '--format csv has the records of the API with the same times, those that were there at %s',
     async (at) => {
       const rows = parseCsv(await said('export', '--format', 'csv', ...atOption(at)));
       const records = rows.filter(({ kind }) => kind === 'DNS');
       expect(
         records.map((row) => [row['name'], row['first_seen'], row['last_seen'], row['removed']]).sort(),
       ).toEqual(
-        (await answered(at))
+        (await present(at))
           .map((each) => [each.host, each.firstSeen, each.lastSeen, each.removed ?? ''])
           .sort(),
       );
@@ -155,6 +160,35 @@ describe('dms export', () => {
         const body = (text: string) => (text === '' ? '' : { ...JSON.parse(text), lastUpdate: '' });
         expect([code, body(stdout)]).toEqual([original.code, body(original.stdout)]);
       }
+    } finally {
+      await copy.close();
+    }
+  });
+
+  test.each(['dms', 'cof', 'csv', 'zone'])(
+    '--format %s has only what --types and --present select',
+    async (format) => {
+      const all = await said('export', '--format', format);
+      const selected = await said('export', '--format', format, '--types', 'txt,TYPE15', '--present');
+      expect(selected).not.toMatch(/nginx|CNAME|203\.0\.113\.|192\.0\.2\./);
+      expect(selected).toMatch(/TXT/);
+      expect(selected).toMatch(/MX/);
+      expect(selected.length).toBeLessThan(all.length);
+    },
+  );
+
+  test('--present has the records and headers that are there, and no others', async () => {
+    const rows = parseCsv(await said('export', '--format', 'csv', '--present'));
+    const all = parseCsv(await said('export', '--format', 'csv'));
+    expect(rows).toEqual(all.filter(({ removed }) => removed === ''));
+    expect(rows.length).toBeLessThan(all.length);
+    const copy = await openTestDatabase();
+    try {
+      const input = Readable.from([await said('export', '--present')]);
+      expect((await runDms(['import', '-'], copy.environment, input)).code).toBe(0);
+      expect((await runDms(['export', '--format', 'csv'], copy.environment)).stdout).toBe(
+        await said('export', '--format', 'csv', '--present'),
+      );
     } finally {
       await copy.close();
     }
@@ -204,6 +238,7 @@ describe('dms export', () => {
   test.each([
     ['--at', 'yesterday', 'write it like 2024-03-01T10:20:30Z, a date '],
     ['--at', '9999-01-01T00:00:00Z', 'more than five minutes ahead'],
+    ['--types', 'ADDRESS', 'the type "ADDRESS" is not known: write TYPE and its number'],
     ['--format', 'xml', 'Allowed choices are dms, cof, csv, zone'],
   ])('%s %s is a usage error', async (option, value, advice) => {
     const { code, stdout, stderr } = await dms(['export', option, value]);

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
+import { headerPeriods } from '../../src/history/header-periods.js';
+import { type KnownStay, staysAsOf } from '../../src/history/stays-as-of.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
@@ -87,7 +89,7 @@ test('what is exported as of an instant and recorded elsewhere gives what the ob
       const at = instant(seconds);
       // In the order of time none is stale: each is part of the history.
       const observations = unordered.sort((one, other) => Number(one.observedAt - other.observedAt));
-      const lines = [...exportDms(historyOf(observations), at)];
+      const lines = [...exportDms(historyOf(observations), { at })];
       const upTo = observations.filter(({ observedAt }) => observedAt <= at);
       if (upTo.length === 0) {
         expect(lines).toEqual([]);
@@ -99,6 +101,33 @@ test('what is exported as of an instant and recorded elsewhere gives what the ob
       expect(copy).toEqual(expected);
       expect(lastUpdate).toBeLessThanOrEqual(latest);
     }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is exported of some types, or of what is present, and recorded elsewhere gives that part of the history', () => {
+  const types = fc.constantFrom(undefined, new Set(['A']), new Set(['A', 'MX']), new Set(['TXT']));
+  fc.assert(
+    fc.property(
+      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), types, fc.boolean(), fc.option(time)],
+      (observations, wanted, present, seconds) => {
+        const at = seconds === null ? undefined : instant(seconds);
+        const original = historyOf(observations);
+        const lines = [...exportDms(original, { at, types: wanted, present })];
+        const whole = [...exportDms(original, { at })].map((line) => parseDmsLine(line, NOW));
+        const expected = whole.length === 0 ? null : historyOf(whole);
+        const copy = lines.length === 0 ? null : historyOf(lines.map((line) => parseDmsLine(line, NOW)));
+        const isWanted = ({ record: { type }, removed }: KnownStay) =>
+          (wanted?.has(type) ?? true) && (!present || removed === null);
+        expect(copy === null ? [] : staysAsOf(copy, undefined)).toEqual(
+          expected === null ? [] : staysAsOf(expected, undefined).filter(isWanted),
+        );
+        const periods = expected === null || wanted !== undefined ? [] : headerPeriods(expected, undefined);
+        expect(copy === null ? [] : headerPeriods(copy, undefined)).toEqual(
+          periods.filter(({ removed }) => !present || removed === null),
+        );
+      },
+    ),
     { numRuns: 500 },
   );
 });

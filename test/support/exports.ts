@@ -10,7 +10,7 @@ export function exportHistory(
 ): { readonly lines: readonly string[]; readonly omitted: Readonly<Partial<Record<Omission, number>>> } {
   const omitted: Partial<Record<Omission, number>> = {};
   const lines = [
-    ...linesOf(history, at, (reason, count = 1) => {
+    ...linesOf(history, { at }, (reason, count = 1) => {
       if (count > 0) omitted[reason] = (omitted[reason] ?? 0) + count;
     }),
   ];

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
 import type { Omission } from '../../exporters/export-format.js';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../exporters/formats.js';
+import type { Selection } from '../../exporters/selection.js';
 import { isKnown } from '../../history/stays-as-of.js';
-import { OperationError, PublicError, UsageError } from '../../model/errors.js';
+import { requireType } from '../../model/dns-types.js';
+import { InvalidObservationError, OperationError, PublicError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant, parseInstant, requireReached } from '../../model/instant.js';
 import { countDomains, readHistories } from '../../recorder/read-histories.js';
 import type { CommandContext } from '../command-context.js';
@@ -15,6 +17,8 @@ export interface ExportOptions {
   readonly format: ExportFormatName;
   /** In the form of RFC 3339. */
   readonly at?: string;
+  readonly types?: readonly string[];
+  readonly present: boolean;
   readonly fromFile?: string;
 }
 
@@ -45,10 +49,13 @@ export async function runExport(
   options: ExportOptions,
 ): Promise<void> {
   const at = options.at === undefined ? undefined : parseAt(options.at, context.now());
+  const types = options.types === undefined ? undefined : new Set(options.types.map(parseType));
+  // Observations lead to what was there at a time; tables, passive DNS and zones have only that.
+  const present = options.present || (at !== undefined && options.format !== 'dms');
   const isAll = domains.length === 0 && options.fromFile === undefined;
   const names = isAll ? undefined : await readDomains(context, domains, options.fromFile);
   const missing = await context.withConnections('fail', ({ pool }) =>
-    writeHistories(context, pool, names, EXPORT_FORMATS[options.format], at),
+    writeHistories(context, pool, names, EXPORT_FORMATS[options.format], { at, types, present }),
   );
   if (missing.length > 0) throw new OperationError(explainMissing(missing, at));
 }
@@ -62,13 +69,22 @@ function parseAt(text: string, now: Instant): Instant {
   }
 }
 
+/** @throws UsageError */
+function parseType(text: string): string {
+  try {
+    return requireType(text);
+  } catch (error) {
+    throw error instanceof InvalidObservationError ? new UsageError(`--types: ${error.message}`) : error;
+  }
+}
+
 /** @param names Absent: all domains. @returns those of the names of which nothing is known. */
 async function writeHistories(
   { stdout, notes, warn }: CommandContext,
   pool: Pool,
   names: readonly string[] | undefined,
   format: (typeof EXPORT_FORMATS)[ExportFormatName],
-  at: Instant | undefined,
+  selection: Selection,
 ): Promise<string[]> {
   const total = names?.length ?? (await countDomains(pool));
   const missing = new Set(names);
@@ -88,9 +104,9 @@ async function writeHistories(
   try {
     for await (const history of readHistories(pool, names)) {
       done += 1;
-      if (!isKnown(history.state.created, at)) continue;
+      if (!isKnown(history.state.created, selection.at)) continue;
       missing.delete(history.name);
-      for (const line of format.linesOf(history, at, omit)) {
+      for (const line of format.linesOf(history, selection, omit)) {
         text += line;
         if (text.length < CHUNK_CHARACTERS) continue;
         await writeText(stdout, text);
