@@ -73,23 +73,23 @@ export function diffHeaders(
 ): HeaderChange[] {
   const { observedAt, source = null } = observation;
   const changes: HeaderChange[] = [];
-  const add = (change: Pick<HeaderChange, 'name' | 'kind' | 'value' | 'old'>) => {
-    const lastSeen = change.kind === 'gone' ? latest : null;
+  const add = (change: Pick<HeaderChange, 'name' | 'kind' | 'value' | 'old'>, lastSeen: Instant | null) => {
     changes.push(Object.assign(change, { observedAt, source, lastSeen }));
   };
   for (const [name, value] of headers) {
     const before = known.get(name);
     if (before === undefined) {
-      add({ name, kind: 'created', value, old: null });
+      add({ name, kind: 'created', value, old: null }, null);
     } else if (before.value !== value) {
-      add({ name, kind: 'updated', value, old: before.value });
+      const lastSeen = before.present ? latest : before.lastSeen;
+      add({ name, kind: 'updated', value, old: before.value }, lastSeen);
     } else if (!before.present) {
-      add({ name, kind: 'returned', value, old: value });
+      add({ name, kind: 'returned', value, old: value }, null);
     }
   }
   for (const [name, { present, value: old }] of known) {
     if (present && !headers.has(name)) {
-      add({ name, kind: 'gone', value: null, old });
+      add({ name, kind: 'gone', value: null, old }, latest);
     }
   }
   return changes;
@@ -124,8 +124,8 @@ function recordsAfter(records: Holdings['records'], { added, removed }: DnsChang
 
 function headersAfter(headers: Holdings['headers'], changes: readonly HeaderChange[]): Holdings['headers'] {
   const after = new Map<string, HeaderState>(headers);
-  for (const { name, kind, value, old } of changes) {
-    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone' });
+  for (const { name, kind, value, old, lastSeen } of changes) {
+    after.set(name, { value: value ?? old ?? '', present: kind !== 'gone', lastSeen });
   }
   return after;
 }

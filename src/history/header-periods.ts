@@ -7,7 +7,7 @@ export interface HeaderPeriod {
   readonly name: string;
   readonly value: string;
   readonly firstSeen: Instant;
-  /** The latest observation that is known to have held the value; null: unknown, since another value replaced it. */
+  /** The latest observation that is known to have held the value; null: unknown, where another value replaced it, recorded by a version that did not keep it. */
   readonly lastSeen: Instant | null;
   /** The observation that no longer held it; null while it is present. */
   readonly removed: Instant | null;

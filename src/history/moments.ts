@@ -1,6 +1,6 @@
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { Sighting } from './apply-observation.js';
-import type { DomainState, HeaderState, PartTimes, RecordStay } from './state.js';
+import type { DomainState, PartTimes, RecordStay } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type StoredHistory } from './stored-history.js';
 
 /** What was observed of a domain at one time, by one observer: enough to be recorded again. */
@@ -81,8 +81,8 @@ function collectParts(history: StoredHistory, use: 'write' | 'replay'): PartsByT
   for (const time of endsOf(state.everyType)) add(time, EVERY_TYPE);
   for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
   for (const [time, type] of lastSights(stays)) add(time, partOf(state, type, time));
-  const absences = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
-  for (const time of [...endsOf(state.http), ...absences]) add(time, HTTP);
+  const ofHeaders = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
+  for (const time of [...endsOf(state.http), ...ofHeaders]) add(time, HTTP);
   return moments;
 }
 
@@ -164,7 +164,7 @@ type TimelineEvent = { readonly time: Instant } & (
 /** A domain's records and headers, as they were at a time that only goes forward. */
 class Timeline {
   readonly #open = new Map<string, Set<RecordStay>>();
-  readonly #held = new Map<string, HeaderState>();
+  readonly #held = new Map<string, string | null>();
   /** In the order of time. */
   readonly #events: readonly TimelineEvent[];
   #next = 0;
@@ -194,7 +194,7 @@ class Timeline {
       this.#open.get(event.ends.record.type)?.delete(event.ends);
     } else {
       const { name, value } = event.change;
-      this.#held.set(name, { value: value ?? '', present: value !== null });
+      this.#held.set(name, value);
     }
   }
 
@@ -204,7 +204,6 @@ class Timeline {
   }
 
   headers(): Map<string, string> {
-    const present = [...this.#held].filter(([, header]) => header.present);
-    return new Map(present.map(([name, { value }]) => [name, value]));
+    return new Map([...this.#held].flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
   }
 }

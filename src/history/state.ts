@@ -71,6 +71,8 @@ export interface RecordStay {
 export interface HeaderState {
   readonly value: string;
   readonly present: boolean;
+  /** Of one that is gone: the last observation of HTTP headers that still held it. */
+  readonly lastSeen: Instant | null;
 }
 
 /** A first value, another value, an absence, the value of before again. */
@@ -85,7 +87,7 @@ export interface HeaderChange {
   readonly value: string | null;
   /** The value before; null for `created`. It follows from the history, and is not stored. */
   readonly old: string | null;
-  /** Of `gone`: the last observation of HTTP headers that still held the header. */
+  /** Of `gone` and `updated`: the last observation of HTTP headers that held the value before. */
   readonly lastSeen: Instant | null;
   readonly source: string | null;
 }

@@ -85,10 +85,12 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
       yield `${header} at ${timeText(change.observedAt)}: ${violation}`;
     }
     if (!isWithin(state.http, change.observedAt)) yield `${header} changed outside the observations of HTTP`;
-    if (change.lastSeen !== null && latestBefore(times, change.observedAt) !== change.lastSeen) {
-      yield `${header} was last seen ${timeText(change.lastSeen)}, not by the observation before it was gone`;
+    const lastSeen = before?.present === false ? before.lastSeen : latestBefore(times, change.observedAt);
+    if (change.lastSeen !== null && lastSeen !== change.lastSeen) {
+      yield `${header} was last seen ${timeText(change.lastSeen)}, not by the observation before its change at ${timeText(change.observedAt)}`;
     }
-    held.set(change.name, { value: change.value ?? before?.value ?? '', present: change.value !== null });
+    const value = change.value ?? before?.value ?? '';
+    held.set(change.name, { value, present: change.value !== null, lastSeen: change.lastSeen });
   }
   const present = [...held].filter(([, header]) => header.present);
   const known = state.http?.digest ?? '';
@@ -101,16 +103,18 @@ function* headerChanges({ state, headers }: StoredHistory): Generator<string> {
 function* violationsOfForm({ name, value, lastSeen, source }: StoredHeaderChange): Generator<string> {
   if (!isCanonical(name, canonicalFieldName)) yield 'its name is not in canonical form';
   if (value !== null && !isCanonical(value, canonicalFieldValue)) yield 'its value is not in canonical form';
-  if (value !== null && lastSeen !== null) yield 'it is there, and has a time at which it was last seen';
   if (value === null && lastSeen === null) yield 'it is gone, and has no time at which it was last seen';
   if (!isSourceOrNull(source)) yield 'its source is not 1 to 64 printable characters';
 }
 
 function* violationsOfOrder(
-  { value }: StoredHeaderChange,
+  { value, lastSeen }: StoredHeaderChange,
   before: HeaderState | undefined,
 ): Generator<string> {
   if (value !== null) {
+    const isAnother = before !== undefined && before.value !== value;
+    if (lastSeen !== null && !isAnother)
+      yield 'no other value was before, and has a time at which it was last seen';
     if (before?.present === true && value === before.value) yield 'the new value is the old one';
   } else if (before === undefined) {
     yield 'its history does not begin with a value';

@@ -13,6 +13,7 @@ import {
   headerChange,
   idOf,
   KIND_OF_HEADER,
+  LAST_SEEN_OF_HEADER,
   removed,
 } from './domain-changes.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
@@ -330,12 +331,12 @@ async function readChanges(
                            ${rows.map(({ row }) => row.types)}::text[])
              WITH ORDINALITY AS feed (domain, observed_at, types, place))
     SELECT ${recordsSql('first_seen', 'source')} AS added, ${recordsSql('removed', 'removed_source')} AS removed,
-           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, last_seen::text, source, ${KIND_OF_HEADER}, false))
+           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, (${LAST_SEEN_OF_HEADER})::text, source, ${KIND_OF_HEADER}, false))
                             ORDER BY place, name)
-              FROM (SELECT place, change.*, before.value AS old
+              FROM (SELECT place, change.*, before.value AS old, before.observed_at AS old_date
                       FROM feed JOIN header_change AS change USING (domain, observed_at)
                       LEFT JOIN LATERAL (
-                             SELECT value FROM header_change AS before
+                             SELECT value, observed_at FROM header_change AS before
                               WHERE before.domain = change.domain AND before.name = change.name
                                 AND before.observed_at < change.observed_at AND before.value IS NOT NULL
                               ORDER BY before.observed_at DESC LIMIT 1) AS before ON true) AS change) AS headers`;

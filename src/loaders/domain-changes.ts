@@ -30,7 +30,7 @@ export interface Change {
   readonly at: ChangePosition;
   /** The stay of a DNS record. */
   readonly record?: DnsEntry;
-  /** When what is gone was last seen. */
+  /** When what is gone, or the value before, was last seen. */
   readonly lastSeen?: Instant;
   /** A header's name, and its values before and after. */
   readonly name?: string;
@@ -321,6 +321,14 @@ export const KIND_OF_HEADER = Prisma.raw(
         WHEN old = value THEN ${rankOf('HEADER_RETURNED')} ELSE ${rankOf('HEADER_UPDATED')} END`,
 );
 
+/**
+ * When the value before a change was last seen: where that was not recorded, the date at which it was new. Of an absence it
+ * always was.
+ */
+export const LAST_SEEN_OF_HEADER = Prisma.raw(
+  'CASE WHEN value IS NULL OR old <> value THEN coalesce(last_seen, old_date) END',
+);
+
 function rankOf(kind: ChangeKind): number {
   return CHANGE_KINDS.indexOf(kind);
 }
@@ -339,10 +347,10 @@ function headerChangesSql(key: ChangesKey): Prisma.Sql {
     SELECT *
       FROM (SELECT *, count(*) OVER (ORDER BY ${Prisma.raw(sorted)} ROWS UNBOUNDED PRECEDING) = ${examined} AS is_last
               FROM (SELECT *
-                      FROM (SELECT name, observed_at AS date, value, old, last_seen, source, ${KIND_OF_HEADER} AS kind
+                      FROM (SELECT name, observed_at AS date, value, old, ${LAST_SEEN_OF_HEADER} AS last_seen, source, ${KIND_OF_HEADER} AS kind
                               FROM header_change AS change
                               LEFT JOIN LATERAL (
-                                     SELECT before.value AS old FROM header_change AS before
+                                     SELECT before.value AS old, before.observed_at AS old_date FROM header_change AS before
                                       WHERE before.domain = ${key.name} AND before.name = change.name
                                         AND before.observed_at < change.observed_at AND before.value IS NOT NULL
                                       ORDER BY before.observed_at DESC LIMIT 1) AS before ON true

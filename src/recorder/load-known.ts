@@ -19,7 +19,8 @@ export async function loadHoldings(pool: Pool, names: readonly string[]): Promis
   const headers = await pool.query<HeaderState & { readonly domain: string; readonly name: string }>(
     `SELECT domain, name,
             (array_agg(value ORDER BY observed_at DESC) FILTER (WHERE value IS NOT NULL))[1] AS value,
-            (array_agg(value IS NOT NULL ORDER BY observed_at DESC))[1] AS present
+            (array_agg(value IS NOT NULL ORDER BY observed_at DESC))[1] AS present,
+            (array_agg(last_seen ORDER BY observed_at DESC))[1] AS "lastSeen"
        FROM header_change WHERE domain = ANY($1) GROUP BY domain, name`,
     [names],
   );
@@ -35,8 +36,8 @@ export async function loadHoldings(pool: Pool, names: readonly string[]): Promis
     if (known === undefined) records?.set(row.type, [stayOfRow(row)]);
     else known.push(stayOfRow(row));
   }
-  for (const { domain, name, value, present } of headers.rows) {
-    holdings.get(domain)?.headers.set(name, { value, present });
+  for (const { domain, name, value, present, lastSeen } of headers.rows) {
+    holdings.get(domain)?.headers.set(name, { value, present, lastSeen });
   }
   return holdings;
 }

@@ -28,7 +28,7 @@ test('a row for each stay of a record and each time in which a header had a valu
   expect(rowsOf(HISTORY)).toEqual([
     { ...record, value: '192.0.2.1', ...spanOf(0, 10, 20), source: 'one' },
     { ...record, value: '192.0.2.2', ...spanOf(20, 30), source: '' },
-    { ...header, name: 'server', value: 'a', ...spanOf(0, null, 20), source: 'one' },
+    { ...header, name: 'server', value: 'a', ...spanOf(0, 10, 20), source: 'one' },
     { ...header, name: 'server', value: 'b', ...spanOf(20, 30), source: '' },
     { ...header, name: 'via', value: 'x, "y"', ...spanOf(0, 10, 20), source: 'one' },
   ]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mergeChanges } from '../../src/history/merge-changes.js';
 import { beginRecording, recordObservations } from '../../src/history/record-observations.js';
+import { historyOf } from '../support/histories.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 
 /** Records observations of a new domain, and tells the story in short. */
@@ -147,6 +148,22 @@ describe('HTTP headers', () => {
       { at: 3, headers: { server: 'b' } },
     );
     expect(story.headers.at(-1)).toEqual([3, 'server', 'updated', 'b']);
+  });
+
+  test('a value that is replaced keeps when it was last seen, also where an absence came between', () => {
+    const observations = [
+      { at: 1, headers: { server: 'a', via: 'x' } },
+      { at: 2, headers: { server: 'a', via: 'x' } },
+      { at: 3, headers: { via: 'x' } },
+      { at: 4, headers: { via: 'x' } },
+      { at: 5, headers: { server: 'b', via: 'y' } },
+    ];
+    const { headers } = historyOf(observations.map(observation));
+    const updated = headers.filter(({ value }) => value === 'b' || value === 'y');
+    expect(updated.map(({ name, lastSeen }) => [name, lastSeen])).toEqual([
+      ['server', instant(2)],
+      ['via', instant(4)],
+    ]);
   });
 
   test('headers and DNS are parts of their own: each has its own latest time', () => {

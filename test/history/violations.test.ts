@@ -26,7 +26,13 @@ function withType(type: string, typeState: TypeState): Partial<StoredHistory> {
 
 /** The first header change with parts replaced. */
 function withHeader(change: Partial<StoredHistory['headers'][number]>): Partial<StoredHistory> {
-  return { headers: sound.headers.map((header, place) => (place === 0 ? { ...header, ...change } : header)) };
+  return withHeaderAt(0, change);
+}
+
+function withHeaderAt(at: number, change: Partial<StoredHistory['headers'][number]>): Partial<StoredHistory> {
+  return {
+    headers: sound.headers.map((header, place) => (place === at ? { ...header, ...change } : header)),
+  };
 }
 
 /** Farther than any time that can be written. */
@@ -199,14 +205,30 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
     /header "x-old".*value is not in canonical form/,
   ],
   [
-    'a header that is there and was last seen',
+    'a first value of a header with a time at which the value before was last seen',
     withHeader({ lastSeen: instant(1) }),
-    /it is there, and has a time at which it was last seen/,
+    /no other value was before, and has a time at which it was last seen/,
   ],
   [
     'a header that is gone and was never seen last',
     { headers: sound.headers.map((change) => ({ ...change, lastSeen: null })) },
     /it is gone, and has no time at which it was last seen/,
+  ],
+  [
+    'a value that was last seen at another time than that of the observation before its replacement',
+    withHeaderAt(1, { lastSeen: instant(2) }),
+    /was last seen .* not by the observation before its change/,
+  ],
+  [
+    'a value before an absence that was last seen at another time than the header',
+    {
+      headers: [
+        ...sound.headers,
+        ...gone('x-old', 'a'),
+        { name: 'x-old', observedAt: instant(5), value: 'b', lastSeen: instant(3), source: null },
+      ],
+    },
+    /"x-old" was last seen .* not by the observation before its change/,
   ],
   [
     'a header that was last seen at another time than that of the observation before it was gone',
@@ -216,7 +238,7 @@ const breaches: [string, Partial<StoredHistory>, RegExp][] = [
         lastSeen: change.lastSeen && change.lastSeen - 1n,
       })),
     },
-    /was last seen .* not by the observation before it was gone/,
+    /was last seen .* not by the observation before its change/,
   ],
   ['a header whose source is no name of one', withHeader({ source: '' }), /source is not 1 to 64 printable/],
   [

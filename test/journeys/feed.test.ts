@@ -81,7 +81,7 @@ const PAGE = `{
   nodes {
     id kind domain date source
     ... on DnsRecordAdded { record { ...data } } ... on DnsRecordRemoved { record { ...data } lastSeen }
-    ... on HeaderCreated { name new } ... on HeaderUpdated { name old new }
+    ... on HeaderCreated { name new } ... on HeaderUpdated { name old new lastSeen }
     ... on HeaderGone { name old lastSeen } ... on HeaderReturned { name new }
   }
 }`;

@@ -20,7 +20,7 @@
  * @property {string} [name]
  * @property {string | null} [old]
  * @property {string | null} [new]
- * @property {string} [lastSeen] of what is gone: the time of the part's observation before
+ * @property {string} [lastSeen] of what is gone or replaced: the time of the part's latest observation that held it
  */
 
 /**
@@ -31,6 +31,7 @@
  * @property {Entry[]} entries every stay of a record, removed or not
  * @property {Map<string, HeaderItem[]>} headers by name, oldest first
  * @property {Map<string, string>} present headers of the latest observation of them, by name
+ * @property {Map<string, string>} lastSeen when the headers that are gone were last seen, by name
  * @property {Map<string, string>} latest time of the latest observation of each part
  * @property {Change[]} changes in the order of recording
  */
@@ -61,6 +62,7 @@ export function newHistory(domain) {
     entries: [],
     headers: new Map(),
     present: new Map(),
+    lastSeen: new Map(),
     latest: new Map(),
     changes: [],
   };
@@ -184,9 +186,9 @@ function actOnHeaders(history, { time, source, headers = new Map() }) {
   for (const [name, old] of present) {
     if (headers.has(name)) continue;
     const lastSeen = latestOf(history, HTTP) ?? time;
+    history.lastSeen.set(name, lastSeen);
     history.changes.push({ ...base, kind: 'HEADER_GONE', name, old, new: null, lastSeen });
   }
-  history.present = headers;
   for (const [name, value] of headers) {
     const items = history.headers.get(name) ?? [];
     const old = items.at(-1)?.value ?? null;
@@ -196,12 +198,24 @@ function actOnHeaders(history, { time, source, headers = new Map() }) {
       }
       continue;
     }
-    const kind = old === null ? 'HEADER_CREATED' : 'HEADER_UPDATED';
-    history.changes.push({ ...base, kind, name, old, new: value });
+    history.changes.push({ ...base, ...valueChange(history, name, old, time), name, old, new: value });
     history.headers.set(name, [...items, { date: time, value }]);
     changed = true;
   }
+  history.present = headers;
   return changed;
+}
+
+/**
+ * @param {DomainHistory} history
+ * @param {string} name
+ * @param {string | null} old
+ * @param {string} time
+ */
+function valueChange(history, name, old, time) {
+  if (old === null) return { kind: 'HEADER_CREATED' };
+  const lastSeen = history.present.has(name) ? latestOf(history, HTTP) : history.lastSeen.get(name);
+  return { kind: 'HEADER_UPDATED', lastSeen: lastSeen ?? time };
 }
 
 /**

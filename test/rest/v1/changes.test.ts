@@ -101,7 +101,8 @@ test('the changes of one time come by kind, and each kind has its own fields', a
     },
     {
       ...{ kind: 'HEADER_UPDATED', date: '1970-01-01T00:00:06.000000Z', source: null },
-      ...{ name: 'server', old: 'a', new: 'b' },
+      // Recorded by an earlier version: when the old value was last seen is not known but by when it was new.
+      ...{ name: 'server', old: 'a', new: 'b', lastSeen: '1970-01-01T00:00:04.000000Z' },
     },
   ]);
 });

@@ -138,7 +138,9 @@ function changeOf(kinds: readonly string[], before: Properties, what: Properties
     },
     ...what,
   });
-  const lastSeen = timestamp('Of what is gone: the last observation that still held it.');
+  const lastSeen = timestamp(
+    'Of what is gone, and of the value before of HEADER_UPDATED: the last observation that still held it.',
+  );
   return { ...change, properties: { ...Object(change['properties']), lastSeen } };
 }
 
