@@ -89,6 +89,8 @@ function applyUntil(
     await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
+    // Migration 0015 builds an index with a function that several processes cannot call, before 0020 replaces it.
+    await client.query('SET LOCAL max_parallel_maintenance_workers = 0');
     const pending = pendingMigrations(migrations, await readSchemaState(client));
     const waiting = pending.find(waits);
     const ready = waiting === undefined ? pending : pending.slice(0, pending.indexOf(waiting));

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runDms, startLocalDms } from '../journeys/dms-command.js';
@@ -65,24 +66,8 @@ describe('a database whose rows have to be rewritten', () => {
   test('dms migrate reports that it rewrites them, and what it has done', async () => {
     const { code, stdout, stderr } = await runDms(['migrate'], database.environment);
     expect(stderr.trimEnd().split('\n')).toEqual(SHOWN);
-    expect(stdout).toBe(
-      [
-        'applied 0006_canonical_rdata',
-        'applied 0007_due_by_priority',
-        'applied 0008_renamed_values',
-        'applied 0009_octets_of_parts',
-        'applied 0010_drop_history_octets',
-        'applied 0011_times_of_changes',
-        'applied 0012_changes_in_order',
-        'applied 0013_drop_present',
-        'applied 0014_names_texts_and_feed',
-        'applied 0015_search',
-        'applied 0016_more_host_names',
-        'applied 0017_sightings',
-        'applied 0018_canonical_rows',
-        'applied 0019_works_since\n',
-      ].join('\n'),
-    );
+    const pending = readdirSync('prisma/migrations').filter((name) => name >= '0006' && name < 'a');
+    expect(stdout).toBe(pending.map((name) => `applied ${name}\n`).join(''));
     expect(code).toBe(0);
     expect((await runDms(['verify'], database.environment)).stdout).toMatch(/^No violations/);
     const { rows } = await database.pool.query(`SELECT text FROM known_text WHERE kind = 'TXT'`);
