@@ -41,7 +41,7 @@ const headers = (where) =>
   `{ httpHeaders(where: {${where}}, first: 100) { nodes { domain { name } value from to } pageInfo { hasNextPage endCursor } } }`;
 /** @param {string} where */
 const names = (where) =>
-  `{ searchDomains(${where}, first: 100) { nodes { name created lastUpdate lastChange } pageInfo { hasNextPage endCursor } } }`;
+  `{ searchDomains(where: {${where}}, first: 100) { nodes { name created lastUpdate lastChange } pageInfo { hasNextPage endCursor } } }`;
 
 /** Kinds of questions: each makes a new one. @type {[string, () => string][]} */
 const QUESTIONS = [
@@ -102,17 +102,18 @@ const QUESTIONS = [
   ['domains created after a time', () => names('createdFrom: "2024-02-01T00:00:00Z"')],
   [
     'a page of the feed',
-    () => '{ changes(first: 100) { nodes { id domain kind date } pageInfo { hasNextPage endCursor } } }',
+    () =>
+      '{ changes(first: 100) { nodes { id domain { name } kind date } pageInfo { hasNextPage endCursor } } }',
   ],
   [
     'the newest changes',
     () =>
-      '{ changes(first: 100, order: NEWEST_FIRST) { nodes { id domain kind date } pageInfo { hasNextPage endCursor } } }',
+      '{ changes(first: 100, order: NEWEST_FIRST) { nodes { id domain { name } kind date } pageInfo { hasNextPage endCursor } } }',
   ],
   [
     'removals only',
     () =>
-      '{ changes(first: 100, kinds: [DNS_RECORD_REMOVED]) { nodes { id domain kind date } pageInfo { hasNextPage endCursor } } }',
+      '{ changes(first: 100, kinds: [DNS_RECORD_REMOVED]) { nodes { id domain { name } kind date } pageInfo { hasNextPage endCursor } } }',
   ],
   ['statistics', () => '{ statistics { domains dnsRecords httpHeaders changes lastRecordedAt } }'],
 ];

@@ -28,6 +28,8 @@ export interface Change {
   /** Who observed it. */
   readonly source: string | null;
   readonly at: ChangePosition;
+  /** As of when its domain was asked for; absent: now. */
+  readonly asOf?: Instant | undefined;
   /** The stay of a DNS record. */
   readonly record?: DnsEntry;
   /** When what is gone, or the value before, was last seen. */

@@ -7,8 +7,9 @@ import { formatInstant, type Instant } from '../model/instant.js';
 import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
+import { domainOfEntry } from './Query/domain.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
-import type { ChangeResolvers, DomainChangesArgs } from './types.generated.js';
+import type { ChangeResolvers, DnsRecordAddedResolvers, DomainChangesArgs } from './types.generated.js';
 
 const PLACE = {
   date: 'bigint',
@@ -40,18 +41,20 @@ export async function changesOf(
     .trimEnd();
   const position = placeOfDomain<ChangePosition>(question, after, PLACE);
   const placeOf = (change: ChangeData) => change.at;
-  if (budget.isOver) return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null }, placeOf);
+  if (budget.isOver)
+    return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null, after }, placeOf);
   await budget.readPage(first);
   const key = { name, recipient, client: viewer.rateLimitKey, kinds, types, names, newestFirst, first };
   const interval = { from: from ?? undefined, to: end, at };
   const onMany = (rows: number) => budget.readRows(rows);
   const page = { ...key, ...interval, onMany, after: position };
   const found = await loadersOf(history, context).changes.load(page);
-  const { changes: nodes, next } = found;
-  for (const { record } of nodes) {
+  const { changes, next } = found;
+  for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
-  return pageOf(question, { nodes, next }, placeOf, versionOf(history, found, context));
+  const nodes = changes.map((change) => ({ ...change, asOf: at }));
+  return pageOf(question, { nodes, next, after }, placeOf, versionOf(history, found, context));
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
@@ -91,5 +94,12 @@ function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {
 }
 
 export const Change: ChangeResolvers = { __resolveType: typeOfChange };
+
+const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'domain'> = {
+  domain: ({ domain, asOf }, _args, context, info) => domainOfEntry(domain, asOf, context, info),
+};
+
+/** The resolvers of what all changes have, by type. */
+export const changeResolvers = Object.fromEntries(Object.values(TYPES).map((type) => [type, OF_CHANGE]));
 
 export const ChangeConnection = connection(typeOfChange, 'ChangeEdge');

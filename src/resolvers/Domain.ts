@@ -68,7 +68,7 @@ export const Domain: DomainResolvers = {
     const placeOf = (entry: DnsEntry) => places.get(entry);
     return pageOf<DnsEntry, RecordPlace | undefined>(
       question,
-      { nodes, next },
+      { nodes, next, after },
       placeOf,
       versionOf(history, found, context),
     );
@@ -90,7 +90,7 @@ export const Domain: DomainResolvers = {
     const nodes = headers.map((header) => ({ ...header, of }));
     const end = next === null ? null : { name: next };
     const placeOf = ({ name }: HeaderEntry) => ({ name });
-    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end }, placeOf, version);
+    return pageOf<HeaderEntry, { name: string }>(question, { nodes, next: end, after }, placeOf, version);
   },
   changes: (history, args, context) => changesOf(history, args, context),
   async parts({ name, times, at, isOfPrimary }, _args, context) {
@@ -172,7 +172,7 @@ export const HeaderHistory: HeaderHistoryResolvers = {
     const next = page.next === null ? null : { date: page.next };
     return pageOf<HeaderHistoryItem, { date: Instant }>(
       question,
-      { nodes: page.items, next },
+      { nodes: page.items, next, after },
       ({ date }) => ({ date }),
       versionOf(of, page, context),
     );

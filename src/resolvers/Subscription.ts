@@ -35,7 +35,7 @@ async function* pages(
     },
   });
   for await (const found of listening) {
-    const page = feedPage(question, found);
+    const page = feedPage(question, found, context.resumeAfter);
     yield page;
     context.resumeAfter = page.end;
     budget.nextResult();

@@ -7,8 +7,12 @@ import type { RequestContext } from './context.js';
 import { allOf, granted } from './granted.js';
 import type { EdgeOf, PageOf } from './pages.js';
 
+/** What a page has where its client does not say: the default of schema.graphql, also for null. */
+const DEFAULT_FIRST = 100;
+
 /** Checks how many entries of a page are requested. @throws PublicError INVALID_PARAMETER */
-export function requireFirst(first: number): number {
+export function requireFirst(given: number | null | undefined): number {
+  const first = given ?? DEFAULT_FIRST;
   if (first >= 1 && first <= MOST_OF_PAGE) return first;
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
@@ -24,7 +28,14 @@ export function pageOf<Node, Place>(
     nodes,
     next,
     end,
-  }: { readonly nodes: readonly Node[]; readonly next: Place | null; readonly end?: Place },
+    after,
+  }: {
+    readonly nodes: readonly Node[];
+    readonly next: Place | null;
+    readonly end?: Place;
+    /** What the page begins after: a cursor, or the place that it says. */
+    readonly after: unknown;
+  },
   placeOf: (node: Node) => Place,
   version?: bigint,
 ): PageOf<Node> {
@@ -33,6 +44,7 @@ export function pageOf<Node, Place>(
   return {
     nodes,
     next: next === null ? null : write(next),
+    hasPreviousPage: after != null,
     ...(end !== undefined && { end: write(end) }),
     cursorOf: (node) => write(placeOf(node)),
   };
@@ -143,10 +155,13 @@ export function connection<Node extends object>(typeOf: (node: Node) => string, 
       const edges = page.nodes.map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
       return granted(allOf(edges), () => edgeType, budget, info);
     },
-    pageInfo: ({ nodes, next, end, cursorOf }: PageOf<Node>) => {
+    pageInfo: ({ nodes, next, end, hasPreviousPage, cursorOf }: PageOf<Node>) => {
+      const [first] = nodes;
       const last = nodes.at(-1);
       return {
         hasNextPage: next !== null,
+        hasPreviousPage,
+        startCursor: first === undefined ? null : cursorOf(first),
         endCursor: next ?? end ?? (last === undefined ? null : cursorOf(last)),
       };
     },

@@ -15,18 +15,26 @@ export function neededParts(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragm
   return info.fieldNodes.map((node) => partsOf(node, info.fragments)).reduce(union);
 }
 
-/** The fields that follow from a domain's name. */
-const NAMES = new Set(['name', 'unicodeName', 'registrableDomain', '__typename']);
+/** The fields that follow from a domain's name and what was asked for. */
+const NAMES = new Set(['name', 'at', 'unicodeName', 'registrableDomain', '__typename']);
 
-/** Whether a field of domains selects nothing but names. */
-export function selectsNames(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
-  return info.fieldNodes.every((node) =>
-    [...selectedFields(node, info.fragments)].every((name) => NAMES.has(name)),
-  );
-}
-
-/** By the field of headers: whether pages of their histories are selected. */
+/** By the field: whether nothing else is selected of domains; of headers, whether pages of their histories are. */
+const namesOfNode = new WeakMap<FieldNode, boolean>();
 const pagesOfNode = new WeakMap<FieldNode, boolean>();
+
+/** Whether a field of domains selects nothing but names. It is looked for once: a page has many domains. */
+export function selectsNames({
+  fieldNodes,
+  fragments,
+}: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
+  return fieldNodes.every((node) => {
+    const known = namesOfNode.get(node);
+    if (known !== undefined) return known;
+    const selects = [...selectedFields(node, fragments)].every((name) => NAMES.has(name));
+    namesOfNode.set(node, selects);
+    return selects;
+  });
+}
 
 /** Whether pages of the histories of headers are selected. Nearly every query has headers, and none: it is looked for once. */
 export function selectsHistoryPages(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {

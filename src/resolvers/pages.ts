@@ -13,6 +13,8 @@ export interface PageOf<Node> {
   readonly nodes: readonly Node[];
   /** The cursor after which the next page begins; null on the last one. */
   readonly next: string | null;
+  /** Whether the page begins after a cursor. */
+  readonly hasPreviousPage: boolean;
   /** Where the page ends, where that is known without `next` and a node. */
   readonly end?: string;
   cursorOf(node: Node): string;

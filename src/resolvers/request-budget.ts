@@ -207,6 +207,7 @@ export class RequestBudget {
   nextResult(): void {
     const left = this.#units - this.#unitsUsed();
     this.restart();
+    this.#paidFields.clear();
     this.#units = Math.max(0, left);
   }
 

@@ -1,5 +1,5 @@
 import type { IResolvers } from '@graphql-tools/utils';
-import { Change, ChangeConnection } from './Change.js';
+import { Change, ChangeConnection, changeResolvers } from './Change.js';
 import type { RequestContext } from './context.js';
 import { DnsRecord, recordResolvers } from './DnsRecord.js';
 import {
@@ -42,5 +42,6 @@ const checked: Resolvers = {
  */
 export const resolvers: IResolvers<unknown, RequestContext> = {
   ...recordResolvers,
+  ...changeResolvers,
   ...checked,
 };

@@ -143,9 +143,11 @@ describe('passive DNS', () => {
     ]);
     expect((await rest('/changes?kinds=HISTORY_EXTENDED')).changes).toHaveLength(1);
     const found = await graphql(
-      '{ changes(first: 9, kinds: [HISTORY_EXTENDED]) { nodes { domain ... on HistoryExtended { earliest } } } }',
+      '{ changes(first: 9, kinds: [HISTORY_EXTENDED]) { nodes { domain { name } ... on HistoryExtended { earliest } } } }',
     );
-    expect(found.changes.nodes).toEqual([{ domain: 'example.com', earliest: '2010-01-01T00:00:00.000000Z' }]);
+    expect(found.changes.nodes).toEqual([
+      { domain: { name: 'example.com' }, earliest: '2010-01-01T00:00:00.000000Z' },
+    ]);
     expect((await rest('/domain/example.com/changes')).changes).toHaveLength(3);
     await dms(['import', '-'], later + OLD);
     expect((await rest(`/changes?after=${more.next}`)).changes).toEqual([]);

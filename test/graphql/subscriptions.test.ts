@@ -30,13 +30,13 @@ beforeEach(() => change('before'));
 
 const CHANGES = `subscription ($domains: [String!], $kinds: [ChangeKind!], $after: String) {
   changes(domains: $domains, kinds: $kinds, after: $after) {
-    nodes { domain kind ... on HeaderCreated { new } ... on HeaderUpdated { old new } }
+    nodes { domain { name } kind ... on HeaderCreated { new } ... on HeaderUpdated { old new } }
     pageInfo { hasNextPage endCursor }
   }
 }`;
 
 interface Node {
-  readonly domain: string;
+  readonly domain: { readonly name: string };
   readonly new: string;
 }
 
@@ -105,7 +105,7 @@ describe('subscription { changes }', () => {
     });
     await change('one');
     expect((await nextOf(results))?.data?.changes.nodes).toEqual([
-      { domain: 'example.com', kind: 'HEADER_UPDATED', old: 'before', new: 'one' },
+      { domain: { name: 'example.com' }, kind: 'HEADER_UPDATED', old: 'before', new: 'one' },
     ]);
     await results.return?.();
     await change('two');
@@ -377,9 +377,9 @@ describe('an observation with very many and long changes', () => {
 
 describe('a subscription', () => {
   test.each([
-    'subscription { changes @include(if: false) { nodes { domain } } }',
-    'subscription { ... @skip(if: true) { changes { nodes { domain } } } }',
-    'subscription { ...F } fragment F on Subscription { changes @skip(if: false) { nodes { domain } } }',
+    'subscription { changes @include(if: false) { nodes { id } } }',
+    'subscription { ... @skip(if: true) { changes { nodes { id } } } }',
+    'subscription { ...F } fragment F on Subscription { changes @skip(if: false) { nodes { id } } }',
   ])('whose field may be left out is invalid: %s', async (query) => {
     const stream = await openEvents(`${service.url}/graphql`, send(query));
     expect(resultOf(await stream.next())).toMatchObject({

@@ -79,7 +79,7 @@ interface Question {
 const PAGE = `{
   edges { cursor } pageInfo { hasNextPage endCursor }
   nodes {
-    id kind domain date source
+    id kind domain { name } date source
     ... on DnsRecordAdded { record { ...data } } ... on DnsRecordRemoved { record { ...data } lastSeen }
     ... on HeaderCreated { name new } ... on HeaderUpdated { name old new lastSeen }
     ... on HeaderGone { name old lastSeen } ... on HeaderReturned { name new }
@@ -116,7 +116,8 @@ function openFeed(opened: Database) {
       viewer,
     );
     if (errors !== undefined) throw errors[0]?.originalError;
-    return JSON.parse(JSON.stringify(data));
+    // A change's domain as its name.
+    return JSON.parse(JSON.stringify(data), (key, value) => (key === 'domain' && value.name) || value);
   };
   const page = async (question: Question): Promise<Page> =>
     (await ask('ofAll', { first: 500, ...question })).changes;

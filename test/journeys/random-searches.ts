@@ -114,7 +114,7 @@ export const manyLines = fc
   .noBias(fc.array(lineOf(DOMAINS), { minLength: 1, maxLength: 80, size: 'max' }))
   .map((lines) => lines.sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1)));
 
-/** The conditions of a question: `where`, or the arguments of searchDomains. */
+/** The conditions of a question. */
 export type Filter = Partial<Readonly<Record<Condition | End, string>>> & {
   readonly types?: readonly string[];
   readonly present?: boolean;

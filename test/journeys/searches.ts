@@ -30,13 +30,8 @@ const RECORDS_FOUND = `query ($where: DnsRecordFilter!, $first: Int!, $after: St
   page: dnsRecords(where: $where, first: $first, after: $after) ${page(`domain { name lastChange } record { ${RECORD} }`)} }`;
 const HEADERS_FOUND = `query ($where: HttpHeaderFilter!, $first: Int!, $after: String) {
   page: httpHeaders(where: $where, first: $first, after: $after) ${page('domain { name lastChange } name value from to')} }`;
-const DOMAINS_FOUND = `query (
-    $match: String, $registrableDomain: String, $createdFrom: Timestamp, $createdTo: Timestamp,
-    $changedFrom: Timestamp, $changedTo: Timestamp, $first: Int!, $after: String) {
-  page: searchDomains(
-    match: $match, registrableDomain: $registrableDomain, createdFrom: $createdFrom, createdTo: $createdTo,
-    changedFrom: $changedFrom, changedTo: $changedTo, first: $first, after: $after
-  ) ${page('name created lastUpdate lastChange')} }`;
+const DOMAINS_FOUND = `query ($where: DomainFilter, $first: Int!, $after: String) {
+  page: searchDomains(where: $where, first: $first, after: $after) ${page('name created lastUpdate lastChange')} }`;
 const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
   domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
 
@@ -199,7 +194,7 @@ export async function expectHeaders(asked: Searched, where: Filter, paging: Pagi
 
 /** The same of domains. */
 export async function expectDomains(asked: Searched, where: Filter, paging: Paging): Promise<number> {
-  const found = await walk(asked.url, DOMAINS_FOUND, where, paging);
+  const found = await walk(asked.url, DOMAINS_FOUND, { where }, paging);
   const expected = asked
     .historiesAt()
     .filter((history) => meetsDomainFilter(history, where))

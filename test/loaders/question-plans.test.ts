@@ -113,17 +113,20 @@ test.each([
     'headers by a part without trigrams',
     `httpHeaders(where: { name: "etag", contains: "--d" }, first: 100) { ${HEADERS} }`,
   ],
-  ['domains by suffix', 'searchDomains(match: "*27.net", first: 100) { nodes { name created } }'],
-  ['domains by prefix', 'searchDomains(match: "blog27*", first: 100) { nodes { name created } }'],
-  ['domains by a part', 'searchDomains(match: "*og27*", first: 100) { nodes { name created } }'],
+  ['domains by suffix', 'searchDomains(where: { match: "*27.net" }, first: 100) { nodes { name created } }'],
+  ['domains by prefix', 'searchDomains(where: { match: "blog27*" }, first: 100) { nodes { name created } }'],
+  ['domains by a part', 'searchDomains(where: { match: "*og27*" }, first: 100) { nodes { name created } }'],
   [
     'domains below a registrable domain',
-    'searchDomains(registrableDomain: "shop10.net", first: 100) { nodes { name } }',
+    'searchDomains(where: { registrableDomain: "shop10.net" }, first: 100) { nodes { name } }',
   ],
-  ['domains by time of creation', `searchDomains(createdTo: "${LATER}", first: 100) { nodes { name } }`],
+  [
+    'domains by time of creation',
+    `searchDomains(where: { createdTo: "${LATER}" }, first: 100) { nodes { name } }`,
+  ],
   [
     'domains by time of change',
-    'searchDomains(changedFrom: "2024-06-30T00:00:00Z", changedTo: "2024-06-30T01:00:00Z", first: 100) { nodes { name } }',
+    'searchDomains(where: { changedFrom: "2024-06-30T00:00:00Z", changedTo: "2024-06-30T01:00:00Z" }, first: 100) { nodes { name } }',
   ],
   ['all domains', 'searchDomains(first: 100) { nodes { name } }'],
   ['the feed', 'changes(first: 100) { nodes { id ... on DnsRecordAdded { record { __typename } } } }'],
@@ -235,7 +238,7 @@ test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
       }
       dnsRecords(first: 9, where: { network: "10.1.0.0/28" }) { nodes { domain { name } } }
       httpHeaders(first: 9, where: { name: "server", contains: "nginx" }) { nodes { value } }
-      searchDomains(first: 9, match: "*.example", changedFrom: "2024-01-01T00:00:00Z") { nodes { name } }
+      searchDomains(first: 9, where: { match: "*.example", changedFrom: "2024-01-01T00:00:00Z" }) { nodes { name } }
       changes(first: 9) { nodes { id } }
     }`);
     for (let time = 0; time < 7; time += 1) {
@@ -260,7 +263,7 @@ test('of a zone with many names, a page reads a bounded number of them', async (
   );
   await database.pool.query('ANALYZE known_name');
   sent.length = 0;
-  await ask('{ searchDomains(registrableDomain: "large.example", first: 1) { nodes { name } } }');
+  await ask('{ searchDomains(where: { registrableDomain: "large.example" }, first: 1) { nodes { name } } }');
   const [first] = sent;
   if (first === undefined) throw new Error('Nothing was read.');
   const { rows } = await database.pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${first.text}`, first.values);

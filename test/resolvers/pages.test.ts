@@ -1,6 +1,6 @@
 import express from 'express';
 import supertest from 'supertest';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
@@ -8,6 +8,7 @@ import type { FeedPage, FeedPlace } from '../../src/loaders/change-feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { loadHeaderPage } from '../../src/loaders/header-pages.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
+import { formatInstant } from '../../src/model/instant.js';
 import { forget } from '../../src/recorder/forget.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
@@ -45,9 +46,9 @@ function longValue(): string {
   return Array.from({ length: 1_500 }, (_, at) => `https://${(at * 7919) % 1009}.example`).join(' ');
 }
 
-async function ask(query: string) {
+async function ask(query: string, variables = {}) {
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
-  const { data, errors } = await executor.executeStored(executor.prepare(query), {}, viewer);
+  const { data, errors } = await executor.executeStored(executor.prepare(query), variables, viewer);
   const codes = errors?.map(
     ({ originalError }) => originalError && 'code' in originalError && originalError.code,
   );
@@ -136,6 +137,58 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
   }
 });
 
+test('pageInfo tells where a page begins and ends, and that of another than the first that others precede it', async () => {
+  const page = (args: string) =>
+    ask(
+      `{ domain(name: "one.example") { dnsRecordsConnection(${args}) { edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`,
+    ).then(({ data }) => data.domain.dnsRecordsConnection);
+  const first = await page('first: 2');
+  expect(first.pageInfo).toEqual({
+    ...{ hasNextPage: true, hasPreviousPage: false },
+    ...{ startCursor: first.edges[0].cursor, endCursor: first.edges[1].cursor },
+  });
+  const second = await page(`first: 2, after: "${first.pageInfo.endCursor}"`);
+  expect(second.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: second.edges[0].cursor });
+  const none = await page('present: false, first: 2');
+  expect(none.pageInfo).toEqual({
+    ...{ hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+  });
+});
+
+test('a page has up to 100 entries where its size is not given, or null', async () => {
+  const { data } = await ask(
+    '{ domain(name: "one.example") { one: dnsRecordsConnection { nodes { __typename } } other: dnsRecordsConnection(first: null) { nodes { __typename } } } }',
+  );
+  expect([data.domain.one.nodes.length, data.domain.other.nodes.length]).toEqual([100, 100]);
+});
+
+describe('the domain of a change', () => {
+  const changes = (of: string) =>
+    `query ($at: Timestamp) { domain(name: "one.example", at: $at) {
+      changes(kinds: [DNS_RECORD_ADDED], first: 2) { nodes { domain { ${of} } } } } }`;
+
+  test('is as of the time that was asked for', async () => {
+    const at = formatInstant(FIRST_SEEN + 7n);
+    const { data, codes } = await ask(changes('name at dnsRecordCount'), { at });
+    expect(codes).toBeUndefined();
+    const domain = { name: 'one.example', at, dnsRecordCount: 3_000 };
+    expect(data.domain.changes.nodes).toEqual([{ domain }, { domain }]);
+  });
+
+  test('is read for more than its names alone', async () => {
+    const load = vi.spyOn(executor.primary.domainHistory, 'load');
+    const loaded = async (of: string) => {
+      load.mockClear();
+      await ask(changes(of));
+      return load.mock.calls.length;
+    };
+    expect(await loaded('__typename')).toBe(1);
+    expect(await loaded('name unicodeName registrableDomain')).toBe(1);
+    expect(await loaded('lastUpdate')).toBe(3);
+    load.mockRestore();
+  });
+});
+
 describe('pages are paid for', () => {
   const cost = async (field: string) => {
     const graphql = await createGraphqlOverHttp(executor, {
@@ -168,7 +221,7 @@ describe('pages are paid for', () => {
     ['httpHeaders(first: 9, where: { name: "server", contains: "nginx" }) { nodes { value } }'],
     ['dnsRecords(first: 9, where: { text: "spf" }) { nodes { domain { name } } }'],
     ['dnsRecords(first: 9, where: { host: "*nothing*" }) { nodes { domain { name } } }'],
-    ['searchDomains(first: 9, match: "*nothing*") { nodes { name } }'],
+    ['searchDomains(first: 9, where: { match: "*nothing*" }) { nodes { name } }'],
   ])('those that are found by a part of texts or names with four units more: %s', async (field) => {
     expect(await cost(field)).toBe(6);
   });
@@ -182,6 +235,10 @@ describe('pages are paid for', () => {
     const matches = 'dnsRecords(where: { network: "10.0.0.0/29" }, first: 10) { nodes { domain { HERE } } }';
     const costs = ['name', 'httpHeaderCount'].map((of) => cost(matches.replace('HERE', of)));
     expect(await Promise.all(costs)).toEqual([2, 10]);
+    const changes =
+      'domain(name: "one.example") { changes(kinds: [DNS_RECORD_ADDED], first: 3) { nodes { domain { HERE } } } }';
+    const ofChanges = ['name', 'httpHeaderCount'].map((of) => cost(changes.replace('HERE', of)));
+    expect(await Promise.all(ofChanges)).toEqual([2, 5]);
   });
 });
 

@@ -31,7 +31,7 @@ function OwnChangeLine({ change }: { readonly change: Change }) {
       {'record' in change ? (
         <>
           <span class="tag">{change.record.type}</span>{' '}
-          {change.record.host !== change.domain && (
+          {change.record.host !== change.domain.name && (
             <>
               <Owner name={change.record.host} />{' '}
             </>

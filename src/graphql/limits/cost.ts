@@ -77,8 +77,9 @@ export const PRICES: ReadonlyMap<string, FieldPrice> = new Map<string, FieldPric
   ['Domain.httpHeaders', { sizedBy: 'names' }],
 ]);
 
-/** How many objects a list is assumed to have where no argument limits it. */
+/** How many objects a list is assumed to have where no argument limits it, and how many a page has where `first` is not given. */
 const ASSUMED_SIZE = 10;
+const DEFAULT_FIRST = 100;
 
 /** The cost of a field itself. @param field Such as `Query.domain`. */
 export function priceOf(field: string): number {
@@ -99,7 +100,7 @@ export function sizeOf(field: string, node: FieldNode, isList: boolean): Cost {
   switch (value?.kind) {
     case undefined:
     case Kind.NULL:
-      return ASSUMED_SIZE;
+      return sizedBy === 'first' ? DEFAULT_FIRST : ASSUMED_SIZE;
     case Kind.LIST:
       return value.values.length;
     case Kind.INT:
@@ -123,6 +124,7 @@ function lengthOf(variable: string): Cost {
 function numberIn(variable: string): Cost {
   return (variables) => {
     const value = valueOfVariable(variables, variable);
+    if (value === undefined || value === null) return DEFAULT_FIRST;
     return typeof value === 'number' ? numberOf(value) : 1;
   };
 }

@@ -60,22 +60,35 @@ export async function foundDomain(
   const isLate = context.loaders !== context.primary && latestVersion(info) > row.version;
   if (!(isLate || dnsRecords || httpHeaders || counts || times)) return historyOf(row, NO_PARTS, undefined);
   const found = await loadDomain(row.name, undefined, context, info);
-  if (found === null)
-    throw new PublicError('UNAVAILABLE', `${row.name} was erased while it was read. Try again.`);
+  if (found === null) throw erased(row.name);
   return found;
+}
+
+function erased(name: string): PublicError {
+  return new PublicError('UNAVAILABLE', `${name} was erased while it was read. Try again.`);
 }
 
 /** The row of a domain of which nothing but the name is selected. */
 const UNREAD = { created: 0n, lastUpdate: 0n, lastChange: 0n, recordedAt: 0n, version: 0n };
 
-/** The domain of a match. A history counts as one `domain`. */
-export async function loadDomain(
+/** The domain of a match or a change: nothing is read for its names. */
+export function domainOfEntry(
+  name: string,
+  at: Instant | undefined,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+): DomainHistory | Promise<DomainHistory> {
+  if (selectsNames(info)) return historyOf({ name, ...UNREAD }, NO_PARTS, at);
+  return loadDomain(name, at, context, info).then((found) => found ?? Promise.reject(erased(name)));
+}
+
+/** The domain of an entry of a page. A history counts as one `domain`. */
+async function loadDomain(
   name: string,
   at: Instant | undefined,
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<DomainHistory | null> {
-  if (selectsNames(info)) return historyOf({ name, ...UNREAD }, NO_PARTS, at);
   const { dnsRecords, httpHeaders, counts, times } = neededParts(info);
   if (dnsRecords || httpHeaders || counts || times)
     await context.budget.readDomains(`${pathOf(info)} ${name}`, 1);

@@ -1,4 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import ipaddr from 'ipaddr.js';
 import { requireScope } from '../../auth/viewer.js';
 import { type FeedChange, type FeedPage, type FeedPlace, goneCursor } from '../../loaders/change-feed.js';
@@ -7,7 +6,6 @@ import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
-import type { Instant } from '../../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
   isPart,
@@ -31,11 +29,12 @@ import type {
   DnsRecordMatchResolvers,
   DomainConnectionResolvers,
   DomainEdgeResolvers,
+  DomainFilter,
   HttpHeaderFilter,
   HttpHeaderMatchResolvers,
   QueryResolvers,
 } from '../types.generated.js';
-import { foundDomain, instantOf, loadDomain } from './domain.js';
+import { domainOfEntry, foundDomain, instantOf } from './domain.js';
 
 export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_query, args, context, info) => {
   const { viewer, budget, loaders, recipient } = context;
@@ -55,7 +54,7 @@ export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_que
   const load = () => loaders.records.load({ ...key, lastSeen });
   const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
-  return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next }, ({ place }) => place);
+  return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next, after }, ({ place }) => place);
 };
 
 const NONE = { matches: [], next: null };
@@ -132,7 +131,7 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_q
   const load = () => loaders.headers.load(key);
   const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
-  return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next }, ({ domain, from }) => ({
+  return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next, after }, ({ domain, from }) => ({
     domain,
     from,
   }));
@@ -161,17 +160,7 @@ export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async
   const { viewer, budget, loaders, recipient } = context;
   requireScope(viewer, 'search:read');
   const first = requireFirst(args.first);
-  requireInterval('createdFrom', args.createdFrom, 'createdTo', args.createdTo);
-  requireInterval('changedFrom', args.changedFrom, 'changedTo', args.changedTo);
-  const filter = {
-    match: args.match == null ? undefined : parseNamePattern('match', args.match),
-    registrableDomain:
-      args.registrableDomain == null ? undefined : requireRegistrable(args.registrableDomain),
-    createdFrom: args.createdFrom ?? undefined,
-    createdTo: args.createdTo ?? undefined,
-    changedFrom: args.changedFrom ?? undefined,
-    changedTo: args.changedTo ?? undefined,
-  };
+  const filter = domainFilter(args.where ?? {});
   const question = questionOf('searchDomains', filter);
   const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
@@ -181,10 +170,24 @@ export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async
   const nodes = matches.map((row) => ({ row }));
   return pageOf<FoundDomain, { name: string }>(
     question,
-    { nodes, next: next === null ? null : { name: next } },
+    { nodes, next: next === null ? null : { name: next }, after },
     ({ row }) => ({ name: row.name }),
   );
 };
+
+function domainFilter(where: DomainFilter) {
+  const { match, registrableDomain: registrable, createdFrom, createdTo, changedFrom, changedTo } = where;
+  requireInterval('createdFrom', createdFrom, 'createdTo', createdTo);
+  requireInterval('changedFrom', changedFrom, 'changedTo', changedTo);
+  return {
+    match: match == null ? undefined : parseNamePattern('match', match),
+    registrableDomain: registrable == null ? undefined : requireRegistrable(registrable),
+    createdFrom: createdFrom ?? undefined,
+    createdTo: createdTo ?? undefined,
+    changedFrom: changedFrom ?? undefined,
+    changedTo: changedTo ?? undefined,
+  };
+}
 
 function requireRegistrable(text: string): string {
   const name = parseDomainName(text);
@@ -224,9 +227,14 @@ export function feedQuestion(args: {
 export function feedPage(
   question: string,
   page: Pick<FeedPage, 'changes' | 'end'> & Partial<Pick<FeedPage, 'next'>>,
+  after: unknown,
 ): ChangePage {
   const { changes, end, next = null } = page;
-  return pageOf<FeedChange, FeedPlace>(question, { nodes: changes, end, next }, ({ feedPlace }) => feedPlace);
+  return pageOf<FeedChange, FeedPlace>(
+    question,
+    { nodes: changes, end, next, after },
+    ({ feedPlace }) => feedPlace,
+  );
 }
 
 export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
@@ -238,7 +246,7 @@ export const changes: NonNullable<QueryResolvers['changes']> = async (_query, ar
   const key = { ...filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
   const page = await loaders.feed.load(key);
   if (page === null) throw goneCursor();
-  return feedPage(question, page);
+  return feedPage(question, page, after);
 };
 
 export const statistics: NonNullable<QueryResolvers['statistics']> = async (_query, _args, context) => {
@@ -251,24 +259,12 @@ export const statistics: NonNullable<QueryResolvers['statistics']> = async (_que
 const ROWS_OF_STATISTICS = 50_000;
 
 export const DnsRecordMatch: DnsRecordMatchResolvers = {
-  domain: ({ domain, at }, _args, context, info) => domainOfMatch(domain, at, context, info),
+  domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 
 export const HttpHeaderMatch: HttpHeaderMatchResolvers = {
-  domain: ({ domain, at }, _args, context, info) => domainOfMatch(domain, at, context, info),
+  domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
-
-async function domainOfMatch(
-  name: string,
-  at: Instant | undefined,
-  context: RequestContext,
-  info: GraphQLResolveInfo,
-) {
-  const found = await loadDomain(name, at, context, info);
-  if (found === null)
-    throw new PublicError('UNAVAILABLE', `${name} was erased while it was read. Try again.`);
-  return found;
-}
 
 export const DnsRecordMatchConnection = connection<RecordMatchAt>(
   () => 'DnsRecordMatch',

@@ -86,8 +86,10 @@ describe('a query costs', () => {
     ['in a variable', 'changes(first: $first) { edges { node { kind } } }', { first: 20 }, 10 + 20 * 3],
     ['that is not one', 'changes(first: $first) { nodes { kind } }', { first: 'many' }, 10 + 2],
     ['that is negative', 'changes(first: -5) { nodes { kind } }', {}, 10 + 2],
+    ['that is the default', 'changes { nodes { kind } }', {}, 10 + 100 * 2],
+    ['that is missing', 'changes(first: $first) { nodes { kind } }', {}, 10 + 100 * 2],
   ])('as many objects as a page may have by a number %s', (_case, selection, variables, cost) => {
-    expect(inDomain(selection, variables, '($first: Int!)')).toBe(cost);
+    expect(inDomain(selection, variables, '($first: Int)')).toBe(cost);
   });
 
   test('what a default says where the variable is missing', () => {

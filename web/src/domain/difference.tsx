@@ -26,9 +26,9 @@ function titleOf(time: string): string {
 export function Difference({ name, from, to, filter, occasion }: DifferenceProps) {
   const { data, error, isLoading, again } = useAnswer(DomainDifferenceDocument, { name, from, to }, occasion);
   const diff = data?.domain?.diff;
-  const removed = diff?.dnsRecordsRemoved.filter(({ type }) => matchesType(filter, type)) ?? [];
-  const added = diff?.dnsRecordsAdded.filter(({ type }) => matchesType(filter, type)) ?? [];
-  const headers = diff?.httpHeaders.filter((header) => matchesHeader(filter, header.name)) ?? [];
+  const removed = diff?.dnsRecordsRemoved?.filter(({ type }) => matchesType(filter, type)) ?? [];
+  const added = diff?.dnsRecordsAdded?.filter(({ type }) => matchesType(filter, type)) ?? [];
+  const headers = diff?.httpHeaders?.filter((header) => matchesHeader(filter, header.name)) ?? [];
   const pairs = pairsOf(removed, added);
   return (
     <Section

@@ -283,15 +283,15 @@ interface PageVariables {
 /** Reads all pages of a list: a small one first, which most domains have no more than, and which costs least. */
 async function allOf<Result, Node>(
   askFor: (page: PageVariables) => Promise<Result>,
-  pageOf: (result: Result) => Page<Node> | undefined,
+  pageOf: (result: Result) => Page<Node> | null | undefined,
   onNodes: (nodes: readonly Node[], isCut: boolean) => void,
 ): Promise<void> {
   let after: string | null = null;
   let nodes: readonly Node[] = [];
   for (let pages = 1; ; pages += 1) {
     const first = after === null ? FIRST_PAGE : FURTHER_PAGES;
-    const page: Page<Node> | undefined = pageOf(await askFor({ first, after }));
-    if (page === undefined) return;
+    const page: Page<Node> | null | undefined = pageOf(await askFor({ first, after }));
+    if (page == null) return;
     nodes = [...nodes, ...page.nodes];
     const isLast = !page.pageInfo.hasNextPage || pages === MOST_PAGES;
     // Drawn when there is something, and when there is all.

@@ -21,7 +21,7 @@ export function HomePage() {
   const [occasion, setOccasion] = useState(0);
   const isSearching = questions.length > 0;
   const { data, error, again } = useAnswer(OverviewDocument, isSearching ? null : {}, occasion);
-  const isEmpty = data?.statistics.domains === 0;
+  const isEmpty = data?.statistics?.domains === 0;
   const counting = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
     document.title = 'Domain Metadata Service';

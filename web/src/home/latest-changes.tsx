@@ -25,7 +25,7 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
     reading.current = stopped;
     setError(null);
     ask(LatestChangesDocument, {}, stopped).then(
-      ({ changes }) => setLatest(changes.nodes),
+      ({ changes }) => setLatest(changes?.nodes ?? []),
       (problem) => {
         if (!stopped.aborted) setError(problem);
       },
@@ -73,24 +73,25 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
       {latest === null && error === null && !isPaused && <Loading what="changes" />}
       {latest !== null && changes.length === 0 && <p class="muted">Nothing has changed yet.</p>}
       <ol class="feed">
-        {[...groupBy(changes, ({ domain, date }) => `${domain} ${date}`)].map(([key, [first, ...others]]) =>
-          first === undefined ? null : (
-            <li key={key}>
-              <p class="observation">
-                <a href={domainAddress(first.domain)}>
-                  <Text value={first.domain} />
-                </a>{' '}
-                <Time value={first.date} />
-              </p>
-              <ul class="plain">
-                {[first, ...others].map((change) => (
-                  <li key={change.id}>
-                    <ChangeLine change={change} />
-                  </li>
-                ))}
-              </ul>
-            </li>
-          ),
+        {[...groupBy(changes, ({ domain, date }) => `${domain.name} ${date}`)].map(
+          ([key, [first, ...others]]) =>
+            first === undefined ? null : (
+              <li key={key}>
+                <p class="observation">
+                  <a href={domainAddress(first.domain.name)}>
+                    <Text value={first.domain.name} />
+                  </a>{' '}
+                  <Time value={first.date} />
+                </p>
+                <ul class="plain">
+                  {[first, ...others].map((change) => (
+                    <li key={change.id}>
+                      <ChangeLine change={change} />
+                    </li>
+                  ))}
+                </ul>
+              </li>
+            ),
         )}
       </ol>
     </Section>

@@ -10,7 +10,7 @@ export interface PageResult<Node> {
 }
 
 interface ChangeResult {
-  readonly domain?: string;
+  readonly domain?: { readonly name: string };
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
@@ -79,17 +79,14 @@ export const CHANGES: Body = {
     },
   }),
   present: ({ nodes, pageInfo }: PageResult<ChangeResult>) => ({
-    changes: nodes.map(({ domain, ...change }) => ({ domain, ...presentChange(change) })),
+    changes: nodes.map(presentOfDomain),
     next: pageInfo.endCursor,
   }),
 };
 
 /** Changes of all domains as they are recorded: each is an event with its cursor. */
 export function presentEvents({ edges, pageInfo }: LiveResult): EventPage {
-  const events = edges.map(({ cursor, node: { domain, ...change } }) => ({
-    id: cursor,
-    data: { domain, ...presentChange(change) },
-  }));
+  const events = edges.map(({ cursor, node }) => ({ id: cursor, data: presentOfDomain(node) }));
   return { events, end: pageInfo.endCursor };
 }
 
@@ -117,6 +114,11 @@ function presentChange({ kind, date, source, record, lastSeen, earliest, ...head
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }
       : { data: dataOf(record) };
   return { kind, date, source, ...what, ...(lastSeen !== undefined && { lastSeen }) };
+}
+
+/** A change of any domain. */
+function presentOfDomain({ domain, ...change }: ChangeResult): object {
+  return { domain: domain?.name, ...presentChange(change) };
 }
 
 function dataOf(record: DnsRecordResult): unknown {
