@@ -116,8 +116,7 @@ function openFeed(opened: Database) {
       viewer,
     );
     if (errors !== undefined) throw errors[0]?.originalError;
-    // A change's domain as its name.
-    return JSON.parse(JSON.stringify(data), (key, value) => (key === 'domain' && value.name) || value);
+    return parsed(JSON.stringify(data));
   };
   const page = async (question: Question): Promise<Page> =>
     (await ask('ofAll', { first: 500, ...question })).changes;
@@ -130,6 +129,11 @@ function openFeed(opened: Database) {
     /** All of Domain.changes. */
     ofDomain: (name: string) => allOf((after) => pageOfDomain(name, after)),
   };
+}
+
+/** An answer of GraphQL, a change's domain as its name. */
+function parsed(text: string) {
+  return JSON.parse(text, (key, value) => (key === 'domain' && value?.name) || value);
 }
 
 async function allOf(load: (after?: string) => Promise<Page>): Promise<Change[]> {
@@ -288,7 +292,7 @@ function listeners(service: TestService, begin: string, isOver: () => boolean) {
       body: JSON.stringify({ query: LIVE, variables: { after } }),
     });
   const resultIn = ({ event, data }: ReceivedEvent): Heard<Change> | undefined => {
-    const page: Page | undefined = event === 'next' ? JSON.parse(data).data?.changes : undefined;
+    const page: Page | undefined = event === 'next' ? parsed(data).data?.changes : undefined;
     return page && { changes: page.nodes, end: page.pageInfo.endCursor };
   };
   const ofRest = (after: string) =>

@@ -119,7 +119,7 @@ subscription Live {
     nodes {
       date
       kind
-      domain
+      domain { name }
     }
     pageInfo {
       endCursor
