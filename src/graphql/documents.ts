@@ -91,6 +91,14 @@ const VALUES_OF_MILLISECOND = 500;
 /** The stages of examining a document: each takes the event loop for a while. */
 type Stages = Generator<undefined, Examination | RejectedRequest>;
 
+/** An examination that several requests may wait for. */
+interface UnderWay {
+  readonly document: KnownDocument;
+  readonly stages: Stages;
+  /** What a stage has thrown. */
+  failure?: unknown;
+}
+
 /** What decides which documents are executed. */
 export interface DocumentsOptions {
   /** What one request may cost. */
@@ -121,8 +129,8 @@ export class Documents {
   });
   /** By SHA-256: those of the cache, listed ones, and those under way that are too long for the cache. */
   readonly #byHash = new Map<string, KnownDocument>();
-  /** Documents that are being examined, by text, each with its stages. */
-  readonly #underWay = new Map<string, { readonly document: KnownDocument; readonly stages: Stages }>();
+  /** Documents that are being examined, by text. */
+  readonly #underWay = new Map<string, UnderWay>();
   /** Listed documents by id, and by text. */
   readonly #listed: ReadonlyMap<string, KnownDocument> | undefined;
   readonly #listedByText: ReadonlyMap<string, KnownDocument> | undefined;
@@ -180,18 +188,27 @@ export class Documents {
    * Examines a document, if it was not before, each stage in a turn of its own but for the first.
    *
    * @param client That has sent it.
+   * @throws what a stage throws, for all who wait.
    */
   async examineInTurns(document: KnownDocument, client: string): Promise<void> {
     const { source } = document;
     // Many clients may send a document before it is known: one examination is for all of them, in whoever's turn comes next.
-    const underWay = this.#underWay.get(source) ?? { document, stages: this.#stages(document) };
+    const underWay: UnderWay = this.#underWay.get(source) ?? { document, stages: this.#stages(document) };
     this.#underWay.set(source, underWay);
-    while (underWay.document.examined === undefined) {
-      const stage = underWay.stages.next();
-      if (stage.done !== true) await turnOfStage(document, client);
-      else this.#examined(underWay.document, stage.value);
+    try {
+      while (underWay.document.examined === undefined) {
+        // A generator that has thrown gives no value any more.
+        if (underWay.failure !== undefined) throw underWay.failure;
+        const stage = underWay.stages.next();
+        if (stage.done !== true) await turnOfStage(document, client);
+        else this.#examined(underWay.document, stage.value);
+      }
+    } catch (error) {
+      underWay.failure = error;
+      throw error;
+    } finally {
+      if (this.#underWay.get(source) === underWay) this.#underWay.delete(source);
     }
-    this.#underWay.delete(source);
     document.examined = underWay.document.examined;
     document.work = underWay.document.work;
   }

@@ -1,3 +1,4 @@
+import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { Documents } from '../../src/graphql/documents.js';
 import { createSchema } from '../../src/graphql/schema.js';
@@ -52,6 +53,23 @@ test('a document that many clients send before it is known is examined once', as
   );
   expect(examined[0]).toMatchObject({ document: { kind: 'Document' } });
   for (const each of examined) expect(each).toBe(examined[0]);
+});
+
+test('where the examination of a document fails, it fails for all who wait for it, and for who sends it later', async () => {
+  // Validation throws, since a type has no fields.
+  const broken = buildSchema(
+    'type Query { domain(name: String!): Domain } type Domain { name: String } type Empty',
+  );
+  const documents = new Documents(broken, { maxCost: 1_000_000, introspection: true });
+  const examine = async () => {
+    const document = await documents.inTurn(documents.identify({ query: QUERY, id: undefined }), 'client');
+    await documents.examineInTurns(document, 'client');
+  };
+  const failures = await Promise.allSettled([examine(), examine(), examine()]);
+  failures.push(...(await Promise.allSettled([examine()])));
+  for (const failure of failures) {
+    expect(failure).toMatchObject({ reason: { message: expect.stringContaining('Empty') } });
+  }
 });
 
 test('documents that differ are counted apart', () => {
