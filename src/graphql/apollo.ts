@@ -40,6 +40,8 @@ export async function startApollo(
     hideSchemaDetailsFromClientErrors: true,
     persistedQueries: false,
     documentStore: documentStoreOf(documents),
+    // As documents.ts does, should the document be forgotten meanwhile.
+    parseOptions: { noLocation: true },
     stopOnTerminationSignals: false,
     logger: SILENT,
     formatError(formatted, error) {

@@ -20,6 +20,7 @@ import { LRUCache } from 'lru-cache';
 import { OperationError } from '../model/errors.js';
 import { fairTurns } from '../rates/fair-turns.js';
 import type { DocumentWork } from '../resolvers/request-budget.js';
+import { locationsIn } from './error-locations.js';
 import { compileOperation, type StoredOperation } from './execute.js';
 import { shortened } from './format-error.js';
 import { costOf, type Examination, examine, ofOperation } from './limits/examine.js';
@@ -340,7 +341,8 @@ export class Documents {
         maxErrors: MOST_ERRORS,
       });
       if (errors.length === 0) return examination;
-      return invalid('GRAPHQL_VALIDATION_FAILED', errors);
+      yield;
+      return invalid('GRAPHQL_VALIDATION_FAILED', errors, locationsIn(examination.document, known.source));
     } catch (error) {
       return error instanceof GraphQLError ? invalid('GRAPHQL_PARSE_FAILED', [error]) : rejectionOf(error);
     }
@@ -398,10 +400,19 @@ function rejectionOf(error: unknown): RejectedRequest {
 /** Kept with the document. */
 const MOST_ERRORS = 20;
 
-function invalid(code: string, errors: readonly GraphQLError[]): RejectedRequest {
+/** @param locate Finds the locations of errors that have none; absent: they stay without. */
+function invalid(
+  code: string,
+  errors: readonly GraphQLError[],
+  locate: ReturnType<typeof locationsIn> = () => [],
+): RejectedRequest {
   const formatted = errors.map((error) => {
-    const { message, ...rest } = error.toJSON();
-    return { message: shortened(message), ...rest, extensions: { ...rest.extensions, code } };
+    const { message, locations = locate(error), ...rest } = error.toJSON();
+    return {
+      message: shortened(message),
+      ...(locations.length > 0 && { locations }),
+      ...{ ...rest, extensions: { ...rest.extensions, code } },
+    };
   });
   return new RejectedRequest(400, formatted);
 }

@@ -196,7 +196,7 @@ export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlE
     readFrom,
     contextFor: (viewer, recipient, onInternalError) => contextOf(viewer, recipient, { onInternalError }),
     prepare(source) {
-      const document = parse(source);
+      const document = parse(source, { noLocation: true });
       const errors = validate(unlimited, document);
       if (errors.length > 0) throw invalidOperation(errors);
       return compileOperation(unlimited, document);

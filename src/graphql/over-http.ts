@@ -8,7 +8,7 @@ import { fairTurns } from '../rates/fair-turns.js';
 import type { Penalties } from '../rates/penalties.js';
 import { setRateFields } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { unitsOfIntrospection, unitsOfRequest } from '../resolvers/request-budget.js';
+import { type RequestBudget, unitsOfIntrospection, unitsOfRequest } from '../resolvers/request-budget.js';
 import { sandboxPage, sandboxPolicy, startApollo, thrownErrorOf } from './apollo.js';
 import { DocumentLimit } from './document-limit.js';
 import { Documents, type DocumentsOptions, type KnownDocument } from './documents.js';
@@ -210,6 +210,7 @@ async function execute(
         : executeCompiled(executor, frequent, parameters, context, onInternalError),
     MOST_UNITS_IN_ONE_STATE,
   );
+  if (data !== undefined && errors !== undefined) await countErrors(budget, errors);
   const extensions = { cost: budget.units, estimatedCost };
   if (budget.exceeded !== undefined) {
     // Which fields came first, and would have data, depends on the way of execution.
@@ -223,6 +224,25 @@ async function execute(
 /** What costs more has many domains, of which one or the other always changes where much is recorded. */
 const MOST_UNITS_IN_ONE_STATE = 50;
 
+/** What an error has besides its path: itself, its message, its extensions and their code. */
+const VALUES_OF_ERROR = 4;
+
+/** Errors count in the size of the response as values do. They are paid for, unless they say that the client has nothing left. */
+async function countErrors(budget: RequestBudget, errors: readonly GraphQLFormattedError[]): Promise<void> {
+  if (budget.isOver) return;
+  const size = { values: 0, octets: 0 };
+  for (const error of errors) {
+    size.values += VALUES_OF_ERROR + (error.path?.length ?? 0);
+    size.octets += Buffer.byteLength(JSON.stringify(error));
+  }
+  const isLimited = errors.some(({ extensions }) => extensions?.['code'] === 'RATE_LIMITED');
+  try {
+    await budget.takeErrors(size, !isLimited);
+  } catch (error) {
+    if (error !== budget.exceeded) throw error;
+  }
+}
+
 async function* inOne(result: ExecutionResult): AsyncGenerator<ExecutionResult, void, void> {
   yield result;
 }
@@ -235,7 +255,11 @@ async function executeCompiled(
   onInternalError: OnInternalError,
 ): Promise<GraphqlResponse> {
   const { data, errors } = await executor.executeCompiled(operation, variables, context);
-  const formatted = errors?.map((error) => formatError(error.toJSON(), error, onInternalError));
+  const formatted = errors?.map((error) => {
+    // Documents have no locations, of which the compiler makes an empty list.
+    const { locations: _, ...shown } = error.toJSON();
+    return formatError(shown, error, onInternalError);
+  });
   return { status: 200, data, errors: formatted };
 }
 

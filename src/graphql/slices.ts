@@ -16,20 +16,27 @@ const SLICE = 100;
 /** Milliseconds that graphql-js takes for an object, and for a leaf. */
 const OF_OBJECT = 0.03;
 const OF_LEAF = 0.001;
+/** The same for an error, of which a document may have some 10,000. */
+const OF_ERROR = 0.03;
 /** What is written of a response in a part of a turn, in objects and scalars, and how long that takes. */
 const WRITTEN_AT_ONCE = 5_000;
 const OF_WRITING = 1;
 
 /**
- * The schema whose long lists are executed in slices, for graphql-js: compiled operations do not know such lists,
- * and take a tenth of the time.
+ * The schema whose long lists are executed in slices, and whose fields fail each in its part of a turn, for graphql-js:
+ * compiled operations do not know such lists, and take a tenth of the time.
  */
 export function executeInSlices(schema: GraphQLSchema): GraphQLSchema {
   return mapSchema(schema, {
     [MapperKind.OBJECT_FIELD]: (field) => {
-      if (!isListType(getNullableType(field.type))) return undefined;
-      const slice = isLeafType(getNamedType(field.type)) ? inOnePiece : inSlices;
-      return { ...field, resolve: slicing(field.resolve ?? defaultFieldResolver, slice) };
+      const { resolve = defaultFieldResolver, type, args = {} } = field;
+      const isList = isListType(getNullableType(type));
+      // What a client can make fail, under many names, is a field with arguments.
+      const mayFail = Object.keys(args).length > 0;
+      if (!isList && !mayFail) return undefined;
+      const slice = isLeafType(getNamedType(type)) ? inOnePiece : inSlices;
+      const sliced = isList ? slicing(resolve, slice) : resolve;
+      return { ...field, resolve: mayFail ? failingInTurns(sliced) : sliced };
     },
   });
 }
@@ -47,6 +54,21 @@ function slicing(resolve: Resolver, slice: Slice): Resolver {
     const sliced = (list: unknown) => (Array.isArray(list) ? slice(list, context.viewer.rateLimitKey) : list);
     const list: unknown = resolve(source, args, context, info);
     return list instanceof Promise ? list.then(sliced) : sliced(list);
+  };
+}
+
+function failingInTurns(resolve: Resolver): Resolver {
+  return (source, args, context, info) => {
+    const fail = async (error: unknown): Promise<never> => {
+      await fairTurns.take(context.viewer.rateLimitKey, OF_ERROR);
+      throw error;
+    };
+    try {
+      const value: unknown = resolve(source, args, context, info);
+      return value instanceof Promise ? value.catch(fail) : value;
+    } catch (error) {
+      return fail(error);
+    }
   };
 }
 

@@ -276,6 +276,16 @@ export class RequestBudget {
   }
 
   /**
+   * Takes the size of the errors of an execution that is complete, which are a part of the answer.
+   *
+   * @param paid Whether they are paid for. Returns and throws as take() does.
+   */
+  takeErrors(size: Size, paid: boolean): Promise<void> | undefined {
+    this.#isTentative = false;
+    return paid ? this.take(size) : this.reserve(size);
+  }
+
+  /**
    * Does work on a list in parts, each in its turn of the event loop. One list follows the other, so that nothing is
    * done for those that follow where the first ones exceed a limit.
    *

@@ -503,7 +503,6 @@ test.each(['development', 'production', 'test'])(
         errors: [
           {
             message: "Internal error. It is in the server's log.",
-            locations: [{ line: 1, column: 30 }],
             path: ['domain'],
             extensions: { code: 'INTERNAL' },
           },

@@ -39,7 +39,7 @@ export interface Examination {
 }
 
 /**
- * Parses a document and checks it against the limits. The time that this takes is bounded, which that of validation
+ * Parses a document, without locations (see locationsIn), and checks it against the limits. The time that this takes is bounded, which that of validation
  * is not for documents beyond them.
  *
  * @yields where what follows is done in a turn of its own, if the text is long.
@@ -48,7 +48,7 @@ export interface Examination {
 export function* examine(schema: GraphQLSchema, text: string): Generator<undefined, Examination> {
   checkText(text);
   yield;
-  const document = parse(text);
+  const document = parse(text, { noLocation: true });
   const { definitions } = document;
   const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
