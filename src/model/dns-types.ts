@@ -65,6 +65,11 @@ function holdsNoData(number: number): boolean {
   return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
 }
 
+/** The types with a name that records may have. */
+export const TYPE_NAMES: readonly string[] = [...NUMBERS.keys()].filter(
+  (name) => typeNumber(name) !== undefined,
+);
+
 /**
  * The one name of a type, as its records have it: the mnemonic where there is one (`CAA` for `type257`),
  * and otherwise the form of RFC 3597. Undefined where typeNumber() is.

@@ -113,8 +113,9 @@ function withOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withOrder);
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, member]) => [key, withOrder(member)]);
-  const order =
-    value['additionalProperties'] === false ? { keysInOrder: Object.keys(Object(value['properties'])) } : {};
+  const order = Array.isArray(value['required'])
+    ? { keysInOrder: Object.keys(Object(value['properties'])) }
+    : {};
   return { ...Object.fromEntries(members), ...order };
 }
 

@@ -79,7 +79,8 @@ export function docsPage(assets: string): StaticResponse {
 /**
  * An operation shows a closed lock while a token is missing, an open one with it, and none where no token is
  * needed; by itself Swagger UI shows open locks before a token is entered, and a closed one where it is optional.
- * By default it would also show a badge of a validator on the internet.
+ * It would send the examples of all parameters, of which no question has all, and shows a badge of a validator on the
+ * internet by default.
  */
 const SWAGGER = `
 const turned = (Lock, { React }) => ({ isAuthorized, ...rest }) =>
@@ -90,9 +91,16 @@ const withoutLockIfOpen = (Summary, { React }) => ({ operationProps, ...rest }) 
   const shown = open ? operationProps.set('security', security.clear()) : operationProps;
   return React.createElement(Summary, { ...rest, operationProps: shown });
 };
+const withoutOptionalExamples = (update) => (spec) => {
+  const own = Object.values(spec.paths).flatMap(({ get }) => get.parameters);
+  for (const parameter of [...own, ...Object.values(spec.components.parameters)])
+    if (!parameter.required) delete parameter.example;
+  return update(spec);
+};
 SwaggerUIBundle({
   plugins: [
     {
+      statePlugins: { spec: { wrapActions: { updateJsonSpec: withoutOptionalExamples } } },
       wrapComponents: {
         authorizeBtn: turned,
         authorizeOperationBtn: turned,

@@ -35,9 +35,26 @@ export function text(description: string, example?: string): Schema {
   return { type: 'string', description, ...(example === undefined ? {} : { examples: [example] }) };
 }
 
-/** The schema of a time. */
-export function timestamp(description: string): Schema {
-  return { ...schemaReference('Timestamp'), description };
+/**
+ * The schema of a time.
+ *
+ * @param example What documentation shows in its place; without it, that of every time.
+ */
+export function timestamp(description: string, example?: string): Schema {
+  return {
+    ...schemaReference('Timestamp'),
+    description,
+    ...(example === undefined ? {} : { examples: [example] }),
+  };
+}
+
+/** The schema of a time, or of null where there is none. */
+export function timestampOrNull(description: string): Schema {
+  return {
+    oneOf: [schemaReference('Timestamp'), { type: 'null' }],
+    description,
+    examples: [null],
+  };
 }
 
 /** The schema of a number of things. */

@@ -9,8 +9,10 @@ export interface Parameter {
   readonly description: string;
   /** Of the value. `default` is what an absent one means; one of type `array` may be given several times. */
   readonly schema: Schema;
-  /** A value that the sample observations have an answer for; absent: there is none. */
-  readonly example?: string;
+  /** As a query has it: a value that the sample observations have an answer for, where it can be one. */
+  readonly example: string;
+  /** Whether a client may leave `:`, `/` and the like as they are: no value has what ends a value. */
+  readonly allowReserved?: boolean;
   /** Whether a query must have it: one in the path is always there. */
   readonly required?: boolean;
   /**
@@ -105,6 +107,8 @@ export const DOMAIN: Parameter = {
   errorCode: 'INVALID_DOMAIN',
 };
 
+const EARLY = '2023-05-01T00:00:00Z';
+
 /** The instant of a state, and those that a question of an interval is about. */
 export const AT = time(
   'at',
@@ -112,12 +116,15 @@ export const AT = time(
     'ahead. Without it, everything that is recorded.',
   '2024-03-02T00:00:00Z',
 );
-export const FROM = time('from', 'The earlier time, an RFC 3339 time.', '2023-05-01T00:00:00Z');
+export const FROM = time('from', 'The earlier time, an RFC 3339 time.', EARLY);
 export const TO = time(
   'to',
   'The later time, an RFC 3339 time, not before `from`. At most five minutes ahead.',
   '2023-06-01T00:00:00Z',
 );
+
+/** What a cursor looks like: each is of one question. */
+export const EXAMPLE_CURSOR = 'eyd2wsSNbq_aWyJleGFtcGxlLmNvbSIsNDJd';
 
 /** Those of a page of a list. */
 export const FIRST: Parameter = {
@@ -135,6 +142,7 @@ export const FIRST: Parameter = {
 export const AFTER: Parameter = {
   description: 'The cursor `next` of the page before, of the same question. Without it, the first page.',
   schema: { type: 'string' },
+  example: EXAMPLE_CURSOR,
   read: (text) => text,
   errorCode: 'INVALID_CURSOR',
 };
@@ -168,21 +176,28 @@ export function oneOf(
 /** A parameter whose text is read by the operation, as one of its times is. */
 export function plainText(
   description: string,
+  example: string,
   options: {
     readonly isList?: boolean;
     readonly required?: boolean;
-    readonly example?: string;
+    readonly allowReserved?: boolean;
     /** Absent: INVALID_PARAMETER. */
     readonly errorCode?: 'INVALID_DOMAIN';
   } = {},
 ): Parameter {
-  const { isList = false, required = false, example, errorCode = 'INVALID_PARAMETER' } = options;
+  const {
+    isList = false,
+    required = false,
+    allowReserved = false,
+    errorCode = 'INVALID_PARAMETER',
+  } = options;
   const value = { type: 'string', minLength: 1 };
   return {
     description,
     schema: isList ? { type: 'array', items: value } : value,
-    ...(example !== undefined && { example }),
+    example,
     ...(required && { required }),
+    ...(allowReserved && { allowReserved }),
     read: (text) => text,
     errorCode,
   };
@@ -193,6 +208,7 @@ export function flag(name: string, description: string): Parameter {
   return {
     description,
     schema: { type: 'boolean' },
+    example: 'true',
     read(text) {
       if (text === 'true' || text === 'false') return text === 'true';
       throw invalid(`${name} must be true or false.`);
@@ -202,9 +218,8 @@ export function flag(name: string, description: string): Parameter {
 }
 
 /** A parameter that is a time. @param description What it does: "an RFC 3339 time" follows. */
-export function instant(name: string, description: string): Parameter {
-  const { example, ...parameter } = time(name, `${description} An RFC 3339 time.`, '');
-  return parameter;
+export function instant(name: string, description: string, example = EARLY): Parameter {
+  return time(name, `${description} An RFC 3339 time.`, example);
 }
 
 /** A parameter whose text is a time. */
@@ -213,6 +228,7 @@ function time(name: string, description: string, example: string): Parameter {
     description,
     schema: { type: 'string', format: 'date-time' },
     example,
+    allowReserved: true,
     read(text) {
       try {
         return requireTime(text);

@@ -111,14 +111,18 @@ const KINDS_TEXT = 'Only changes of this kind; may be given several times.';
 const KINDS_OPTIONS = { isList: true, example: 'DNS_RECORD_REMOVED' } as const;
 const KINDS = oneOf('kinds', CHANGE_KINDS, KINDS_TEXT, KINDS_OPTIONS);
 
+const LATE = '2024-03-02T00:00:00Z';
+
 const ORDER = { isList: false, default: 'OLDEST_FIRST', example: 'NEWEST_FIRST' } as const;
 const ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'];
 
-const DOMAINS = plainText('Only changes of this domain; may be given up to 1,000 times.', {
+const DOMAINS = plainText('Only changes of this domain; may be given up to 1,000 times.', 'example.com', {
   isList: true,
-  example: 'example.com',
   errorCode: 'INVALID_DOMAIN',
 });
+
+/** Of values with `/`, `:` or `*`, as documents show them. */
+const RESERVED = { allowReserved: true } as const;
 
 /** All that REST v1 answers. */
 export const ROUTES: readonly Route[] = [
@@ -203,11 +207,13 @@ export const ROUTES: readonly Route[] = [
       kinds: oneOf('kinds', DOMAIN_CHANGE_KINDS, KINDS_TEXT, KINDS_OPTIONS),
       types: plainText(
         'Only changes of records of this type, and of the headers of `names`; may be given several times.',
-        { isList: true, example: 'NS' },
+        'NS',
+        { isList: true },
       ),
       names: plainText(
         'Only changes of this header, and of the records of `types`; may be given several times.',
-        { isList: true, example: 'server' },
+        'server',
+        { isList: true },
       ),
       order: oneOf('order', ORDERS, 'The order in time.', ORDER),
       first: FIRST,
@@ -227,27 +233,35 @@ export const ROUTES: readonly Route[] = [
     path: '/search/dns-records',
     ...ACROSS_DOMAINS,
     parameters: {
-      ip: plainText('An IPv4 or IPv6 address, of A and AAAA records.', { example: '192.0.2.7' }),
+      ip: plainText('An IPv4 or IPv6 address, of A and AAAA records.', '192.0.2.7', RESERVED),
       network: plainText(
         'A network in CIDR notation, such as `192.0.2.0/24`, with the addresses of A and AAAA records.',
+        '192.0.2.0/24',
+        RESERVED,
       ),
       target: plainText(
         "A host name that the record's data has: of NS, CNAME, DNAME, PTR, MX, SRV, HTTPS, SVCB, AFSDB, KX, LP and RT records, " +
           '`mname` and `rname` of SOA, `replacement` of NAPTR, and the certification authority that a CAA record allows. ' +
           '`*.example.net` stands for all names below it.',
+        '*.example.net',
+        RESERVED,
       ),
-      text: plainText('A part of the text of a TXT record, at least three characters.'),
-      host: plainText('The owner name, or a pattern of it as `match` of Search domains.'),
-      types: plainText('Only records of this type; may be given several times.', { isList: true }),
+      text: plainText('A part of the text of a TXT record, at least three characters.', 'spf'),
+      host: plainText(
+        'The owner name, or a pattern of it as `match` of Search domains.',
+        '*.example.com',
+        RESERVED,
+      ),
+      types: plainText('Only records of this type; may be given several times.', 'A', { isList: true }),
       present: flag(
         'present',
         '`true`: only records that are present; `false`: only removed ones. Default: both.',
       ),
       at: AT,
       seenFrom: instant('seenFrom', 'Only records that were present at some time after this one.'),
-      seenTo: instant('seenTo', 'Only records that were present at some time up to this one.'),
+      seenTo: instant('seenTo', 'Only records that were present at some time up to this one.', LATE),
       firstSeenFrom: instant('firstSeenFrom', 'Only records that were first observed after this time.'),
-      firstSeenTo: instant('firstSeenTo', 'Only records that were first observed up to this time.'),
+      firstSeenTo: instant('firstSeenTo', 'Only records that were first observed up to this time.', LATE),
       first: FIRST,
       after: AFTER,
     },
@@ -263,19 +277,16 @@ export const ROUTES: readonly Route[] = [
     path: '/search/http-headers',
     ...ACROSS_DOMAINS,
     parameters: {
-      name: plainText('The name of the header, in upper or lower case.', {
-        required: true,
-        example: 'server',
-      }),
-      value: plainText('The whole value.', { example: 'nginx' }),
-      contains: plainText('A part of the value, at least three characters, in the same case.'),
+      name: plainText('The name of the header, in upper or lower case.', 'server', { required: true }),
+      value: plainText('The whole value.', 'nginx'),
+      contains: plainText('A part of the value, at least three characters, in the same case.', 'ngin'),
       present: flag(
         'present',
         '`true`: only headers that still have the value; `false`: only those that had it. Default: both.',
       ),
       at: AT,
       seenFrom: instant('seenFrom', 'Only headers that had the value at some time after this one.'),
-      seenTo: instant('seenTo', 'Only headers that had the value at some time up to this one.'),
+      seenTo: instant('seenTo', 'Only headers that had the value at some time up to this one.', LATE),
       first: FIRST,
       after: AFTER,
     },
@@ -292,16 +303,18 @@ export const ROUTES: readonly Route[] = [
       match: plainText(
         'A name in which `*` stands for any characters, such as `*.example.com`, `example.*` or `*shop*`, with at least three ' +
           'characters besides.',
-        { example: '*.example' },
+        '*.example',
+        RESERVED,
       ),
       registrableDomain: plainText(
         'A registrable domain, such as `example.co.uk`: it and all domains below it.',
+        'example.com',
         { errorCode: 'INVALID_DOMAIN' },
       ),
       createdFrom: instant('createdFrom', 'Domains whose earliest observation is after this time.'),
-      createdTo: instant('createdTo', 'Domains whose earliest observation is not after this time.'),
+      createdTo: instant('createdTo', 'Domains whose earliest observation is not after this time.', LATE),
       changedFrom: instant('changedFrom', 'Domains that last changed after this time.'),
-      changedTo: instant('changedTo', 'Domains that last changed up to this time.'),
+      changedTo: instant('changedTo', 'Domains that last changed up to this time.', LATE),
       first: FIRST,
       after: AFTER,
     },

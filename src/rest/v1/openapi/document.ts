@@ -1,7 +1,8 @@
 import { SCOPES } from '../../../auth/viewer.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
-import { isInPath, type Parameter } from '../parameters.js';
+import { EXAMPLE_CURSOR, isInPath, type Parameter } from '../parameters.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
+import { exampleOf } from './examples.js';
 import { recordSchemas } from './record-schemas.js';
 import { HEADER_FIELDS, PROBLEM_SCHEMA, responsesOf } from './responses.js';
 
@@ -23,35 +24,41 @@ export function openApiDocument(
 ): object {
   const api = `${basePath}/api/v1`;
   const access = { tokenRequired, anonymousScopes };
+  const schemas = {
+    ...Object.fromEntries(routes.map(({ body }) => [body.name, body.schema])),
+    ...recordSchemas(),
+    ...HEADER_SCHEMAS,
+    Timestamp: TIMESTAMP,
+    Problem: PROBLEM_SCHEMA,
+  };
   return {
-    openapi: '3.1.1',
+    openapi: '3.1.0',
     info: {
       title: 'Domain Metadata Service',
       version,
       summary: 'DNS records and HTTP response headers of domains over time.',
-      description: DESCRIPTION,
+      description: `${DESCRIPTION}\n\n[This document as a page](${api}/docs).`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: api, description: 'The server that this document comes from.' }],
-    externalDocs: { url: `${api}/docs`, description: 'This document as a page.' },
     tags: [{ name: 'Domains', description: 'What was observed of a domain.' }],
-    paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route, access) }])),
+    paths: Object.fromEntries(
+      routes.map((route) => [route.path, { get: operationOf(route, access, schemas) }]),
+    ),
     components: {
       securitySchemes: { [TOKEN_SCHEME]: TOKEN },
       parameters: CONDITIONS,
       headers: HEADER_FIELDS,
-      schemas: {
-        ...Object.fromEntries(routes.map(({ body }) => [body.name, body.schema])),
-        ...recordSchemas(),
-        ...HEADER_SCHEMAS,
-        Timestamp: TIMESTAMP,
-        Problem: PROBLEM_SCHEMA,
-      },
+      schemas,
     },
   };
 }
 
-function operationOf(route: Route, access: AnonymousAccess): object {
+function operationOf(
+  route: Route,
+  access: AnonymousAccess,
+  schemas: Readonly<Record<string, Schema>>,
+): object {
   const { operationId, name, description, maturity } = route;
   const paragraphs = [description, `Maturity: **${maturity}**.`, accessOf(route, access)];
   return {
@@ -62,11 +69,11 @@ function operationOf(route: Route, access: AnonymousAccess): object {
     'x-maturity': maturity,
     parameters: parametersOf(route),
     security: securityOf(route, access),
-    responses: responsesOf(route, access),
+    responses: responsesOf(route, access, exampleOf(route.body.schema, schemas)),
   };
 }
 
-/** An empty object among them: nothing is needed (OpenAPI 3.1.1, section 4.8.10). */
+/** An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10). */
 function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
   if (isOpen(route, access)) return [{}, { [TOKEN_SCHEME]: [] }];
   return [{ [TOKEN_SCHEME]: route.scope === null ? [] : [route.scope] }];
@@ -94,15 +101,30 @@ function parametersOf({ path, parameters, state, live }: Route): readonly object
 
 function parameterOf(path: string, name: string, parameter: Parameter): object {
   const inPath = isInPath(path, name);
-  const { description, schema, required = inPath } = parameter;
-  const example = exampleOf(parameter);
-  return { name, in: inPath ? 'path' : 'query', required, description, schema, ...example };
+  const { description, schema, allowReserved, required = inPath } = parameter;
+  return {
+    name,
+    in: inPath ? 'path' : 'query',
+    required,
+    description,
+    ...(allowReserved && { allowReserved }),
+    schema,
+    example: exampleValue(parameter),
+  };
 }
 
-function exampleOf({ schema, example }: Parameter): { readonly example?: unknown } {
-  if (example === undefined) return {};
-  if (schema['type'] === 'array') return { example: [example] };
-  return { example: schema['type'] === 'integer' ? Number(example) : example };
+/** The example as a value of the schema. */
+function exampleValue({ schema, example }: Parameter): unknown {
+  switch (schema['type']) {
+    case 'array':
+      return [example];
+    case 'integer':
+      return Number(example);
+    case 'boolean':
+      return example === 'true';
+    default:
+      return example;
+  }
 }
 
 const DESCRIPTION = `The history of domains, read-only. Every operation has the method GET, and HEAD for the header
@@ -138,6 +160,7 @@ const LAST_EVENT_ID = {
   in: 'header',
   description: 'Of a request for server-sent events: the `id` that they follow, before `after`.',
   schema: { type: 'string' },
+  example: EXAMPLE_CURSOR,
 };
 
 /** The header fields of a conditional request. */
@@ -147,6 +170,7 @@ const CONDITIONS = {
     in: 'header',
     description: 'The `ETag` of a response that the client has: 304 where it is still the same.',
     schema: { type: 'string' },
+    example: HEADER_FIELDS.ETag.example,
   },
   IfModifiedSince: {
     name: 'If-Modified-Since',
@@ -155,6 +179,7 @@ const CONDITIONS = {
       'The `Last-Modified` of a response that the client has: 304 where nothing was recorded since. It is ' +
       'ignored beside `If-None-Match`.',
     schema: { type: 'string' },
+    example: HEADER_FIELDS['Last-Modified'].example,
   },
 };
 
@@ -170,6 +195,7 @@ const HEADER_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   HttpHeaderChange: closedObject('A new value of a header.', {
     event: {
+      type: 'string',
       enum: ['created', 'updated'],
       description: '`created` for the first value of the header, `updated` for each later one.',
     },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, isObjectType } from 'graphql';
+import { TYPE_NAMES } from '../../../model/dns-types.js';
 import {
   graphqlTypeOf,
   OTHER_RDATA_FIELDS,
@@ -7,7 +8,14 @@ import {
   type RdataField,
   type RdataFieldKind,
 } from '../../../model/rdata-fields.js';
-import { closedObject, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
+import {
+  closedObject,
+  type Schema,
+  schemaReference,
+  text,
+  timestamp,
+  timestampOrNull,
+} from '../json-schema.js';
 
 /** The schemas of DNS record entries and of their data, by name (specification, 2.2 and 2.3). */
 export function recordSchemas(): Readonly<Record<string, Schema>> {
@@ -17,35 +25,38 @@ export function recordSchemas(): Readonly<Record<string, Schema>> {
     DnsRecordEntry: closedObject('A stay of a DNS record: from its first sight to its removal.', {
       data: schemaReference('DnsRecordData'),
       firstSeen: timestamp('When the record was first observed.'),
-      removed: {
-        description: 'When it was observed that the record is gone; null while it is present.',
-        oneOf: [schemaReference('Timestamp'), { type: 'null' }],
-      },
+      removed: timestampOrNull('When it was observed that the record is gone; null while it is present.'),
     }),
     DnsRecordData: {
       description:
         'What the record says: the field `type` decides which fields follow the common ones. All types that ' +
         'have no schema of their own, `DS`, `TLSA`, `HTTPS` or `TYPE65534` for example, are OtherRecordData.',
-      oneOf: [schemaReference('TypedRecordData'), schemaReference(schemaName('OTHER'))],
+      oneOf: [...types, 'OTHER'].map((type) => schemaReference(schemaName(type))),
+      // It names the types that have names, so that clients can tell the schemas apart; the numbered ones are too many.
+      discriminator: discriminatorOf(TYPE_NAMES),
     },
-    // A discriminator must know every value; the other types' cannot be listed.
     TypedRecordData: {
       description: 'The data of a record whose type has fields of its own.',
       oneOf: types.map((type) => schemaReference(schemaName(type))),
-      discriminator: {
-        propertyName: 'type',
-        mapping: Object.fromEntries(types.map((type) => [type, `#/components/schemas/${schemaName(type)}`])),
-      },
+      discriminator: discriminatorOf(types),
     },
     ...Object.fromEntries(
       Array.from(RDATA_FIELDS, ([type, fields]) => [schemaName(type), dataOf(type, { const: type }, fields)]),
     ),
     [schemaName('OTHER')]: dataOf(
       'OTHER',
-      { pattern: '^[A-Z][A-Z0-9-]*$', not: { enum: types }, examples: ['TYPE65534'] },
+      { pattern: '^[A-Z][A-Z0-9-]*$', not: { type: 'string', enum: types }, examples: ['TYPE65534'] },
       OTHER_RDATA_FIELDS,
     ),
   };
+}
+
+function discriminatorOf(types: readonly string[]): object {
+  const refs = types.map((type) => [
+    type,
+    `#/components/schemas/${schemaName(RDATA_FIELDS.has(type) ? type : 'OTHER')}`,
+  ]);
+  return { propertyName: 'type', mapping: Object.fromEntries(refs) };
 }
 
 function schemaName(type: string): string {

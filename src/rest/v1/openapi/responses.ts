@@ -1,10 +1,12 @@
-import { closedObject, type Schema, schemaReference, text } from '../json-schema.js';
+import { type Schema, schemaReference, text } from '../json-schema.js';
+import { EXAMPLE_CURSOR } from '../parameters.js';
 import { STATUS_OF_CODE } from '../problem.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
 interface HeaderField {
   readonly description: string;
   readonly schema: Schema;
+  readonly example: string | number;
   /** Whether every response that names the field has it. */
   readonly required?: boolean;
 }
@@ -16,48 +18,57 @@ export const HEADER_FIELDS = {
   'X-Request-Id': {
     description: "The request's own `X-Request-Id`, or a new one. The log has it, too.",
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+    example: '5a1f6c2e-8f0d-4c1b-9a57-0d7c1f1f4f10',
     required: true,
   },
   ETag: {
     description: 'The validator of the body, for `If-None-Match` (RFC 9110, section 8.8.3).',
     schema: { type: 'string', pattern: '^(W/)?"[^"]*"$' },
+    example: 'W/"42-getDomain"',
     required: true,
   },
   'Last-Modified': {
     description:
       'When something was last recorded of the domain, for `If-Modified-Since` (RFC 9110, section 8.8.2).',
     schema: TEXT,
+    example: 'Fri, 01 Mar 2024 10:20:31 GMT',
     required: true,
   },
   'Cache-Control': {
     description:
       'Which caches may store the response, and for how long without revalidation (RFC 9111, section 5.2).',
     schema: TEXT,
+    example: 'public, no-cache',
     required: true,
   },
   Vary: {
     description: 'The header fields of the request that the response depends on (RFC 9110, section 12.5.5).',
     schema: TEXT,
+    example: 'Accept, Accept-Encoding, Authorization',
     required: true,
   },
   RateLimit: {
     description: 'What is left of the rate limit (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
+    example: '"anonymous";r=599;t=60',
     required: true,
   },
   'RateLimit-Policy': {
     description: 'The rate limit (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
+    example: '"anonymous";q=600;w=60',
     required: true,
   },
   'Retry-After': {
     description: 'In how many seconds to try again (RFC 9110, section 10.2.3).',
     schema: { type: 'integer', minimum: 1 },
+    example: 12,
     required: true,
   },
   'WWW-Authenticate': {
     description: 'The credentials that are needed (RFC 6750, section 3).',
     schema: { type: 'string', pattern: '^Bearer realm="[^"]*"' },
+    example: 'Bearer realm="Domain Metadata Service"',
     required: true,
   },
 } satisfies Readonly<Record<string, HeaderField>>;
@@ -96,17 +107,37 @@ const ERRORS: Readonly<Record<number, ErrorResponse>> = {
   },
 };
 
-/** The schema of every error's body (RFC 9457). */
-export const PROBLEM_SCHEMA: Schema = closedObject('A problem (RFC 9457).', {
-  type: { const: 'about:blank', description: 'Status and code are sufficient.' },
-  title: text('The phrase of the status.'),
-  status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
-  detail: text('What is wrong, and what to do about it, for people.'),
-  code: { enum: Object.keys(STATUS_OF_CODE), description: 'What is wrong, for programs. It never changes.' },
-});
+/**
+ * The schema of every error's body (RFC 9457). It is open: each response adds to it by `allOf`, which knows no
+ * properties but its own.
+ */
+export const PROBLEM_SCHEMA: Schema = {
+  type: 'object',
+  description: 'A problem (RFC 9457).',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string', const: 'about:blank', description: 'Status and code are sufficient.' },
+    title: text('The phrase of the status.'),
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
+    detail: text('What is wrong, and what to do about it, for people.'),
+    code: {
+      type: 'string',
+      enum: Object.keys(STATUS_OF_CODE),
+      description: 'What is wrong, for programs. It never changes.',
+    },
+  },
+};
 
-/** The responses of an operation, by status. */
-export function responsesOf(route: Route, access: AnonymousAccess): Readonly<Record<string, object>> {
+/**
+ * The responses of an operation, by status.
+ *
+ * @param example Of the body.
+ */
+export function responsesOf(
+  route: Route,
+  access: AnonymousAccess,
+  example: unknown,
+): Readonly<Record<string, object>> {
   const kept: readonly HeaderFieldName[] = [
     'X-Request-Id',
     ...(route.state === null ? [] : (['ETag'] as const)),
@@ -120,9 +151,12 @@ export function responsesOf(route: Route, access: AnonymousAccess): Readonly<Rec
       description: 'What is recorded.',
       headers: headersOf(route.state === null ? kept : [...kept, 'Last-Modified']),
       content: {
-        'application/json': { schema: schemaReference(route.body.name) },
+        'application/json': { schema: schemaReference(route.body.name), example },
         ...(route.live && {
-          'text/event-stream': { schema: { type: 'string', description: route.live.description } },
+          'text/event-stream': {
+            schema: { type: 'string', description: route.live.description },
+            example: `id: ${EXAMPLE_CURSOR}\n\n`,
+          },
         }),
       },
     },
@@ -166,8 +200,16 @@ function codesOf({ parameters, missing }: Route, status: number): readonly strin
 function errorResponse(route: Route, status: number, { description, fields = [] }: ErrorResponse): object {
   const content = {
     schema: {
-      ...schemaReference('Problem'),
-      properties: { status: { const: status }, code: { enum: codesOf(route, status) } },
+      allOf: [
+        schemaReference('Problem'),
+        {
+          type: 'object',
+          properties: {
+            status: { type: 'integer', const: status },
+            code: { type: 'string', enum: codesOf(route, status) },
+          },
+        },
+      ],
     },
   };
   return {

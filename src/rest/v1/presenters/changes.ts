@@ -1,5 +1,6 @@
 import { HEADER_CHANGES, RECORD_CHANGES } from '../../../model/change-kinds.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
+import { EXAMPLE_CURSOR } from '../parameters.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
 import { type Body, START } from './domain.js';
 
@@ -76,6 +77,7 @@ export const CHANGES: Body = {
       type: 'string',
       description:
         'The cursor where the page ends, for the parameter `after`: it is there also where nothing is new.',
+      examples: [EXAMPLE_CURSOR],
     },
   }),
   present: ({ nodes, pageInfo }: PageResult<ChangeResult>) => ({

@@ -35,8 +35,11 @@ interface DomainResult {
 export const START = {
   domain: text('The requested name in canonical form: lower-case A-labels, no final dot.', 'example.com'),
 };
+/** An example of a time before that of every other one. */
+export const EARLIER = '2023-01-10T08:00:00.000000Z';
+
 const TIMES = {
-  created: timestamp('The time of the earliest observation of the domain.'),
+  created: timestamp('The time of the earliest observation of the domain.', EARLIER),
   lastUpdate: timestamp(
     'The time of the latest observation of the domain, whether or not it changed anything.',
   ),
@@ -130,16 +133,19 @@ export const DOMAIN_DIFF: Body = {
   name: 'DomainDiff',
   schema: closedObject('The net difference between the states of a domain at two times.', {
     ...START,
-    from: timestamp('The earlier time.'),
+    from: timestamp('The earlier time.', EARLIER),
     to: timestamp('The later time.'),
     dnsRecordsAdded: listOf(
       schemaReference('DnsRecordEntry'),
       'The DNS records that are present at `to` and not at `from`, as of `to`, in the order of Get domain.',
     ),
-    dnsRecordsRemoved: listOf(
-      schemaReference('DnsRecordEntry'),
-      'The DNS records that are present at `from` and not at `to`, as of `to`: with their removal.',
-    ),
+    dnsRecordsRemoved: {
+      ...listOf(
+        schemaReference('DnsRecordEntry'),
+        'The DNS records that are present at `from` and not at `to`, as of `to`: with their removal.',
+      ),
+      examples: [[]],
+    },
     httpHeaders: listOf(
       closedObject('A header that is not the same at both times.', {
         name: text('The name of the header, in lower case.', 'server'),
@@ -149,7 +155,11 @@ export const DOMAIN_DIFF: Body = {
           description: 'Present at `to` only, at both with different values, or at `from` only.',
         },
         old: { type: ['string', 'null'], description: 'The value at `from`; null if it was not present.' },
-        new: { type: ['string', 'null'], description: 'The value at `to`; null if it was not present.' },
+        new: {
+          type: ['string', 'null'],
+          description: 'The value at `to`; null if it was not present.',
+          examples: ['nginx'],
+        },
       }),
       'The HTTP response headers that are not the same at both times, ordered by name.',
     ),

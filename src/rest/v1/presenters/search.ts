@@ -1,7 +1,7 @@
-import { closedObject, listOf, schemaReference, text, timestamp } from '../json-schema.js';
+import { closedObject, listOf, schemaReference, text, timestamp, timestampOrNull } from '../json-schema.js';
 import { NEXT, nextOf, type PageResult } from './changes.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
-import { type Body, START } from './domain.js';
+import { type Body, EARLIER, START } from './domain.js';
 
 interface RecordMatchResult {
   readonly domain: { readonly name: string };
@@ -18,10 +18,7 @@ export const DNS_RECORD_MATCHES: Body = {
           domain: START.domain,
           data: schemaReference('DnsRecordData'),
           firstSeen: timestamp('When this record was first observed.'),
-          removed: {
-            oneOf: [schemaReference('Timestamp'), { type: 'null' }],
-            description: 'When it was observed to be gone; null while it is present.',
-          },
+          removed: timestampOrNull('When it was observed to be gone; null while it is present.'),
         }),
       },
       'The records: by domain, then as Get domain orders them.',
@@ -49,11 +46,9 @@ export const HTTP_HEADER_MATCHES: Body = {
         name: text('The name of the header, in lower case.', 'server'),
         value: text('The value.', 'nginx'),
         from: timestamp('When the header was first observed with the value.'),
-        to: {
-          oneOf: [schemaReference('Timestamp'), { type: 'null' }],
-          description:
-            'When it was observed with another value or not any more; null while it has the value.',
-        },
+        to: timestampOrNull(
+          'When it was observed with another value or not any more; null while it has the value.',
+        ),
       }),
       'The headers: by domain, then by time.',
     ),
@@ -72,7 +67,7 @@ export const DOMAIN_MATCHES: Body = {
     matches: listOf(
       closedObject('A domain and its times.', {
         ...START,
-        created: timestamp('The time of the earliest observation of the domain.'),
+        created: timestamp('The time of the earliest observation of the domain.', EARLIER),
         lastUpdate: timestamp('The time of the latest observation of the domain.'),
         lastChange: timestamp('The time of the latest change of any kind; `created` if there was none.'),
       }),
