@@ -20,7 +20,8 @@ const NUL_OR_CR = /[\0\r]/;
 /**
  * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end
  * (RFC 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field
- * before it (section 5.2), and blanks before the colon are not part of the name (section 5.1).
+ * before it (section 5.2), and is skipped where there is none (section 2.2). Blanks before the colon are not part
+ * of the name (section 5.1).
  *
  * @param head As text, or with an octet for each character.
  * @throws InvalidObservationError for any other text, and for NUL or CR inside a line.
@@ -44,9 +45,7 @@ function unfolded(lines: readonly string[]): string[] {
   const fields: string[][] = [];
   for (const line of lines) {
     if (!/^[ \t]/.test(line)) fields.push([]);
-    const field = fields.at(-1);
-    if (field === undefined) throw invalid(0, 'begins with a blank, and continues no other (RFC 9112, 2.2)');
-    field.push(trimmed(line));
+    fields.at(-1)?.push(trimmed(line));
   }
   return fields.map((pieces) => pieces.filter((piece) => piece !== '').join(' '));
 }
