@@ -11,7 +11,6 @@ import {
   type Change,
   type HeaderRow,
   headerChange,
-  idOf,
   KIND_OF_HEADER,
   LAST_SEEN_OF_HEADER,
   removed,
@@ -385,10 +384,11 @@ function changesOfRow(
 /** Its place in CHANGE_KINDS. */
 const EXTENDED = CHANGE_KINDS.indexOf('HISTORY_EXTENDED');
 
-function extension({ domain, recordedAt, observedAt }: FeedRow): Change {
-  const at = { date: recordedAt, kind: EXTENDED, firstSeen: observedAt, type: '', position: 0 };
+function extension({ domain, recordedAt, observedAt, number }: FeedRow): Change {
+  // Its place is among those of the feed.
+  const at = { date: recordedAt, kind: EXTENDED, firstSeen: number, type: '', position: 0 };
   const [name, kind] = [domain ?? '', 'HISTORY_EXTENDED' as const];
-  return { id: idOf(name, at), domain: name, kind, date: recordedAt, source: null, earliest: observedAt, at };
+  return { domain: name, kind, date: recordedAt, source: null, earliest: observedAt, at };
 }
 
 /** The changes of each row, in their order. */

@@ -14,6 +14,14 @@ export interface DnsEntry {
   readonly removed: Instant | null;
   /** The latest observation of its type that held it. Of one that is present it is set where it is needed (setLastSeen). */
   lastSeen: Instant | null;
+  /** Where its `id` is needed: the domain that it is of, and as of when. */
+  readonly of?: OfDomain;
+}
+
+/** A domain as of an instant; undefined: now. */
+export interface OfDomain {
+  readonly domain: string;
+  readonly at: Instant | undefined;
 }
 
 /** SOA's entry, with the field whose name GraphQL cannot write. */

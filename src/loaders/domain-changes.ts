@@ -21,7 +21,6 @@ export interface ChangePosition {
 
 /** A change of a domain. */
 export interface Change {
-  readonly id: string;
   readonly domain: string;
   readonly kind: ChangeKind;
   readonly date: Instant;
@@ -179,7 +178,7 @@ function recordsAddedSql(key: ChangesKey, examined: number): Prisma.Sql {
 export function added(domain: string, record: DnsEntry, position: number, source: string | null): Change {
   const { firstSeen: date, type } = record;
   const at = { date, kind: ADDED, firstSeen: date, type, position };
-  return { id: idOf(domain, at), domain, kind: 'DNS_RECORD_ADDED', date, source, record, at };
+  return { domain, kind: 'DNS_RECORD_ADDED', date, source, record, at };
 }
 
 function recordsRemovedSql(key: ChangesKey, examined: number): Prisma.Sql {
@@ -194,11 +193,7 @@ export function removed(domain: string, record: DnsEntry, position: number, sour
   const { firstSeen, removed: date, lastSeen, type } = record;
   if (date === null || lastSeen === null) throw new Error('A record that was removed has no removal.');
   const at = { date, kind: REMOVED, firstSeen, type, position };
-  return { id: idOf(domain, at), domain, kind: 'DNS_RECORD_REMOVED', date, source, record, lastSeen, at };
-}
-
-export function idOf(domain: string, { date, kind, firstSeen, type, position }: ChangePosition): string {
-  return Buffer.from([domain, date, kind, firstSeen, type, position].join(' ')).toString('base64url');
+  return { domain, kind: 'DNS_RECORD_REMOVED', date, source, record, lastSeen, at };
 }
 
 /** How the changes of one kind are found in table `dns_record`. */
@@ -388,7 +383,7 @@ export function headerChange(domain: string, row: HeaderRow): Change {
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';
   const at = { date, kind: rank, firstSeen: 0n, type: name, position: 0 };
   return {
-    ...{ id: idOf(domain, at), domain, kind, date, source, name, new: value, at },
+    ...{ domain, kind, date, source, name, new: value, at },
     ...(kind !== 'HEADER_RETURNED' && { old }),
     ...(lastSeen !== null && { lastSeen: BigInt(lastSeen) }),
   };

@@ -1,6 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
+import { LENGTH_OF_DIGEST } from '../model/node-id.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { type OfVersion, versionSql } from './domain-row.js';
@@ -46,6 +47,8 @@ export interface RecordFilter {
   /** First seen after `firstSeenFrom`, up to `firstSeenTo`. */
   readonly firstSeenFrom?: Instant | undefined;
   readonly firstSeenTo?: Instant | undefined;
+  /** That of digestOfRecord(). */
+  readonly digest?: string | undefined;
 }
 
 /** The place of a match: by domain, then as Get domain orders records. */
@@ -90,6 +93,9 @@ const ADDRESS = Prisma.raw('address_of(rdata)');
 const TEXT = Prisma.raw(`rdata ->> 'txt'`);
 export const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
 const PLACE = Prisma.raw('domain, first_seen, type, position');
+const DIGEST = Prisma.raw(
+  `left(encode(sha256(convert_to(concat_ws(' ', type, class, host, rdata::text), 'UTF8')), 'hex'), ${LENGTH_OF_DIGEST})`,
+);
 
 /** A host name that the rdata of some types has, reversed: each has an index. */
 interface TargetColumn {
@@ -270,6 +276,7 @@ export function conditionsOf(filter: RecordFilter): Prisma.Sql {
     filter.seenTo !== undefined && Prisma.sql`first_seen <= ${filter.seenTo}`,
     filter.firstSeenFrom !== undefined && Prisma.sql`first_seen > ${filter.firstSeenFrom}`,
     filter.firstSeenTo !== undefined && Prisma.sql`first_seen <= ${filter.firstSeenTo}`,
+    filter.digest !== undefined && Prisma.sql`${DIGEST} = ${filter.digest}`,
   ];
   const given = conditions.filter((condition) => condition !== false);
   return given.length === 0 ? Prisma.sql`true` : Prisma.sql`(${Prisma.join(given, ' AND ')})`;

@@ -1,11 +1,20 @@
 import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
-import { type ChangeKind, DOMAIN_CHANGE_KINDS, HEADER_CHANGES } from '../model/change-kinds.js';
+import {
+  CHANGE_KINDS,
+  type ChangeKind,
+  DOMAIN_CHANGE_KINDS,
+  HEADER_CHANGES,
+  RECORD_CHANGES,
+} from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
+import { writeNodeId } from '../model/node-id.js';
 import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
 import type { RequestContext } from './context.js';
+import { ofDomain } from './needed-parts.js';
+import { nameOfChange } from './node-names.js';
 import type { ChangePage } from './pages.js';
 import { domainOfEntry } from './Query/domain.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
@@ -89,17 +98,30 @@ const TYPES = {
   HISTORY_EXTENDED: 'HistoryExtended',
 } as const satisfies Record<ChangeKind, string>;
 
-function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {
+export function typeOfChange({ kind }: ChangeData): (typeof TYPES)[ChangeKind] {
   return TYPES[kind];
 }
 
 export const Change: ChangeResolvers = { __resolveType: typeOfChange };
 
-const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'domain'> = {
+const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
+  id: (change) => writeNodeId(nameOfChange(change)),
   domain: ({ domain, asOf }, _args, context, info) => domainOfEntry(domain, asOf, context, info),
 };
 
-/** The resolvers of what all changes have, by type. */
-export const changeResolvers = Object.fromEntries(Object.values(TYPES).map((type) => [type, OF_CHANGE]));
+const OF_RECORD: Pick<DnsRecordAddedResolvers, 'record'> = {
+  record: ({ record, domain, asOf: at }, _args, _context, info) => {
+    if (record === undefined) throw new Error('A change of a record has no record.');
+    return ofDomain(record, { domain, at }, info);
+  },
+};
+
+/** The resolvers of changes, by type. */
+export const changeResolvers = Object.fromEntries(
+  CHANGE_KINDS.map((kind) => [
+    TYPES[kind],
+    { ...OF_CHANGE, ...(RECORD_CHANGES.some((each) => each === kind) && OF_RECORD) },
+  ]),
+);
 
 export const ChangeConnection = connection(typeOfChange, 'ChangeEdge');

@@ -1,4 +1,7 @@
+import type { DnsEntry } from '../loaders/dns-entries.js';
+import { writeNodeId } from '../model/node-id.js';
 import { graphqlTypeOf, RDATA_FIELDS } from '../model/rdata-fields.js';
+import { nameOfRecord } from './node-names.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
 
 type MemberName = NonNullable<DnsRecordUnion['__typename']>;
@@ -20,14 +23,25 @@ export const RENAMED_FIELDS: ReadonlyMap<string, string> = new Map(
     .flatMap(({ name, graphqlName }) => (name === graphqlName ? [] : [[graphqlName, name]])),
 );
 
-/** The resolvers of these fields, by type. */
-export const recordResolvers = Object.fromEntries(
-  [...RDATA_FIELDS].map(([type, fields]) => [
+/** The resolvers of entries, by type: those of these fields, and of what follows from the other properties. */
+export const recordResolvers = Object.fromEntries([
+  ['OtherRecord', { id: idOfRecord }],
+  ...Array.from(RDATA_FIELDS, ([type, fields]) => [
     graphqlTypeOf(type),
-    Object.fromEntries(
-      fields
-        .filter(({ name, graphqlName }) => name !== graphqlName)
-        .map(({ name, graphqlName }) => [graphqlName, (entry: object): unknown => Reflect.get(entry, name)]),
-    ),
+    {
+      id: idOfRecord,
+      ...Object.fromEntries(
+        fields
+          .filter(({ name, graphqlName }) => name !== graphqlName)
+          .map(({ name, graphqlName }) => [
+            graphqlName,
+            (entry: object): unknown => Reflect.get(entry, name),
+          ]),
+      ),
+    },
   ]),
-);
+]);
+
+function idOfRecord(entry: DnsEntry): string {
+  return writeNodeId(nameOfRecord(entry));
+}

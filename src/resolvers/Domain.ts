@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { DnsEntry } from '../loaders/dns-entries.js';
+import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { DomainHistory, DomainHistoryKey } from '../loaders/domain-history.js';
 import type { HeaderEntry, HeaderHistoryItem } from '../loaders/header-entries.js';
 import { observedParts } from '../loaders/observed-parts.js';
@@ -8,13 +8,15 @@ import { compareStates, weightOf } from '../loaders/state-diff.js';
 import { unicodeName } from '../model/domain-name.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, requireReached } from '../model/instant.js';
+import { writeNodeId } from '../model/node-id.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { changesOf } from './Change.js';
 import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
 import type { RequestContext } from './context.js';
 import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
-import { loadedPart, selectsHistoryPages, selectsOfNodes } from './needed-parts.js';
+import { loadedPart, ofDomain, selectsIdOrPages, selectsOfNodes } from './needed-parts.js';
+import { nameOfDomain, nameOfHeader } from './node-names.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
 import type {
   DomainDiffResolvers,
@@ -24,6 +26,7 @@ import type {
 } from './types.generated.js';
 
 export const Domain: DomainResolvers = {
+  id: ({ name: domain, at }) => writeNodeId(nameOfDomain({ domain, at })),
   unicodeName: ({ name }) => unicodeName(name),
   registrableDomain: ({ name }) => registrableDomain(name),
   version: ({ version }) => String(version),
@@ -33,7 +36,8 @@ export const Domain: DomainResolvers = {
   dnsRecords(history, args, context, info) {
     const { budget } = context;
     if (history.dnsRecords === null) return recordsOfLarge(history, args, context, info);
-    return granted(() => selectDnsEntries(loadedPart(history.dnsRecords), args), memberOf, budget, info);
+    const of = { domain: history.name, at: history.at };
+    return grantedOf(of, () => selectDnsEntries(loadedPart(history.dnsRecords), args), budget, info);
   },
   httpHeaders({ name: domain, at, version, isOfPrimary, httpHeaders }, args, { budget }, info) {
     const headers = granted(
@@ -43,7 +47,7 @@ export const Domain: DomainResolvers = {
       info,
     );
     // Its pages are read by themselves, with cursors of the domain.
-    if (!selectsHistoryPages(info)) return headers;
+    if (!selectsIdOrPages(info)) return headers;
     return Promise.resolve(headers).then((all) =>
       all.map((header) => ({ ...header, of: { domain, at, version, isOfPrimary } })),
     );
@@ -63,8 +67,9 @@ export const Domain: DomainResolvers = {
     const key = { filter, first, after, lastSeen, onMany, recipient, client: viewer.rateLimitKey };
     const found = await loadersOf(history, context).records.load(key);
     const { matches, next } = found;
-    const places = new Map(matches.map((match) => [match.record, match.place]));
-    const nodes = matches.map(({ record }) => record);
+    const isNamed = selectsOfNodes('id', info);
+    const nodes = matches.map(({ record }) => (isNamed ? { ...record, of: { domain: name, at } } : record));
+    const places = new Map(nodes.map((record, place) => [record, matches[place]?.place]));
     const placeOf = (entry: DnsEntry) => places.get(entry);
     return pageOf<DnsEntry, RecordPlace | undefined>(
       question,
@@ -108,7 +113,12 @@ export const Domain: DomainResolvers = {
     const httpHeaders = loadedPart(history.httpHeaders);
     const lists = { dnsRecords, httpHeaders };
     if (!budget.isOver) await budget.compare(weightOf(lists));
-    return budget.inTurns(() => compareStates(budget.isOver ? NOTHING : lists, from, to, history.times));
+    const { name: domain, at } = history;
+    const of = { domain, at: at === undefined || to < at ? to : at };
+    const diff = await budget.inTurns(() =>
+      compareStates(budget.isOver ? NOTHING : lists, from, to, history.times),
+    );
+    return { ...diff, of };
   },
 };
 
@@ -135,7 +145,8 @@ async function recordsOfLarge(
   const page = await loaders.records.load({ ...key, filter, first: MOST_FILTERED, lastSeen });
   versionOf(domain, page, context);
   const found = page.matches.map(({ record }) => record);
-  if (page.next === null) return granted(allOf(found), memberOf, budget, info);
+  const of = { domain: name, at };
+  if (page.next === null) return grantedOf(of, allOf(found), budget, info);
   const parts = { dnsRecords: true, httpHeaders: false, counts: false, times: lastSeen };
   const whole: DomainHistoryKey = {
     ...{ ...key, ...parts, name, at },
@@ -143,7 +154,19 @@ async function recordsOfLarge(
   };
   const history = await loaders.domainHistory.load(whole);
   versionOf(domain, history ?? { version: null }, context);
-  return granted(() => selectDnsEntries(history?.dnsRecords ?? [], args), memberOf, budget, info);
+  return grantedOf(of, () => selectDnsEntries(history?.dnsRecords ?? [], args), budget, info);
+}
+
+/** The records of a list, with their domain where their ids are selected. */
+function grantedOf(
+  of: OfDomain,
+  select: Parameters<typeof granted<DnsEntry>>[0],
+  budget: RequestContext['budget'],
+  info: GraphQLResolveInfo,
+): readonly DnsEntry[] | Promise<readonly DnsEntry[]> {
+  const entries = granted(select, memberOf, budget, info);
+  if (!selectsIdOrPages(info)) return entries;
+  return Promise.resolve(entries).then((all) => all.map((entry) => ofDomain(entry, of, info)));
 }
 
 const NOTHING = { dnsRecords: [], httpHeaders: [] };
@@ -153,6 +176,7 @@ export const HeaderHistoryConnection = connection<HeaderEntry>(() => 'HeaderHist
 export const HeaderChangeConnection = connection<HeaderHistoryItem>(() => 'HeaderChange', 'HeaderChangeEdge');
 
 export const HeaderHistory: HeaderHistoryResolvers = {
+  id: (header) => writeNodeId(nameOfHeader(header)),
   async historyConnection({ name, of }, args, context) {
     const { budget, viewer, recipient } = context;
     const first = requireFirst(args.first);
@@ -180,10 +204,10 @@ export const HeaderHistory: HeaderHistoryResolvers = {
 };
 
 export const DomainDiff: DomainDiffResolvers = {
-  dnsRecordsAdded: ({ dnsRecordsAdded }, _args, { budget }, info) =>
-    granted(allOf(dnsRecordsAdded), memberOf, budget, info),
-  dnsRecordsRemoved: ({ dnsRecordsRemoved }, _args, { budget }, info) =>
-    granted(allOf(dnsRecordsRemoved), memberOf, budget, info),
+  dnsRecordsAdded: ({ dnsRecordsAdded, of }, _args, { budget }, info) =>
+    grantedOf(of, allOf(dnsRecordsAdded), budget, info),
+  dnsRecordsRemoved: ({ dnsRecordsRemoved, of }, _args, { budget }, info) =>
+    grantedOf(of, allOf(dnsRecordsRemoved), budget, info),
   httpHeaders: ({ httpHeaders }, _args, { budget }, info) =>
     granted(allOf(httpHeaders), () => 'HeaderDifference', budget, info),
 };

@@ -1,4 +1,5 @@
 import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+import type { DnsEntry, OfDomain } from '../loaders/dns-entries.js';
 import type { HistoryParts } from '../loaders/domain-history.js';
 import { fieldsByName } from './selection-size.js';
 
@@ -16,9 +17,9 @@ export function neededParts(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragm
 }
 
 /** The fields that follow from a domain's name and what was asked for. */
-const NAMES = new Set(['name', 'at', 'unicodeName', 'registrableDomain', '__typename']);
+const NAMES = new Set(['id', 'name', 'at', 'unicodeName', 'registrableDomain', '__typename']);
 
-/** By the field: whether nothing else is selected of domains; of headers, whether pages of their histories are. */
+/** By the field: whether nothing else is selected of domains; of entries, whether their ids or pages of their histories are. */
 const namesOfNode = new WeakMap<FieldNode, boolean>();
 const pagesOfNode = new WeakMap<FieldNode, boolean>();
 
@@ -36,15 +37,36 @@ export function selectsNames({
   });
 }
 
-/** Whether pages of the histories of headers are selected. Nearly every query has headers, and none: it is looked for once. */
-export function selectsHistoryPages(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
+/**
+ * Whether ids of entries, or pages of the histories of headers, are selected: both need the domain. Nearly every query has entries, and
+ * none of these: it is looked for once.
+ */
+export function selectsIdOrPages(info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): boolean {
   return info.fieldNodes.some((node) => {
     const known = pagesOfNode.get(node);
     if (known !== undefined) return known;
-    const selects = selectedFields(node, info.fragments).has('historyConnection');
+    const fields = selectedFields(node, info.fragments);
+    const selects = fields.has('id') || fields.has('historyConnection');
     pagesOfNode.set(node, selects);
     return selects;
   });
+}
+
+/** The entry of a list, with the domain that it is of where its `id` is selected. */
+export function ofDomain(
+  entry: DnsEntry,
+  of: OfDomain,
+  info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>,
+): DnsEntry {
+  return selectsIdOrPages(info) ? { ...entry, of } : entry;
+}
+
+/** Whether a field is selected of what another gives. */
+export function selectsField(
+  field: string,
+  info: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>,
+): boolean {
+  return info.fieldNodes.some((node) => selectedFields(node, info.fragments).has(field));
 }
 
 /** Whether a field is selected of the nodes of a connection. */

@@ -11,6 +11,7 @@ import {
   HeaderHistoryConnection,
 } from './Domain.js';
 import { domain, domains } from './Query/domain.js';
+import { Node, node } from './Query/node.js';
 import {
   changes,
   DnsRecordMatch,
@@ -28,11 +29,11 @@ import { Subscription } from './Subscription.js';
 import type { Resolvers } from './types.generated.js';
 
 const checked: Resolvers = {
-  Query: { domain, domains, dnsRecords, httpHeaders, searchDomains, changes, statistics },
+  Query: { domain, domains, node, dnsRecords, httpHeaders, searchDomains, changes, statistics },
   Subscription,
   ...{ Domain, DomainDiff, DomainConnection, DomainEdge, DnsRecord, DnsRecordEntry: DnsRecord },
   ...{ DnsRecordConnection, HeaderHistory, HeaderHistoryConnection, HeaderChangeConnection },
-  ...{ Change, ChangeConnection },
+  ...{ Node, Change, ChangeConnection },
   ...{ DnsRecordMatch, DnsRecordMatchConnection, HttpHeaderMatch, HttpHeaderMatchConnection },
 };
 

@@ -47,6 +47,8 @@ const PUNCTUATION = 4;
 const QUOTATION_MARKS = 2;
 /** A number, `true`, `false`, `null`, or the name of a type. */
 const LITERAL = 14;
+/** Of a name of average length. */
+const OCTETS_OF_ID = 100;
 /** `"YYYY-MM-DDTHH:MM:SS.ffffffZ",` */
 const TIMESTAMP = 30;
 
@@ -114,7 +116,9 @@ function usesIn(sets: readonly SelectionSetNode[], type: GraphQLObjectType, docu
     const innerSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
     const inside = insideOf(getNamedType(type.getFields()[field]?.type), innerSets, document);
     const property = RENAMED_FIELDS.get(field) ?? field;
-    uses.push({ property, count: 1, names: name.length + PUNCTUATION, inside });
+    // It is written from the other properties.
+    const written = field === 'id' ? OCTETS_OF_ID : 0;
+    uses.push({ property, count: 1, names: name.length + PUNCTUATION + written, inside });
   }
   return together(uses);
 }

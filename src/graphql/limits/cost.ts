@@ -57,6 +57,7 @@ const CONNECTIONS = [
 /** Fields whose cost is not 1 plus, for a list, that of its selection for each of ASSUMED_SIZE objects. */
 export const PRICES: ReadonlyMap<string, FieldPrice> = new Map<string, FieldPrice>([
   ['Query.domain', { price: 10 }],
+  ['Query.node', { price: 10 }],
   ['Query.domains', { each: 10, sizedBy: 'names' }],
   ['Domain.diff', { price: 10 }],
   ['Domain.changes', { price: 10, sizedBy: 'first' }],

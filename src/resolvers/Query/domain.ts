@@ -103,7 +103,7 @@ function pathOf({ path }: GraphQLResolveInfo): string {
 }
 
 /** The history of a domain, with the parts that the field selects. */
-function load(
+export function load(
   text: string,
   at: Instant | undefined,
   context: RequestContext,

@@ -20,7 +20,7 @@ import { requireInterval } from '../Change.js';
 import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { allOf, granted } from '../granted.js';
-import { neededParts } from '../needed-parts.js';
+import { neededParts, ofDomain } from '../needed-parts.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
 import type {
@@ -259,6 +259,7 @@ export const statistics: NonNullable<QueryResolvers['statistics']> = async (_que
 const ROWS_OF_STATISTICS = 50_000;
 
 export const DnsRecordMatch: DnsRecordMatchResolvers = {
+  record: ({ record, domain, at }, _args, _context, info) => ofDomain(record, { domain, at }, info),
   domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { parseDomainName } from './domain-name.js';
+import { PublicError } from './errors.js';
+import type { Instant } from './instant.js';
+
+/** What an `id` of GraphQL names. */
+export interface NodeName {
+  readonly kind: (typeof KINDS)[number];
+  /** In canonical form. */
+  readonly domain: string;
+  /** As of when it was asked for; undefined: now. So no cache takes the past for the present. */
+  readonly at: Instant | undefined;
+  /** What tells it from others of its kind at its domain: texts without line ends. */
+  readonly key: readonly string[];
+}
+
+const KINDS = ['domain', 'record', 'header', 'change'] as const;
+
+/** Writes an id: for one name always the same, for another one another. */
+export function writeNodeId({ kind, domain, at, key }: NodeName): string {
+  return Buffer.from([kind[0], domain, at ?? '', ...key].join('\n')).toString('base64url');
+}
+
+/**
+ * Reads what writeNodeId() has written. Whether the key is one of its kind is not checked.
+ *
+ * @throws PublicError INVALID_PARAMETER for any other text.
+ */
+export function readNodeId(id: string): NodeName {
+  const [letter, domain = '', at = '', ...key] = Buffer.from(id, 'base64url').toString().split('\n');
+  const kind = KINDS.find((each) => each[0] === letter);
+  if (kind === undefined || !isDomainName(domain) || key.some((text) => text.includes('\0'))) throw noId();
+  const name = { kind, domain, at: at === '' ? undefined : instantOfKey(at), key };
+  // Base64url and numbers may be written in several ways, of which one is an id.
+  if (writeNodeId(name) !== id) throw noId();
+  return name;
+}
+
+/** A time in a key, in microseconds since the epoch. @throws PublicError INVALID_PARAMETER */
+export function instantOfKey(text = ''): Instant {
+  if (!/^-?\d{1,18}$/.test(text)) throw noId();
+  return BigInt(text);
+}
+
+function isDomainName(text: string): boolean {
+  try {
+    return parseDomainName(text) === text;
+  } catch {
+    return false;
+  }
+}
+
+function noId(): PublicError {
+  const message = 'id: this is not an id. Use one of a response, as it was given.';
+  return new PublicError('INVALID_PARAMETER', message);
+}
+
+/** In hexadecimal digits of SHA-256. */
+export const LENGTH_OF_DIGEST = 16;
+
+/**
+ * What tells a DNS record from the others of its domain that were first seen at the same time. loaders/search-records.ts has the
+ * same in SQL.
+ *
+ * @param parts Its type, class, owner name, and its rdata as the JSON text that is stored.
+ */
+export function digestOfRecord(...parts: readonly [string, string, string, string]): string {
+  return hash('sha256', parts.join(' ')).slice(0, LENGTH_OF_DIGEST);
+}

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forget } from '../../src/recorder/forget.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
+import { observation } from '../support/observations.js';
+import { FIRST_SEEN } from '../support/rows.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await insertEverything(service.database.pool);
+  await service.database.pool.query(
+    `UPDATE domain SET http_first = ${FIRST_SEEN}, http_latest = last_update, http_digest = ''`,
+  );
+  await createRecorder(service.database.pool).record([
+    observation({
+      domain: 'example.com',
+      at: 1,
+      records: ['192.0.2.1', '192.0.2.2'],
+      headers: { server: 'a' },
+    }),
+    observation({ domain: 'example.com', at: 2, records: ['192.0.2.2'], headers: { server: 'b' } }),
+    observation({ domain: 'example.com', at: 3, records: ['192.0.2.2', '192.0.2.1'], headers: {} }),
+  ]);
+});
+afterAll(() => service.stop());
+
+interface Result<Data> {
+  readonly data: Data;
+  readonly errors?: readonly { readonly message: string; readonly extensions: { readonly code: string } }[];
+  readonly extensions: { readonly cost: number };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: results of any shape are compared as a whole
+async function send(query: string, variables = {}): Promise<Result<any>> {
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  return response.json() as Promise<Result<unknown>>;
+}
+
+async function ask(query: string, variables = {}) {
+  const { data, errors } = await send(query, variables);
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+const RECORD = '... on DnsRecordEntry { __typename id host class type firstSeen lastSeen removed }';
+const HEADER = '__typename id name value present lastSeen history { date new }';
+const CHANGE = `... on Change { __typename id kind date source domain { id name at }
+  ... on DnsRecordAdded { record { ${RECORD} } } ... on DnsRecordRemoved { lastSeen record { ${RECORD} } }
+  ... on HeaderCreated { name new } ... on HeaderUpdated { name old new } ... on HeaderGone { name old }
+  ... on HeaderReturned { name new } ... on HistoryExtended { earliest } }`;
+const DOMAIN = `query ($name: String!, $at: Timestamp) { domain(name: $name, at: $at) {
+  __typename id at name lastUpdate
+  dnsRecords { ${RECORD} } dnsRecordsConnection { nodes { ${RECORD} } }
+  httpHeaders { ${HEADER} } httpHeadersConnection { nodes { ${HEADER} } }
+  changes { nodes { ${CHANGE} } } } }`;
+const NODE = `query ($id: ID!) { node(id: $id) { id ${RECORD} ... on HeaderHistory { ${HEADER} } ${CHANGE}
+  ... on Domain { __typename at name lastUpdate } } }`;
+const nodeOf = async (id: string) => (await ask(NODE, { id })).node;
+
+const AT = '2024-01-01T00:00:02.000000Z';
+
+describe('an id', () => {
+  test.each([
+    [EVERYTHING, null],
+    [EVERYTHING, '2024-03-01T10:20:36.123456Z'],
+    ['example.com', null],
+    ['example.com', AT],
+  ])(
+    'of each record, header and change of %s at %s is that of the same alone, which node() gives',
+    async (name, at) => {
+      const { domain } = await ask(DOMAIN, { name, at });
+      const { dnsRecords, dnsRecordsConnection, httpHeaders, httpHeadersConnection, changes, ...own } =
+        domain;
+      expect(dnsRecordsConnection.nodes).toEqual(dnsRecords);
+      expect(httpHeadersConnection.nodes).toEqual(httpHeaders);
+      for (const node of [own, ...dnsRecords, ...httpHeaders, ...changes.nodes]) {
+        expect(await nodeOf(node.id)).toEqual(node);
+      }
+      const ids = [own, ...dnsRecords, ...httpHeaders, ...changes.nodes].map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const { domain: ofChange } of changes.nodes) expect(ofChange).toEqual({ id: own.id, name, at });
+    },
+  );
+
+  test('of the past is another than that of the present, and the same however it is asked for', async () => {
+    const idsOf = async (at: string | null) => {
+      const { domain } = await ask(DOMAIN, { name: 'example.com', at });
+      return [domain, ...domain.dnsRecords, ...domain.httpHeaders, ...domain.changes.nodes].map(
+        ({ id }) => id,
+      );
+    };
+    const [now, then] = [await idsOf(null), await idsOf(AT)];
+    expect(now.filter((id) => then.includes(id))).toEqual([]);
+    expect(await idsOf('2024-01-01T01:00:02+01:00')).toEqual(then);
+  });
+
+  test('of a match, a difference and a change of the feed is that of the record at its time', async () => {
+    const { domain } = await ask(DOMAIN, { name: 'example.com', at: null });
+    const then = (await ask(DOMAIN, { name: 'example.com', at: AT })).domain;
+    const found = await ask(
+      `query ($at: Timestamp!, $from: Timestamp!) {
+        now: dnsRecords(where: { network: "192.0.2.0/30" }) { nodes { domain { id } record { ${RECORD} } } }
+        then: dnsRecords(where: { network: "192.0.2.0/30", at: $at }) { nodes { domain { id } record { ${RECORD} } } }
+        feed: changes(domains: ["example.com"]) { nodes { ${CHANGE} } }
+        domain(name: "example.com") { diff(from: $from, to: $at) { dnsRecordsAdded { ${RECORD} } dnsRecordsRemoved { ${RECORD} } } }
+        domains(names: ["example.com"], at: $at) { id }
+      }`,
+      { at: AT, from: '2024-01-01T00:00:01Z' },
+    );
+    const records = (nodes: { domain: { id: string }; record: object }[]) =>
+      nodes.map(({ record }) => record);
+    expect(records(found.now.nodes)).toEqual(domain.dnsRecords);
+    expect(records(found.then.nodes)).toEqual(then.dnsRecords);
+    expect(found.domains).toEqual([{ id: then.id }]);
+    expect(found.then.nodes[0].domain).toEqual({ id: then.id });
+    expect(found.feed.nodes).toEqual(domain.changes.nodes);
+    const { dnsRecordsAdded, dnsRecordsRemoved } = found.domain.diff;
+    expect([...dnsRecordsAdded, ...dnsRecordsRemoved]).toEqual(
+      then.dnsRecords.filter(({ removed }: { removed: string | null }) => removed === AT),
+    );
+  });
+
+  test('of what is not there any more is null', async () => {
+    await createRecorder(service.database.pool).record([
+      observation({ domain: 'gone.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
+    ]);
+    const { domain } = await ask(DOMAIN, { name: 'gone.example', at: null });
+    const nodes = [domain, ...domain.dnsRecords, ...domain.httpHeaders, ...domain.changes.nodes];
+    expect(nodes).toHaveLength(5);
+    await forget(service.database.writingPrisma, ['gone.example']);
+    for (const { id } of nodes) expect(await nodeOf(id)).toBeNull();
+    const neverGiven = [
+      'c\nexample.com\n\nMOVED\n1704067201000000\nserver',
+      'h\nexample.com\n\nserver\netag',
+    ];
+    for (const text of neverGiven) expect(await nodeOf(Buffer.from(text).toString('base64url'))).toBeNull();
+  });
+
+  test.each([
+    ['', 'x', '!', 'RA', 'ZA', 'ZApleGFtcGxlLmNvbQ==', 'Ug', `${'A'.repeat(10_000)}`],
+    [
+      'd\nEXAMPLE.com\n',
+      'd\nexample.com\n07',
+      'r\nexample.com\n\nx\nA\ny',
+      'c\nexample.com\n\nDNS_RECORD_ADDED\nx',
+      'h\nexample.com\n\n\0',
+    ].map((text) => Buffer.from(text).toString('base64url')),
+  ])('that is none is the error INVALID_PARAMETER', async (...ids) => {
+    for (const id of ids) {
+      const { data, errors } = await send(NODE, { id });
+      expect([id, data?.node, errors?.[0]?.extensions.code]).toEqual([id, null, 'INVALID_PARAMETER']);
+    }
+  });
+
+  test('costs as a domain', async () => {
+    const { domain } = await ask(DOMAIN, { name: 'example.com', at: null });
+    for (const { id } of [domain, domain.dnsRecords[0], domain.httpHeaders[0], domain.changes.nodes[0]]) {
+      expect((await send(NODE, { id })).extensions.cost).toBe(1);
+    }
+    const ids = [0, 1, 2].map((at) => `n${at}: node(id: "${domain.id}") { id }`);
+    expect((await send(`{ ${ids.join(' ')} }`)).extensions.cost).toBe(3);
+  });
+});
