@@ -159,7 +159,7 @@ async function openReplicas(
       'DATABASE_READ_URLS: a replica of the coordinator of a Citus cluster cannot answer. Unset it, and give each node a standby.',
     );
   }
-  return Replicas.open(database, {
+  const replicas = await Replicas.open(database, {
     ...readReplicas,
     prepared,
     onChange({ place: replica, reason }, cause) {
@@ -167,6 +167,13 @@ async function openReplicas(
       else log.warn({ replica, reason, cause }, 'the replica is left out');
     },
   });
+  for (const replica of replicas.aheadOfPrimary()) {
+    log.warn(
+      { replica },
+      'synchronous_standby_names does not have the cluster_name of this replica: it may show a commit before the primary does; list synchronous standbys only in DATABASE_READ_URLS',
+    );
+  }
+  return replicas;
 }
 
 /** Starts what only one of several processes has to do. */

@@ -1,6 +1,6 @@
 import type { ClosablePool } from './pool.js';
 import { createReadinessCheck, type DatabaseReadiness } from './readiness.js';
-import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
+import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
 import { reasonOf, serverPlace } from './server-pool.js';
 import type { Lag, WalPositions } from './wal-positions.js';
 
@@ -39,10 +39,6 @@ export class Replica {
   readonly #readiness: () => Promise<DatabaseReadiness>;
   #schema: DatabaseReadiness = 'silent';
   #failure = '';
-  /** What it told at the check before. */
-  #before: ServerAnswer | null = null;
-  /** When the server was started that had changes which the primary does not have: it keeps them until it starts anew. */
-  #strayed: string | null = null;
 
   /** @throws OperationError for an address that pg cannot read. */
   static async create(url: string): Promise<Replica> {
@@ -65,7 +61,6 @@ export class Replica {
 
   /** Asks the server. It never throws. */
   async ask(): Promise<void> {
-    this.#before = this.answer;
     try {
       this.answer = await askServer(this.#pool);
       this.#schema = await this.#readiness();
@@ -88,16 +83,12 @@ export class Replica {
       return { kind: 'other', reason: 'Its schema is not that of this version of the program.' };
     }
     if (!answer.isReplica) return GOOD;
-    if (this.#before === null) return UNKNOWN;
-    if (isAhead(this.#before, primary)) this.#strayed = answer.startedAt;
-    if (this.#strayed === answer.startedAt) {
-      return { kind: 'other', reason: 'It has changes that the primary does not have.' };
-    }
     this.lag = positions.lagOf(answer.position, answer.askedAt);
-    if (this.lag === null) return UNKNOWN;
-    const { atLeast } = this.lag;
-    if (atLeast <= mostBehind) return GOOD;
-    return { kind: 'late', reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
+    const { atLeast, freshAt } = this.lag;
+    if (atLeast > mostBehind) {
+      return { kind: 'late', reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
+    }
+    return freshAt === null ? UNKNOWN : GOOD;
   }
 
   close(): Promise<void> {
@@ -105,14 +96,22 @@ export class Replica {
   }
 }
 
-/** Whether a replica was further than the primary is that was asked after it: it has followed another one. */
-function isAhead(before: ServerAnswer, primary: ServerAnswer): boolean {
-  return primary.askedAt > before.askedAt && before.position > primary.position;
-}
-
-/** Why a server is no replica of the primary; null: it is one, or the primary itself. */
+/**
+ * Why a server is no replica of the primary; null: it is one, or the primary itself.
+ *
+ * Positions in the log do not tell: a server with another past, such as a former primary that was started as a standby without
+ * pg_rewind, may have any. What the primary has written since it started tells: who has replayed it has replayed all before it.
+ */
 function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | null {
   if (answer.system !== primary.system) return 'It is no replica of the database at DATABASE_URL.';
-  if (answer.isReplica || answer.startedAt === primary.startedAt) return null;
-  return 'It is no replica any more: it takes writes itself.';
+  if (!answer.isReplica) {
+    if (answer.startedAt === primary.startedAt) return null;
+    return 'It is no replica any more: it takes writes itself.';
+  }
+  if (answer.timeline > primary.timeline || answer.primaryServer !== toPrimaryServer(primary))
+    return OTHER_PAST;
+  return null;
 }
+
+const OTHER_PAST =
+  'It has not replayed what the primary wrote when it started: it is behind, or has another past (pg_rewind makes it a replica again).';

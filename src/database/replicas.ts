@@ -89,8 +89,7 @@ export class Replicas {
   static async open(database: Database, options: ReplicasOptions): Promise<Replicas> {
     const found = await Promise.all(options.urls.map(Replica.create));
     const replicas = new Replicas(database, options, found, await clientFactory());
-    // By what each told before, the first check knows the good ones.
-    await Promise.all(found.map((replica) => replica.ask()));
+    // The first check asks replicas for what the primary has written by now.
     await replicas.#askPrimary();
     await replicas.#checkOn();
     return replicas;
@@ -121,6 +120,18 @@ export class Replicas {
       { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pool },
       ...this.#members.map(stateOf),
     ];
+  }
+
+  /**
+   * The replicas that may show a commit before the primary does, each as one phrase: those that a primary with synchronous
+   * standbys does not name, as far as `cluster_name` tells.
+   */
+  aheadOfPrimary(): string[] {
+    const names = standbyNames(this.#primary?.synchronousNames ?? '');
+    if (names.size === 0 || names.has('*')) return [];
+    return this.#members.flatMap(({ replica: { answer, place } }) =>
+      answer?.isReplica === true && !names.has(answer.clusterName.toLowerCase()) ? place : [],
+    );
   }
 
   async close(): Promise<void> {
@@ -193,7 +204,8 @@ export class Replicas {
     if (answer === null) return Number.POSITIVE_INFINITY;
     if (!answer.isReplica) return 0;
     const until = this.#isPrimaryDown ? this.#primary?.askedAt : performance.now();
-    return lag === null || until === undefined ? Number.POSITIVE_INFINITY : until - lag.freshAt;
+    const freshAt = lag?.freshAt ?? null;
+    return freshAt === null || until === undefined ? Number.POSITIVE_INFINITY : until - freshAt;
   }
 
   #lose(member: Member, connections: ReplicaConnections, error: unknown): void {
@@ -229,6 +241,18 @@ export class Replicas {
   }
 }
 
+/** The standbys that `synchronous_standby_names` names, such as `ANY 1 (one, "two")`, in lower case: they are compared without it. */
+function standbyNames(setting: string): Set<string> {
+  const list = /\((.*)\)/s.exec(setting)?.[1] ?? setting;
+  return new Set(
+    list
+      .split(',')
+      .map((name) => name.trim().replaceAll('"', '').toLowerCase())
+      .filter(Boolean),
+  );
+}
+
 function stateOf({ replica: { place, lag }, home, reason }: Member): DatabaseState {
-  return { place, role: 'replica', reason, lag: lag?.atLeast ?? null, pool: home?.connections.pool ?? null };
+  const known = lag === null || lag.freshAt === null ? null : lag.atLeast;
+  return { place, role: 'replica', reason, lag: known, pool: home?.connections.pool ?? null };
 }

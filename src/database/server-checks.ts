@@ -1,3 +1,5 @@
+import type pg from 'pg';
+import { errorCode } from '../model/errors.js';
 import { type ClosablePool, createPool } from './pool.js';
 import { isBehindPooler, serverConfig } from './server-pool.js';
 
@@ -12,6 +14,14 @@ export interface ServerAnswer {
   readonly system: string;
   readonly startedAt: string;
   readonly isReplica: boolean;
+  /** Of a replica, that of its last restart point, which it may have left since. */
+  readonly timeline: number;
+  /** What the primary wrote last into `primary_server`; null: nothing yet. */
+  readonly primaryServer: string | null;
+  /** PostgreSQL's `cluster_name`, by which a standby is known to its primary unless its connection says otherwise. */
+  readonly clusterName: string;
+  /** PostgreSQL's `synchronous_standby_names`. */
+  readonly synchronousNames: string;
   /** How far it has written its log of changes (WAL), or replayed that of its primary. */
   readonly position: bigint;
   /** Whether a pooler is between. */
@@ -29,20 +39,65 @@ export async function askServer({ pool }: ClosablePool): Promise<ServerAnswer> {
   const askedAt = performance.now();
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<Omit<ServerAnswer, 'askedAt' | 'isPooled'> & { process: number }>(
+    const { rows } = await client.query<
+      Omit<ServerAnswer, 'askedAt' | 'isPooled' | 'primaryServer'> & Process
+    >(
       `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' ||
               (SELECT oid FROM pg_database WHERE datname = current_database()) AS system,
               extract(epoch FROM pg_postmaster_start_time())::text AS "startedAt",
               pg_is_in_recovery() AS "isReplica", pg_backend_pid() AS process,
+              CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())
+                   ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
+              current_setting('cluster_name') AS "clusterName",
+              current_setting('synchronous_standby_names') AS "synchronousNames",
               coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                                             ELSE pg_current_wal_lsn() END, '0/0'), 0)::bigint AS position`,
     );
     const [row] = rows;
     if (row === undefined) throw new Error('The server tells nothing of itself.');
+    const primaryServer = await readPrimaryServer(client, row);
     client.release();
-    return { ...row, askedAt, isPooled: isBehindPooler(client, row.process) };
+    return { ...row, primaryServer, askedAt, isPooled: isBehindPooler(client, row.process) };
   } catch (error) {
     client.release(true);
+    throw error;
+  }
+}
+
+interface Process {
+  readonly process: number;
+}
+
+/** What no other start of a server as a primary has. */
+export function toPrimaryServer({
+  system,
+  startedAt,
+  timeline,
+}: Pick<ServerAnswer, 'system' | 'startedAt' | 'timeline'>): string {
+  return `${system} ${startedAt} ${timeline}`;
+}
+
+/** PostgreSQL, appendix A: undefined_table. */
+const NO_TABLE = '42P01';
+
+/** The row of `primary_server`. On a primary it is written first where it is of another one, or of an earlier start. */
+async function readPrimaryServer(
+  client: pg.ClientBase,
+  server: Pick<ServerAnswer, 'system' | 'startedAt' | 'timeline' | 'isReplica'>,
+): Promise<string | null> {
+  try {
+    const { rows } = await client.query<{ server: string }>('SELECT server FROM primary_server');
+    const found = rows[0]?.server ?? null;
+    const own = toPrimaryServer(server);
+    if (server.isReplica || found === own) return found;
+    await client.query(
+      'INSERT INTO primary_server (server) VALUES ($1) ON CONFLICT (id) DO UPDATE SET server = excluded.server',
+      [own],
+    );
+    return own;
+  } catch (error) {
+    // Not migrated yet.
+    if (errorCode(error) === NO_TABLE) return null;
     throw error;
   }
 }

@@ -12,8 +12,8 @@ interface Sample {
 export interface Lag {
   /** For how long at least there has been something that it has not replayed. */
   readonly atLeast: number;
-  /** When the primary had nothing that the replica has not replayed, by the monotonic clock. */
-  readonly freshAt: number;
+  /** When the primary had nothing that the replica has not replayed, by the monotonic clock; null: not since positions are known. */
+  readonly freshAt: number | null;
 }
 
 /**
@@ -44,13 +44,14 @@ export class WalPositions {
    *
    * @param replayed How far the replica has replayed the log.
    * @param at When it was asked.
-   * @returns null where that is not known: it has replayed less than the primary had at the first sample.
    */
-  lagOf(replayed: bigint, at: number): Lag | null {
+  lagOf(replayed: bigint, at: number): Lag {
     const fresh = this.#samples.findLast(({ position }) => position <= replayed);
-    if (fresh === undefined) return null;
     const missing = this.#samples.find(({ position }) => position > replayed);
     const until = Math.min(at, this.#samples.at(-1)?.last ?? at);
-    return { atLeast: missing === undefined ? 0 : Math.max(0, until - missing.first), freshAt: fresh.last };
+    return {
+      atLeast: missing === undefined ? 0 : Math.max(0, until - missing.first),
+      freshAt: fresh?.last ?? null,
+    };
   }
 }

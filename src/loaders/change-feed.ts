@@ -172,9 +172,8 @@ async function readPage(
   const after = key.after?.number === NO_PLACE.number ? undefined : key.after;
   const found = await readRows(prisma, { ...key, after }, rows);
   const [begin] = found;
-  if (begin === undefined && after === undefined)
-    return { changes: [], end: NO_PLACE, next: null, octets: 0, leftOfRow: 0 };
-  if (begin === undefined || (after !== undefined && !isAt(begin, after))) return null;
+  if (begin === undefined) return after === undefined ? emptyPage(NO_PLACE) : pageOfAbsent(prisma, after);
+  if (after !== undefined && !isAt(begin, after)) return pageOfAbsent(prisma, after);
   const isLimited = begin.examined === BigInt(rows);
   const chosen = chooseRows(found, key);
   // An observation is read as a whole for each page of it.
@@ -193,6 +192,24 @@ async function readPage(
   const isWhole = lastChosen === undefined || lastChosen.isLast;
   const last = endOf(isWhole ? (found.at(-1) ?? begin) : lastChosen.row);
   return { changes: page, end: last, next: isLimited || !isWhole ? last : null, octets, leftOfRow: 0 };
+}
+
+function emptyPage(end: FeedPlace): FeedPage {
+  return { changes: [], end, next: null, octets: 0, leftOfRow: 0 };
+}
+
+/**
+ * The page after a place that a database does not have: empty where it may be one that is not shown yet, otherwise null. A
+ * replica may be behind; and while a commit waits for a synchronous standby, other standbys show it before the primary does. What
+ * was recorded before the server started is shown since then, or lost.
+ */
+async function pageOfAbsent(prisma: PrismaClient, place: FeedPlace): Promise<FeedPage | null> {
+  const { number, recordedAt } = place;
+  const [found] = await prisma.$queryRaw<readonly { readonly isAhead: boolean }[]>`
+    SELECT NOT EXISTS (SELECT FROM change_feed WHERE number >= ${number}) AND (pg_is_in_recovery() OR
+             (current_setting('synchronous_standby_names') <> '' AND
+              ${recordedAt}::bigint > extract(epoch FROM pg_postmaster_start_time()) * 1000000)) AS "isAhead"`;
+  return found?.isAhead === true ? emptyPage(place) : null;
 }
 
 /** How many changes the row of a place has after it. */

@@ -192,12 +192,7 @@ export function createLoaderSet(
     loadersWith(prisma, common, { load, live, source });
   return {
     primary: loadersOf(primary, (key) => loadFeed(primary, key, acrossShards)),
-    // A place that a replica does not have may be later than what it has.
-    ofReplica: (prisma) =>
-      loadersOf(
-        prisma,
-        async (key) => (await loadFeed(prisma, key, acrossShards)) ?? loadFeed(primary, key, acrossShards),
-      ),
+    ofReplica: (prisma) => loadersOf(prisma, (key) => loadFeed(prisma, key, acrossShards)),
   };
 }
 

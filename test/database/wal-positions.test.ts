@@ -24,19 +24,19 @@ describe('how far a replica is behind', () => {
     expect(positions.lagOf(10n, 900_000)).toEqual({ atLeast: 2000, freshAt: 0 });
   });
 
-  test('is not known of a replica that has never had all that the primary had', () => {
-    expect(new WalPositions().lagOf(10n, 0)).toBeNull();
-    expect(positionsOf([10, 20]).lagOf(9n, 1000)).toBeNull();
+  test('is at least the time that positions are known, of a replica that has not had any of them', () => {
+    expect(new WalPositions().lagOf(10n, 0)).toEqual({ atLeast: 0, freshAt: null });
+    expect(positionsOf([10, 20]).lagOf(9n, 1000)).toEqual({ atLeast: 1000, freshAt: null });
     const restarted = positionsOf([10, 20, 20], (second) => (second < 2 ? 'one' : 'two'));
-    expect(restarted.lagOf(15n, 2000)).toBeNull();
-    expect(positionsOf([10, 20, 15, 25]).lagOf(12n, 3000)).toBeNull();
+    expect(restarted.lagOf(15n, 2000)).toEqual({ atLeast: 0, freshAt: null });
+    expect(positionsOf([10, 20, 15, 25]).lagOf(12n, 3000)).toEqual({ atLeast: 1000, freshAt: null });
   });
 
   test('is known for an hour, and of a replica without a lag for ever', () => {
     const positions = positionsOf(Array.from({ length: 8000 }, (_, second) => second));
     expect(positions.lagOf(7999n, 7_999_000)).toEqual({ atLeast: 0, freshAt: 7_999_000 });
     expect(positions.lagOf(4500n, 7_999_000)).toEqual({ atLeast: 3_498_000, freshAt: 4_500_000 });
-    expect(positions.lagOf(4000n, 7_999_000)).toBeNull();
+    expect(positions.lagOf(4000n, 7_999_000)).toEqual({ atLeast: 3_601_000, freshAt: null });
     expect(positionsOf(Array.from({ length: 8000 }, () => 5)).lagOf(5n, 7_999_000)).toEqual({
       atLeast: 0,
       freshAt: 7_999_000,
@@ -57,9 +57,10 @@ describe('how far a replica is behind', () => {
         const lag = positionsOf(told).lagOf(BigInt(replayed), now);
         const fresh = told.findLastIndex((position) => position <= replayed);
         const missing = told.findIndex((position) => position > replayed);
-        expect(lag).toEqual(
-          fresh === -1 ? null : { atLeast: missing === -1 ? 0 : now - missing * 1000, freshAt: fresh * 1000 },
-        );
+        expect(lag).toEqual({
+          atLeast: missing === -1 ? 0 : now - missing * 1000,
+          freshAt: fresh === -1 ? null : fresh * 1000,
+        });
       }),
     );
   });

@@ -5,6 +5,8 @@ import { revokeToken } from '../../src/auth/tokens.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
+import { loadEnd, loadFeed } from '../../src/loaders/change-feed.js';
+import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
@@ -213,6 +215,18 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await late?.stop();
   });
 
+  test('a replica that is behind when the process starts is told by how much, once that is more than allowed', async () => {
+    await replica.caughtUp(primary);
+    await replica.whilePaused(async () => {
+      await record('before the start', 'paused.example');
+      const late = await startTestService({ database, role: 'api', readReplicas: readingFrom(1_000) });
+      await expect
+        .poll(async () => (await databases(late))[1]?.reason)
+        .toMatch(/^It is \d+\.\d s behind the primary\.$/);
+      await late.stop();
+    });
+  });
+
   test('a new token works at once, although the replica does not have it yet', async () => {
     await replica.caughtUp(primary);
     await replica.whilePaused(async () => {
@@ -232,7 +246,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       );
     await replica.whilePaused(async () => {
       await revokeToken(database.prisma, 'revoked', now());
-      expect(await verify(4_900)).toMatchObject({ kind: 'token' });
+      expect(await verify(1_000)).toMatchObject({ kind: 'token' });
       expect(await verify(5_000)).toBeNull();
     });
     await close();
@@ -381,37 +395,127 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 });
 
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after a failover', () => {
-  test('a replica with changes that the new primary does not have is never read from', async () => {
-    const former = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
+  let former: PostgresqlCluster;
+  let promoted: PostgresqlCluster;
+  /** Of the former primary, with what it wrote last. */
+  let strayed: PostgresqlCluster;
+  let database: Database;
+
+  beforeAll(async () => {
+    former = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
     const before = await openDatabase({ databaseUrl: former.url, dataDirectory: '/nonexistent' });
     await migrate(before.pool, DATA_STEPS);
-    const promoted = await former.startReplica();
-    const strayed = await former.startReplica();
+    promoted = await former.startReplica();
+    strayed = await former.startReplica();
     await promoted.caughtUp(former);
     await promoted.stop();
     await headerChanger(before)('lost', 'lost.example');
     await strayed.caughtUp(former);
     await before.close();
-    await former.stop();
+    await former.shutDown();
     await promoted.start();
     await promoted.run('SELECT pg_promote()');
-    const database = await openDatabase({ databaseUrl: promoted.url, dataDirectory: '/nonexistent' });
-    const readReplicas = { databaseUrl: promoted.url, urls: [strayed.url], mostBehind: 60_000 };
-    const of = await startTestService({ database, role: 'api', readReplicas });
-    const state = async () => JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases[1];
-    const LEFT_OUT = { state: 'left out', reason: 'It has changes that the primary does not have.' };
-    expect(await state()).toMatchObject(LEFT_OUT);
+    database = await openDatabase({ databaseUrl: promoted.url, dataDirectory: '/nonexistent' });
+  });
+
+  afterAll(async () => {
+    await database?.close();
+    for (const cluster of [strayed, promoted, former]) await cluster?.remove();
+  });
+
+  const serve = (replica: PostgresqlCluster) =>
+    startTestService({
+      ...{ database, role: 'api' },
+      readReplicas: { databaseUrl: promoted.url, urls: [replica.url], mostBehind: 1_800_000 },
+    });
+
+  /** While the new primary's log grows beyond what the other has, with a process started anew. */
+  async function neverReads(replica: PostgresqlCluster, ofReplica: { isRestarted: boolean }): Promise<void> {
     const record = headerChanger(database);
-    // Until the primary's log is longer than that of the other.
-    for (let time = 0; time < 50; time += 1) await record(`value ${time}`, 'new.example');
-    await promoted.run('SELECT pg_switch_wal()');
-    for (let second = 0; second < 4; second += 1) {
-      expect((await fetch(`${of.url}/api/v1/domain/lost.example`)).status).toBe(404);
-      expect(await state()).toMatchObject(LEFT_OUT);
-      await pause(1000);
+    for (let start = 0; start < 2; start += 1) {
+      const of = await serve(replica);
+      for (let time = 0; time < 50; time += 1) await record(`value ${time}`, `new${start}.example`);
+      await promoted.run('SELECT pg_switch_wal()');
+      for (let second = 0; second < 4; second += 1) {
+        expect((await fetch(`${of.url}/api/v1/domain/lost.example`)).status).toBe(404);
+        const [, shown] = JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases;
+        expect(shown).toMatchObject({ state: 'left out', reason: expect.stringContaining('another past') });
+        await pause(1000);
+      }
+      await of.stop();
+      if (ofReplica.isRestarted) {
+        await replica.stop();
+        await replica.start();
+      }
     }
+  }
+
+  test('a replica with changes that the new primary does not have is never read from', () =>
+    neverReads(strayed, { isRestarted: true }));
+
+  test('a former primary that was started as a standby without pg_rewind is never read from', async () => {
+    await former.follow(promoted);
+    await former.start();
+    // PostgreSQL itself refuses its next start: it knows the new timeline by then.
+    await neverReads(former, { isRestarted: false });
+  });
+
+  test('a new replica of the new primary is read from', async () => {
+    const good = await promoted.startReplica();
+    const of = await serve(good);
+    const state = async () => JSON.parse(await (await fetch(`${of.url}/readyz`)).text()).databases[1].state;
+    await expect.poll(state).toBe('in use');
+    // A primary that starts again is another one, until its replica has what it has written since.
+    await promoted.stop();
+    await promoted.start();
+    await expect.poll(state).toBe('in use');
     await of.stop();
+    await good.remove();
+  });
+});
+
+describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('with synchronous standbys', () => {
+  test('a cursor of a change that the primary does not show yet gets an empty page, and then what follows', async () => {
+    const primary = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
+    const synchronous = await primary.startReplica({ cluster_name: 'one' });
+    const other = await primary.startReplica({ cluster_name: 'other' });
+    await primary.run(
+      "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (one, two)'",
+      'SELECT pg_reload_conf()',
+    );
+    const database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
+    await migrate(database.pool, DATA_STEPS);
+    const record = headerChanger(database);
+    await record('shown');
+    const urls = [synchronous.url, other.url];
+    const of = await startTestService({
+      ...{ database, role: 'api', readReplicas: { databaseUrl: primary.url, urls, mostBehind: 60_000 } },
+    });
+    const warnings = of.logged.filter(({ msg }) => String(msg).includes('synchronous_standby_names'));
+    expect(warnings.map(({ replica }) => replica)).toEqual([
+      expect.stringContaining(new URL(other.url).port),
+    ]);
+    const end = await openDatabase({ databaseUrl: other.url, dataDirectory: '/nonexistent' });
+    let waiting: Promise<unknown> = Promise.resolve();
+    await synchronous.whileFrozen(async () => {
+      const before = await loadEnd(end.prisma);
+      waiting = record('not shown yet');
+      await expect.poll(async () => (await loadEnd(end.prisma)).number).toBeGreaterThan(before.number);
+      const after = await loadEnd(end.prisma);
+      const key = { kinds: new Set(CHANGE_KINDS), newestFirst: false, first: 10 };
+      expect(await loadFeed(database.prisma, { ...key, after })).toMatchObject({
+        changes: [],
+        end: after,
+        next: null,
+      });
+      // It was never recorded: a restored database has another row there, or none that is so late.
+      const absent = { ...after, recordedAt: 1n };
+      expect(await loadFeed(database.prisma, { ...key, after: absent })).toBeNull();
+    });
+    await waiting;
+    await of.stop();
+    await end.close();
     await database.close();
-    for (const cluster of [strayed, promoted, former]) await cluster.remove();
+    for (const cluster of [synchronous, other, primary]) await cluster.remove();
   });
 });

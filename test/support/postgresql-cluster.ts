@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -122,9 +122,25 @@ export class PostgresqlCluster {
     }
   }
 
+  /** Makes it a standby of another one at its next start, without pg_rewind. */
+  async follow(primary: PostgresqlCluster): Promise<void> {
+    const connection = `host=127.0.0.1 port=${primary.#port} user=dms`;
+    const settings = join(this.folder, 'postgresql.auto.conf');
+    await appendFile(settings, `\nprimary_conninfo = '${connection}'\n`);
+    const signal = join(this.folder, 'standby.signal');
+    await writeFile(signal, '');
+    // The server writes it to disk, and so opens it for writing.
+    if (this.#user.uid !== undefined) chownSync(signal, this.#user.uid, this.#user.gid ?? this.#user.uid);
+  }
+
   /** Ends it as pg_ctl's immediate stop does: connections are broken off, nothing is finished. */
   stop(): Promise<void> {
     return this.#end('SIGQUIT');
+  }
+
+  /** Ends it in order: all that was committed is in its files, so that it may start as a standby. */
+  shutDown(): Promise<void> {
+    return this.#end('SIGINT');
   }
 
   /** Ends its main process as a crash would; the others notice it by themselves. */
