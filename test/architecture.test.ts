@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   observer: ['recorder', 'history', 'database', 'telemetry', 'model'],
   importers: ['recorder', 'history', 'model'],
   exporters: ['recorder', 'history', 'model'],
-  loaders: ['database', 'rates', 'model'],
+  loaders: ['database', 'history', 'rates', 'model'],
   resolvers: ['loaders', 'auth', 'model'],
   graphql: ['resolvers', 'loaders', 'auth', 'rates', 'database', 'model'],
   rest: ['graphql', 'auth', 'rates', 'model'],

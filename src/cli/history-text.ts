@@ -6,6 +6,7 @@ export interface ChangeData {
   readonly domain?: string;
   readonly kind: string;
   readonly date: string;
+  readonly routine?: string | null;
   readonly data?: RecordData;
   readonly name?: string;
   readonly old?: string | null;
@@ -54,6 +55,12 @@ export function painter(option: ColourOption, stream: { hasColors?(): boolean })
 
 /** A change in one line, without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
+  // What the first observation showed did not change.
+  if (change.routine === 'INITIAL')
+    return paint(
+      'dim',
+      `${changeText({ ...change, routine: null }, domain, (_, text) => text)} (first observation)`,
+    );
   const { kind, data, name, old, new: value, earliest } = change;
   if (earliest !== undefined)
     return paint('yellow', `history extended, different from ${shortTime(earliest)} on`);

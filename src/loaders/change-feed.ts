@@ -1,6 +1,7 @@
 import { isDatabaseFailure } from '../database/database-failure.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { FEED_LOCK } from '../database/locks.js';
+import { routineOf } from '../history/routine.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
@@ -9,13 +10,20 @@ import { COLUMNS_SQL, parseDnsEntries } from './dns-entries.js';
 import {
   added,
   type Change,
+  evidenceOf,
   type HeaderRow,
   headerChange,
   KIND_OF_HEADER,
   LAST_SEEN_OF_HEADER,
   removed,
 } from './domain-changes.js';
-import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
+import {
+  type FirstTimesRow,
+  firstTimesOf,
+  firstTimesSql,
+  latestOfTypeSql,
+  seenUpTo,
+} from './observed-parts.js';
 import { literal, readFewThenMany, type Searching } from './search.js';
 
 /** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
@@ -347,7 +355,8 @@ async function readChanges(
                            ${rows.map(({ row }) => row.types)}::text[])
              WITH ORDINALITY AS feed (domain, observed_at, types, place))
     SELECT ${recordsSql('first_seen', 'source')} AS added, ${recordsSql('removed', 'removed_source')} AS removed,
-           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, (${LAST_SEEN_OF_HEADER})::text, source, ${KIND_OF_HEADER}, false))
+           (SELECT json_agg(json_build_array(place, json_build_array(name, observed_at::text, value, old, (${LAST_SEEN_OF_HEADER})::text, source, ${KIND_OF_HEADER}, false,
+                                                                                 (SELECT http_first::text FROM domain WHERE domain.name = change.domain)))
                             ORDER BY place, name)
               FROM (SELECT place, change.*, before.value AS old, before.observed_at AS old_date
                       FROM feed JOIN header_change AS change USING (domain, observed_at)
@@ -366,6 +375,7 @@ interface RecordRows {
   readonly positions: readonly number[] | null;
   readonly sources: readonly (string | null)[] | null;
   readonly latest: readonly (string | null)[] | null;
+  readonly firsts: readonly (FirstTimesRow | null)[] | null;
 }
 
 interface Tables {
@@ -377,7 +387,8 @@ interface Tables {
 function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_source'): Prisma.Sql {
   return Prisma.sql`
     (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'places', json_agg(place), 'positions', json_agg(position),
-                              'sources', json_agg(${Prisma.raw(source)}), 'latest', json_agg(${latestOfTypeSql(undefined)}))
+                              'sources', json_agg(${Prisma.raw(source)}), 'latest', json_agg(${latestOfTypeSql(undefined)}),
+                              'firsts', json_agg(${firstTimesSql(Prisma.sql`entry.domain`)}))
        FROM (SELECT place, entry.*
                FROM feed JOIN dns_record AS entry
                  ON entry.domain = feed.domain AND entry.${Prisma.raw(date)} = feed.observed_at
@@ -405,7 +416,8 @@ function extension({ domain, recordedAt, observedAt, number }: FeedRow): Change 
   // Its place is among those of the feed.
   const at = { date: recordedAt, kind: EXTENDED, firstSeen: number, type: '', position: 0 };
   const [name, kind] = [domain ?? '', 'HISTORY_EXTENDED' as const];
-  return { domain: name, kind, date: recordedAt, source: null, earliest: observedAt, at };
+  const routine = routineOf(kind, recordedAt, firstTimesOf());
+  return { domain: name, kind, date: recordedAt, source: null, routine, earliest: observedAt, at };
 }
 
 /** The changes of each row, in their order. */
@@ -416,8 +428,7 @@ function changesByRow(rows: readonly ChosenRow[], tables: Tables | undefined): r
       const place = Number(table?.places?.[at]) - 1;
       const latest = table?.latest?.[at];
       if (entry.removed === null) entry.lastSeen = seenUpTo(entry, latest == null ? null : BigInt(latest));
-      const [position, source] = [table?.positions?.[at] ?? 0, table?.sources?.[at] ?? null];
-      found[place]?.push(changeOf(rows[place]?.row.domain ?? '', entry, position, source));
+      found[place]?.push(changeOf(rows[place]?.row.domain ?? '', entry, evidenceOf(table, at)));
     }
   };
   addRecords(tables?.added, added);

@@ -1,9 +1,11 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES } from '../model/change-kinds.js';
+import { type FirstTimes, routineOf } from '../history/routine.js';
+import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES, type RoutineReason } from '../model/change-kinds.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import { type DomainRowKey, type OfVersion, versionSql } from './domain-row.js';
+import { type FirstTimesRow, firstTimesOf, firstTimesSql } from './observed-parts.js';
 import { readFewThenMany } from './search.js';
 
 /**
@@ -26,6 +28,8 @@ export interface Change {
   readonly date: Instant;
   /** Who observed it. */
   readonly source: string | null;
+  /** Null: it is notable. */
+  readonly routine: RoutineReason | null;
   readonly at: ChangePosition;
   /** As of when its domain was asked for; absent: now. */
   readonly asOf?: Instant | undefined;
@@ -163,6 +167,8 @@ interface RecordRows {
   readonly candidates: number | null;
   readonly sources: readonly (string | null)[] | null;
   readonly positions: readonly number[] | null;
+  /** Of their types. */
+  readonly firsts: readonly (FirstTimesRow | null)[] | null;
   /** Whether a row is the last one that was looked at. */
   readonly lasts: readonly boolean[] | null;
 }
@@ -175,10 +181,19 @@ function recordsAddedSql(key: ChangesKey, examined: number): Prisma.Sql {
   });
 }
 
-export function added(domain: string, record: DnsEntry, position: number, source: string | null): Change {
+/** What the rows of a record tell of its change, besides the record. */
+interface RecordEvidence {
+  readonly position: number;
+  readonly source: string | null;
+  /** Of the record's type. */
+  readonly first: FirstTimes;
+}
+
+export function added(domain: string, record: DnsEntry, { position, source, first }: RecordEvidence): Change {
   const { firstSeen: date, type } = record;
   const at = { date, kind: ADDED, firstSeen: date, type, position };
-  return { domain, kind: 'DNS_RECORD_ADDED', date, source, record, at };
+  const kind = 'DNS_RECORD_ADDED';
+  return { domain, kind, date, source, routine: routineOf(kind, date, first), record, at };
 }
 
 function recordsRemovedSql(key: ChangesKey, examined: number): Prisma.Sql {
@@ -189,11 +204,16 @@ function recordsRemovedSql(key: ChangesKey, examined: number): Prisma.Sql {
   });
 }
 
-export function removed(domain: string, record: DnsEntry, position: number, source: string | null): Change {
+export function removed(
+  domain: string,
+  record: DnsEntry,
+  { position, source, first }: RecordEvidence,
+): Change {
   const { firstSeen, removed: date, lastSeen, type } = record;
   if (date === null || lastSeen === null) throw new Error('A record that was removed has no removal.');
   const at = { date, kind: REMOVED, firstSeen, type, position };
-  return { domain, kind: 'DNS_RECORD_REMOVED', date, source, record, lastSeen, at };
+  const kind = 'DNS_RECORD_REMOVED';
+  return { domain, kind, date, source, routine: routineOf(kind, date, first), record, lastSeen, at };
 }
 
 /** How the changes of one kind are found in table `dns_record`. */
@@ -234,11 +254,12 @@ function recordsSql(
       : ofTypesSql(key, key.types, { examined, rows: rows('first_seen, type, position, removed'), sorted });
   const candidates = Prisma.sql`
     SELECT type, class, host, first_seen, rdata, position, ${Prisma.raw(source)} AS source, is_last,
-           ${known('removed')}, ${known('last_seen')}
+           ${known('removed')}, ${known('last_seen')}, ${firstTimesSql(Prisma.sql`${key.name}`)} AS first
       FROM (${found}) AS entry`;
   return Prisma.sql`
     (SELECT json_build_object('columns', ${COLUMNS_SQL}, 'candidates', max(candidates), 'sources', json_agg(source),
-                              'positions', json_agg(position), 'lasts', json_agg(is_last))
+                              'positions', json_agg(position), 'lasts', json_agg(is_last),
+                              'firsts', json_agg(first))
        FROM (${pageOf(candidates, ['rdata'], sorted)}) AS entry)`;
 }
 
@@ -275,16 +296,23 @@ function ofTypesSql(
 function recordChanges(
   key: ChangesKey,
   rows: RecordRows | null,
-  changeOf: (domain: string, record: DnsEntry, position: number, source: string | null) => Change,
+  changeOf: (domain: string, record: DnsEntry, evidence: RecordEvidence) => Change,
 ): Candidates {
   const entries = parseDnsEntries(rows?.columns ?? '');
-  const all = entries.map((entry, row) =>
-    changeOf(key.name, entry, rows?.positions?.[row] ?? 0, rows?.sources?.[row] ?? null),
-  );
+  const all = entries.map((entry, row) => changeOf(key.name, entry, evidenceOf(rows, row)));
   const isOfTypes = ({ record }: Change) => key.types?.includes(record?.type ?? '') ?? true;
   const isLast = rows?.lasts?.at(-1) === true;
   const end = isLast ? (all.at(-1)?.at ?? null) : endOf(key, all, rows?.candidates ?? 0);
   return { changes: all.filter(isOfTypes), end };
+}
+
+/** @param rows What is read of records, as columns. */
+export function evidenceOf(
+  rows: Pick<RecordRows, 'positions' | 'sources' | 'firsts'> | null | undefined,
+  row: number,
+): RecordEvidence {
+  const [position, source] = [rows?.positions?.[row] ?? 0, rows?.sources?.[row] ?? null];
+  return { position, source, first: firstTimesOf(rows?.firsts?.[row] ?? undefined) };
 }
 
 function endOf({ first }: ChangesKey, changes: readonly Change[], candidates: number): ChangePosition | null {
@@ -302,6 +330,8 @@ export type HeaderRow = readonly [
   source: string | null,
   kind: number,
   isLast: boolean,
+  /** When HTTP was first observed. */
+  first: string | null,
 ];
 
 interface HeaderRows {
@@ -360,7 +390,8 @@ function headerChangesSql(key: ChangesKey): Prisma.Sql {
      LIMIT ${key.first + 1}`;
   return Prisma.sql`
     (SELECT json_build_object('candidates', max(candidates), 'rows',
-              json_agg(json_build_array(name, date::text, value, old, last_seen::text, source, kind, is_last)))
+              json_agg(json_build_array(name, date::text, value, old, last_seen::text, source, kind, is_last,
+                                         (SELECT http_first::text FROM domain WHERE name = ${key.name}))))
        FROM (${pageOf(candidates, ['value', 'old'], sorted)}) AS change)`;
 }
 
@@ -378,12 +409,13 @@ function headerChanges(key: ChangesKey, found: HeaderRows | null): Candidates {
 }
 
 export function headerChange(domain: string, row: HeaderRow): Change {
-  const [name, digits, value, old, lastSeen, source, rank] = row;
+  const [name, digits, value, old, lastSeen, source, rank, , first] = row;
   const date = BigInt(digits);
   const kind = CHANGE_KINDS[rank] ?? 'HEADER_UPDATED';
   const at = { date, kind: rank, firstSeen: 0n, type: name, position: 0 };
   return {
     ...{ domain, kind, date, source, name, new: value, at },
+    routine: routineOf(kind, date, firstTimesOf([first, null])),
     ...(kind !== 'HEADER_RETURNED' && { old }),
     ...(lastSeen !== null && { lastSeen: BigInt(lastSeen) }),
   };

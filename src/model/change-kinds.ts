@@ -6,3 +6,8 @@ export const DOMAIN_CHANGE_KINDS = [...RECORD_CHANGES, ...HEADER_CHANGES] as con
 export const CHANGE_KINDS = [...DOMAIN_CHANGE_KINDS, 'HISTORY_EXTENDED'] as const;
 
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** Why a change is not notable. */
+export const ROUTINE_REASONS = ['INITIAL', 'BACKFILL'] as const;
+
+export type RoutineReason = (typeof ROUTINE_REASONS)[number];

@@ -36,8 +36,9 @@ const record = (...parts: Parameters<typeof observation>) =>
 describe('dms show', () => {
   test('shows each record and header value, and when it was there', async () => {
     expect(await said('show', 'www.example.org')).toBe(`www.example.org
-observed 2023-04-01T12:00:00Z to 2023-09-09T09:09:09Z, last change 2023-09-09T09:09:09Z
-4 DNS records, 2 HTTP headers, 8 changes
+observed 2023-04-01T12:00:00Z to 2023-09-09T09:09:09Z
+4 DNS records, 2 HTTP headers
+4 records and headers when first observed, 4 changes since, the last 2023-09-09T09:09:09Z
 
 A
   203.0.113.81             ·························█  2023-09-09 - present

@@ -168,18 +168,9 @@ async function showState(showing: Showing, at: string): Promise<void> {
 interface Details {
   readonly created: string;
   readonly lastUpdate: string;
-  readonly lastChange: string;
   readonly dnsRecordCount: number;
   readonly httpHeaderCount: number;
   readonly changeCount: number;
-}
-
-interface History {
-  readonly dnsRecords: readonly {
-    readonly data: RecordData;
-    readonly firstSeen: string;
-    readonly removed: string | null;
-  }[];
 }
 
 /** A time in which a record was there, or a header had a value. */
@@ -191,6 +182,8 @@ interface Stay {
 /** A line: a value, and when it was there. */
 interface Row {
   readonly group: string;
+  /** Of the group among others. */
+  readonly rank: number;
   readonly value: string;
   readonly stays: Stay[];
 }
@@ -198,17 +191,19 @@ interface Row {
 async function showHistory(showing: Showing): Promise<void> {
   const { domain, ask, paint, columns, write } = showing;
   const details = await ask<Details>({ operation: 'getDomainDetails', parameters: { domain } });
-  const { dnsRecords } = await ask<History>({ operation: 'getDomain', parameters: { domain } });
-  const rows = [...rowsOfRecords(dnsRecords, domain), ...(await rowsOfHeaders(showing))];
-  const { created, lastUpdate, lastChange } = details;
-  const scale = scaleOf(created, lastUpdate, columns);
+  const { rows, initial, lastChange } = await readRows(showing);
+  const { created, lastUpdate } = details;
+  const changes = counted(details.changeCount - initial, 'change', 'changes');
+  const since =
+    lastChange === null ? 'no change since' : `${changes} since, the last ${shortTime(lastChange)}`;
   await write(
     `${paint('bold', domain)}\n` +
-      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}, last change ${shortTime(lastChange)}\n` +
+      `observed ${shortTime(created)} to ${shortTime(lastUpdate)}\n` +
       `${counted(details.dnsRecordCount, 'DNS record', 'DNS records')}, ` +
-      `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}, ` +
-      `${counted(details.changeCount, 'change', 'changes')}\n`,
+      `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
+      `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
+  const scale = scaleOf(created, lastUpdate, columns);
   let group = '';
   let text = '';
   for (const row of rows) {
@@ -219,46 +214,56 @@ async function showHistory(showing: Showing): Promise<void> {
   await write(text);
 }
 
-function rowsOfRecords(entries: History['dnsRecords'], domain: string): Row[] {
-  const rows = new Map<string, Row>();
-  for (const { data, firstSeen, removed } of entries) {
-    const group = data.host === domain ? data.type : `${data.type} ${data.host}`;
-    const value = rdataText(data);
-    const key = JSON.stringify([group, value]);
-    const row = rows.get(key) ?? { group, value, stays: [] };
-    row.stays.push({ from: firstSeen, to: removed });
-    rows.set(key, row);
-  }
-  // The RRsets of the domain itself come first, each as a whole.
-  return [...rows.values()].sort(
-    (one, other) =>
-      Number(one.group.includes(' ')) - Number(other.group.includes(' ')) ||
-      (one.group < other.group ? -1 : Number(one.group > other.group)),
-  );
+/** What the changes of a domain tell. */
+interface Rows {
+  /** The RRsets of the domain itself first, each as a whole, then those of others, then the headers. */
+  readonly rows: readonly Row[];
+  /** How many records and headers were there when their part of the domain was first observed. */
+  readonly initial: number;
+  /** Of all others; null: there are none. */
+  readonly lastChange: string | null;
 }
 
-/** From the changes, which tell when a header was gone. */
-async function rowsOfHeaders({ domain, ask }: Showing): Promise<Row[]> {
+async function readRows({ domain, ask }: Showing): Promise<Rows> {
   const rows = new Map<string, Row>();
+  /** The rows with a stay that has not ended, by record or field name. */
   const open = new Map<string, Row>();
-  const kinds = ['HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE', 'HEADER_RETURNED'];
-  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, kinds })) {
-    for (const { name = '', date, new: value } of changes) {
-      const last = open.get(name)?.stays;
-      const stay = last?.at(-1);
-      if (last !== undefined && stay !== undefined) last[last.length - 1] = { ...stay, to: date };
-      open.delete(name);
-      if (value == null) continue;
-      const key = JSON.stringify([name, value]);
-      const row = rows.get(key) ?? { group: `HTTP ${name}`, value, stays: [] };
+  let initial = 0;
+  let lastChange: string | null = null;
+  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain })) {
+    for (const change of changes) {
+      const { date, routine } = change;
+      if (routine === 'INITIAL') initial += 1;
+      else lastChange = date;
+      const { key, group, rank, value } = subjectOf(change, domain);
+      const last = open.get(key)?.stays;
+      const stay = last?.pop();
+      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date });
+      open.delete(key);
+      if (value === null) continue;
+      const id = JSON.stringify([group, value]);
+      const row = rows.get(id) ?? { group, rank, value, stays: [] };
       row.stays.push({ from: date, to: null });
-      rows.set(key, row);
-      open.set(name, row);
+      rows.set(id, row);
+      open.set(key, row);
     }
   }
-  return [...rows.values()].sort((one, other) =>
-    one.group < other.group ? -1 : Number(one.group > other.group),
+  const sorted = [...rows.values()].sort(
+    (one, other) => one.rank - other.rank || (one.group < other.group ? -1 : Number(one.group > other.group)),
   );
+  return { rows: sorted, initial, lastChange };
+}
+
+/** What a change is of, and its value from then on; null: it is gone. */
+function subjectOf({ kind, data, name = '', new: value = null }: ChangeData, domain: string) {
+  if (data === undefined) return { key: name, group: `HTTP ${name}`, rank: 2, value };
+  const isOwn = data.host === domain;
+  return {
+    key: JSON.stringify(data),
+    group: isOwn ? data.type : `${data.type} ${data.host}`,
+    rank: isOwn ? 0 : 1,
+    value: kind === 'DNS_RECORD_ADDED' ? rdataText(data) : null,
+  };
 }
 
 /** How times become columns of a bar. */

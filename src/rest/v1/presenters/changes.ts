@@ -1,4 +1,4 @@
-import { HEADER_CHANGES, RECORD_CHANGES } from '../../../model/change-kinds.js';
+import { HEADER_CHANGES, RECORD_CHANGES, ROUTINE_REASONS } from '../../../model/change-kinds.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
 import { EXAMPLE_CURSOR } from '../parameters.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
@@ -15,6 +15,7 @@ interface ChangeResult {
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
+  readonly routine: string | null;
   readonly record?: DnsRecordResult;
   readonly lastSeen?: string;
   readonly name?: string;
@@ -43,6 +44,7 @@ const HISTORY_EXTENDED = closedObject(
     kind: { type: 'string', enum: ['HISTORY_EXTENDED'], description: 'What changed.' },
     date: timestamp('When the history was extended.'),
     source: { type: 'null', description: 'The observations may be of several sources.' },
+    routine: { type: 'string', enum: ['BACKFILL'], description: 'It is not notable.' },
     earliest: timestamp('The earliest time at which the history differs: read its changes from there again.'),
   },
 );
@@ -109,13 +111,14 @@ export function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
   return pageInfo.hasNextPage ? pageInfo.endCursor : null;
 }
 
-function presentChange({ kind, date, source, record, lastSeen, earliest, ...header }: ChangeResult): object {
-  if (earliest !== undefined) return { kind, date, source, earliest };
+function presentChange(change: ChangeResult): object {
+  const { kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
+  if (earliest !== undefined) return { kind, date, source, routine, earliest };
   const what =
     record === undefined
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }
       : { data: dataOf(record) };
-  return { kind, date, source, ...what, ...(lastSeen !== undefined && { lastSeen }) };
+  return { kind, date, source, routine, ...what, ...(lastSeen !== undefined && { lastSeen }) };
 }
 
 /** A change of any domain. */
@@ -139,6 +142,13 @@ function changeOf(kinds: readonly string[], before: Properties, what: Properties
       type: ['string', 'null'],
       description: 'Who made that observation; null if it did not say.',
       examples: ['probe-1'],
+    },
+    routine: {
+      type: ['string', 'null'],
+      enum: [...ROUTINE_REASONS.filter((reason) => reason !== 'BACKFILL'), null],
+      description:
+        'Why the change is routine; null: it is notable. `INITIAL`: the first observation of the domain or of a part of it showed it.',
+      examples: [null],
     },
     ...what,
   });
