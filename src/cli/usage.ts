@@ -45,6 +45,8 @@ function insteadOf(command: Command, error: CommanderError): string {
   if (error.code === 'commander.unknownCommand') return `There are ${subcommandsOf(command)}.`;
   const setting = error.code === 'commander.unknownOption' ? settingMeant(command.args) : null;
   if (setting !== null) return `Settings come from the environment: ${setting} ${nameOf(command)}`;
+  const [, name] = /unknown option '(-[\w-]*\.[\w.-]+)'/.exec(error.message) ?? [];
+  if (name !== undefined) return `A name that begins with "-" follows "--": ${nameOf(command)} -- ${name}`;
   // Commander names the option that a value, or the option itself, is missing of.
   const [, option = '[options]'] = MISSING.has(error.code) ? (/'(-[^']+)'/.exec(error.message) ?? []) : [];
   return `Write: ${nameOf(command)} ${command.usage().replace('[options]', option)}`;

@@ -22,27 +22,9 @@ export function toALabel(label: string): string | undefined {
   return /^[^.]+\.x$/.test(converted) ? converted.slice(0, -2) : undefined;
 }
 
-/**
- * The Unicode form of a lower-case label; the label itself where it has none, where that form is not its
- * own, or where it begins or ends with a hyphen (UTS 46, section 4.1, CheckHyphens).
- */
+/** The Unicode form of a lower-case label; the label itself where it has none, or where that form is not its own. */
 export function toUnicodeLabel(label: string): string {
   if (!label.startsWith('xn--')) return label;
-  const decoded = decode(label);
-  const own = needsConversion(decoded) && !hasHyphenAtEnd(decoded) && toALabel(decoded) === label;
-  return own ? decoded : label;
-}
-
-/** Whether the Unicode form of an A-label of toALabel() begins or ends with a hyphen, which is not allowed. */
-export function hidesHyphenAtEnd(aLabel: string): boolean {
-  return hasHyphenAtEnd(decode(aLabel));
-}
-
-/** Whether a label begins or ends with `-`. */
-export function hasHyphenAtEnd(label: string): boolean {
-  return label.startsWith('-') || label.endsWith('-');
-}
-
-function decode(label: string): string {
-  return domainToUnicode(`${label}.x`).slice(0, -2);
+  const decoded = domainToUnicode(`${label}.x`).slice(0, -2);
+  return needsConversion(decoded) && toALabel(decoded) === label ? decoded : label;
 }

@@ -1,4 +1,4 @@
-import { hasHyphenAtEnd, hidesHyphenAtEnd, needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
+import { needsConversion, toALabel, toUnicodeLabel } from './a-label.js';
 import { InvalidDomainError } from './errors.js';
 import { isIpv4, isIpv6 } from './ip-address.js';
 import { memoized } from './memoized.js';
@@ -15,10 +15,11 @@ const LABEL_CHARACTERS = /^[a-z0-9_-]+$/;
 /**
  * The canonical name of a domain: lower-case A-labels without a final dot. Labels outside ASCII are
  * converted by UTS 46, non-transitional; one that begins with `xn--` is not changed, decodable or not.
+ * A `-` may stand first or last, since such names resolve (RFC 2181, section 11).
  *
  * @throws InvalidDomainError for a name over 253 characters; labels that are empty, over 63 characters,
- * of other characters than letters, digits, `-` and `_`, or with `-` at an end, in Unicode too; a last
- * label of digits only; IP addresses.
+ * or of other characters than letters, digits, `-` and `_`; a last label of digits only, or with `-` at
+ * an end; IP addresses.
  */
 export const parseDomainName: (text: string) => string = memoized((text) => {
   if (text.length > LONGEST_TEXT) throw invalid(text, TOO_LONG);
@@ -28,21 +29,18 @@ export const parseDomainName: (text: string) => string = memoized((text) => {
   const name = labels.map((label) => canonicalLabel(label, text)).join('.');
   if (name.length > LONGEST_NAME) throw invalid(text, TOO_LONG);
   if (/(?:^|\.)\d+$/.test(name)) throw invalid(text, 'its last label is all digits');
+  if (/(?:^|\.)-[^.]*$|-$/.test(name)) throw invalid(text, 'its last label begins or ends with "-"');
   return name;
 });
 
 function canonicalLabel(label: string, text: string): string {
-  const converted = needsConversion(label);
-  const ascii = converted ? toALabel(label) : label.toLowerCase();
+  const ascii = needsConversion(label) ? toALabel(label) : label.toLowerCase();
   if (ascii === undefined) throw invalid(text, `the label ${quoted(label)} has no form in ASCII (UTS 46)`);
   if (ascii === '') throw invalid(text, 'it has an empty label');
   if (!LABEL_CHARACTERS.test(ascii)) {
     throw invalid(text, 'its labels may hold only letters, digits, "-" and "_"');
   }
   if (ascii.length > 63) throw invalid(text, 'it has a label longer than 63 characters');
-  if (hasHyphenAtEnd(ascii) || (converted && hidesHyphenAtEnd(ascii))) {
-    throw invalid(text, 'it has a label that begins or ends with "-"');
-  }
   return ascii;
 }
 

@@ -36,6 +36,15 @@ describe('a domain has one canonical name', () => {
     ['XN--BCHER-KVA.example', 'xn--bcher-kva.example'],
     ['xn--a.example', 'xn--a.example'],
     ['xn--0.example', 'xn--0.example'],
+    ['www.vilnius-.example.de', 'www.vilnius-.example.de'],
+    ['-blah.example.com', '-blah.example.com'],
+    ['-.example.cz', '-.example.cz'],
+    ['-Ü.example', 'xn----eha.example'],
+    ['r3---sn-abc1defghijkl-m2no.example.com', 'r3---sn-abc1defghijkl-m2no.example.com'],
+    ['xn--xn---epa.example', 'xn--xn---epa.example'],
+    ['☕🦊✈.ws', 'xn--53hy7af013i.ws'],
+    ['i❤\ufe0f.ws', 'xn--i-7iq.ws'],
+    ['надвор’е.бел', 'xn--80aeff0bjo6418c.xn--90ais'],
     [longest, longest],
     [`${longest}.`, longest],
   ])('%s is %s', (text, name) => {
@@ -43,10 +52,10 @@ describe('a domain has one canonical name', () => {
   });
 
   test('a canonical name stays as it is', () => {
-    const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9_-]{0,20}[a-z0-9_])?$/);
+    const label = fc.stringMatching(/^[a-z0-9_-]{1,22}$/);
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 8 }), (labels) => {
-        fc.pre(!/^\d+$/.test(labels.at(-1) ?? ''));
+        fc.pre(!/^\d+$|^-|-$/.test(labels.at(-1) ?? ''));
         const name = labels.join('.');
         expect(parseDomainName(name)).toBe(name);
         expect(parseDomainName(`${name.toUpperCase()}.`)).toBe(name);
@@ -63,7 +72,7 @@ describe('a domain has one canonical name', () => {
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const name = nameOrUndefined(pieces.join(''));
         fc.pre(name !== undefined);
-        expect(name).toMatch(/^(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*$/);
+        expect(name).toMatch(/^(?:[a-z0-9_-]{1,63}\.)*(?!-)[a-z0-9_-]{1,63}(?<!-)$/);
         expect(name).not.toMatch(/(?:^|\.)\d+$/);
         expect(parseDomainName(name)).toBe(name);
       }),
@@ -94,13 +103,10 @@ describe('what no domain can be named is rejected with the reason', () => {
     [`${'ü'.repeat(70)}.example`, 'longer than 63 characters'],
     [`a${longest}`, 'longer than 63 characters'],
     [`a.${longest}`, 'longer than 253 characters'],
-    ['-a.example', 'begins or ends with "-"'],
-    ['a-.example', 'begins or ends with "-"'],
+    ['a.-', 'begins or ends with "-"'],
+    ['example.com-', 'begins or ends with "-"'],
+    ['a.-b', 'begins or ends with "-"'],
     ['-', 'begins or ends with "-"'],
-    ['ü-.com', 'begins or ends with "-"'],
-    ['-ü.com', 'begins or ends with "-"'],
-    ['a.\u00ad-ü.com', 'begins or ends with "-"'],
-    ['ü\uff0d.com', 'begins or ends with "-"'],
     ['a.123', 'all digits'],
     ['123', 'all digits'],
     ['a.１２', 'all digits'],
@@ -149,6 +155,9 @@ describe('the name for people', () => {
     ['xn--a.example', 'xn--a.example'],
     ['xn--a.xn--bcher-kva', 'xn--a.bücher'],
     ['xn--example-.example', 'xn--example-.example'],
+    ['xn--v86cr064b.example', 'xn--v86cr064b.example'],
+    ['xn--i-7iq.ws', 'i❤.ws'],
+    ['-blah.vilnius-.example', '-blah.vilnius-.example'],
     ['example.com', 'example.com'],
     ['_dmarc.a.0x7', '_dmarc.a.0x7'],
   ])('of %s is %s', (name, shown) => {
