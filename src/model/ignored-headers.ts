@@ -8,7 +8,6 @@ const BY_REASON: Readonly<Record<string, string>> = {
   'the time of the response (RFC 9110, section 6.6.1)': 'date',
   'the seconds that the response has been in a cache (RFC 9111, section 5.1)': 'age',
   'a time that most servers reckon from the time of the response (RFC 9111, section 5.3)': 'expires',
-  'sessions and visitors get values of their own (RFC 6265, section 4.1)': 'set-cookie',
   'how long the response took':
     'server-timing x-runtime x-response-time x-process-time x-timer x-envoy-upstream-service-time ' +
     'x-kong-upstream-latency x-kong-proxy-latency sprequestduration spiislatency x-amzn-remapped-date ' +
@@ -52,7 +51,6 @@ const BY_REASON: Readonly<Record<string, string>> = {
   'how many requests the client has left, or until when it must wait':
     'ratelimit ratelimit-remaining ratelimit-reset x-ratelimit-remaining x-ratelimit-reset ' +
     'x-ratelimit-used x-rate-limit-remaining x-rate-limit-reset',
-  'a secret of the session against forged requests': 'x-csrf-token x-xsrf-token',
 };
 
 /** Header field names (lower case) that are left out of an observation by default, with the reason of each. */
@@ -62,10 +60,20 @@ export const IGNORED_HEADERS: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/** Credentials, and cookies (RFC 6265, and RFC 2965, section 3.3): what is recorded is public. */
+const SECRET = /(?:token|secret|authorization)$|^(?:set-)?cookie2?$/;
+
+class IgnoredNames extends Set<string> {
+  override has(name: string): boolean {
+    return super.has(name) || SECRET.test(name);
+  }
+}
+
 /**
- * The field names (lower case) to leave out: those of the settings, and `connection`, which responds to the observer's
- * request to close the connection (RFC 9110, section 7.6.1), and says nothing about the site.
+ * The field names (lower case) to leave out: those given; `connection`, which responds to the observer's request to close
+ * the connection (RFC 9110, section 7.6.1), and says nothing about the site; and, though they are not listed, all whose values
+ * are secrets by their kind.
  */
-export function alwaysIgnoring(ignored: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...ignored, 'connection']);
+export function alwaysIgnoring(ignored: Iterable<string>): ReadonlySet<string> {
+  return new IgnoredNames([...ignored, 'connection']);
 }
