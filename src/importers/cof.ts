@@ -3,26 +3,39 @@ import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
 import { ancestorsOf } from '../model/host-name.js';
-import { formatInstant, type Instant } from '../model/instant.js';
-import { isIpv4, isIpv6 } from '../model/ip-address.js';
-import { isJsonObject, readAt, requireText, requireTexts } from '../model/json-values.js';
+import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
-import type { Observation } from '../model/observation.js';
 import { parseSourceName, quoted } from '../model/text.js';
-import { type Json, shownValue, textRdata } from './dns-answers.js';
+import { type Json, rdataText, requireInvalid, shownValue, textRdata } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
+import type { Remark } from './import-summary.js';
 import { EARLIEST_OF_TOOLS, parseJsonLine, parseObservedAt } from './json-line.js';
 
 const LIMITED =
   'DNSDB did not give all that it has: the answer was cut at the limit that was requested. Query it for the rest.';
 const FAILED = 'DNSDB ended its answer with an error: records may be missing. Query it again.';
 const CUT = 'The answer of DNSDB has no end, so records may be missing: fetch it again.';
+const EXCHANGED =
+  'Whether rrname and rdata are exchanged does not show in the line: they were exchanged back, as in other lines of the input.';
+const UNDECIDED =
+  'Whether rrname and rdata are exchanged does not show in the line, and some lines of the input have them exchanged, others ' +
+  'have not: they were taken as they are written.';
+const TORN = 'A TXT record ends with a quote that nothing opens: the quote before it was taken as cut off.';
 
 /** Parses the lines of one input. */
 export interface CofParser {
   (line: string, now: Instant): ParsedLine;
+  /** Takes a line that will be parsed later for what it shows of others. */
+  foresee(line: string): void;
   /** What the input as a whole could not tell. */
-  atEnd(): readonly string[];
+  atEnd(): readonly Remark[];
+}
+
+/** What the lines of an input have shown so far: whether names and data are exchanged in them, or are not. */
+interface Shown {
+  exchanged: boolean;
+  written: boolean;
 }
 
 /**
@@ -30,57 +43,137 @@ export interface CofParser {
  * was seen from one time to another. It says nothing of absence: its lines are sightings at both times.
  *
  * DNSDB puts each line into an object, between lines that tell how its answer begins and ends. The service of CIRCL exchanges
- * names and addresses of records that name an address.
+ * names and data in version 2, names and addresses before.
  */
 export function createCofParser(): CofParser {
   /** Answers of DNSDB that were begun, and that were ended. */
   const answers = { begun: 0, ended: 0 };
+  const shown: Shown = { exchanged: false, written: false };
   const parse = (text: string, now: Instant): ParsedLine => {
     const line = parseJsonLine(text);
     const { cond, obj } = line;
     if (obj === undefined && cond !== undefined)
       return { observations: [], remarks: remarksOf(cond, answers) };
-    return { observations: observationsOf(isJsonObject(obj) ? obj : line, now) };
+    return sightingsOf(isJsonObject(obj) ? obj : line, now, shown);
   };
-  return Object.assign(parse, { atEnd: () => (answers.begun > answers.ended ? [CUT] : []) });
+  const foresee = (text: string) => {
+    const line = parseJsonLine(text);
+    recordsOf(isJsonObject(line['obj']) ? line['obj'] : line, shown);
+  };
+  return Object.assign(parse, {
+    foresee,
+    atEnd: () => (answers.begun > answers.ended ? [{ text: CUT }] : []),
+  });
 }
 
-function remarksOf(cond: unknown, answers: { begun: number; ended: number }): string[] {
+function remarksOf(cond: unknown, answers: { begun: number; ended: number }): Remark[] {
   if (cond === 'begin') answers.begun += 1;
   if (cond === 'succeeded' || cond === 'limited' || cond === 'failed') answers.ended += 1;
-  return cond === 'limited' ? [LIMITED] : cond === 'failed' ? [FAILED] : [];
+  return cond === 'limited' ? [{ text: LIMITED }] : cond === 'failed' ? [{ text: FAILED }] : [];
 }
 
 /** The same records at both times, for each of the domains that the line is of. */
-function observationsOf(line: Json, now: Instant): Observation[] {
+function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
   const [first, last] = timesOf(line, now);
   const source = sourceOf(line['sensor_id']);
+  const { records, remarks } = recordsOf(line, shown);
   const byDomain = new Map<string, DnsRecord[]>();
-  for (const record of recordsOf(line)) {
-    const domain = domainOf(record.host);
+  for (const { domain, record } of records) {
     byDomain.set(domain, [...(byDomain.get(domain) ?? []), record]);
   }
   const times = first === last ? [first] : [first, last];
-  return [...byDomain].flatMap(([domain, list]) => {
+  const observations = [...byDomain].flatMap(([domain, list]) => {
     const records = recordsByType(list);
     const dns = { types: new Set(records.keys()), sighted: true, records };
     return times.map((observedAt) => ({ domain, observedAt, dns, source }));
   });
+  return { observations, remarks };
 }
 
-function recordsOf(line: Json): DnsRecord[] {
+interface CofRecords {
+  readonly records: readonly { readonly domain: string; readonly record: DnsRecord }[];
+  readonly remarks: readonly Remark[];
+}
+
+/** @throws InvalidObservationError where no record of the line can be read. */
+function recordsOf(line: Json, shown: Shown): CofRecords {
   const name = readAt('rrname', () => requireText(line['rrname']));
   const type = readAt('rrtype', () => typeOf(line['rrtype']));
   const { rdata } = line;
-  const texts = readAt('rdata', () => (Array.isArray(rdata) ? requireTexts(rdata) : [requireText(rdata)]));
-  if (texts.length === 0) throw new InvalidObservationError('rdata: it is empty.');
-  const isExchanged = (type === 'A' || type === 'AAAA') && (isIpv4(name) || isIpv6(name));
-  return texts.map((text) => {
-    const { host, data } = isExchanged ? { host: text, data: name } : { host: name, data: text };
-    return readAt(isExchanged ? 'rrname' : 'rdata', () =>
-      parseDnsRecord({ host, class: 'IN', type, data: rdataOf(type, data) }),
-    );
+  const items: readonly unknown[] = Array.isArray(rdata) ? rdata : [rdata];
+  if (items.length === 0) throw new InvalidObservationError('rdata: it is empty.');
+  const records: { domain: string; record: DnsRecord }[] = [];
+  const remarks = new Map<string, Remark>();
+  for (const item of items) {
+    try {
+      const text = readAt('rdata', () => requireText(item));
+      const { record, remark } = recordOf(type, name, text, shown);
+      records.push({ domain: domainOf(record.host), record });
+      if (remark !== undefined) remarks.set(remark, { text: remark });
+    } catch (error) {
+      const { message } = requireInvalid(error);
+      remarks.set('', {
+        text: `A record of type ${type} was left out that cannot be read.`,
+        example: message,
+      });
+    }
+  }
+  if (records.length > 0) return { records, remarks: [...remarks.values()] };
+  throw new InvalidObservationError(remarks.get('')?.example ?? 'rdata: it is empty.');
+}
+
+/** Types whose data may be a name, or any text: such lines read well both ways. */
+const AMBIGUOUS: ReadonlySet<string> = new Set(['NS', 'CNAME', 'DNAME', 'PTR', 'TXT']);
+
+/** The record as it is written, or else with name and data exchanged. */
+function recordOf(
+  type: string,
+  name: string,
+  text: string,
+  shown: Shown,
+): { readonly record: DnsRecord; readonly remark?: string } {
+  const isTorn = type === 'TXT' && isTornText(text);
+  const asWritten = () => ({
+    record: readAt('rdata', () => parseRecord(type, name, isTorn ? `"${text}` : text)),
+    ...(isTorn && { remark: TORN }),
   });
+  const exchanged = () => readAt('rrname', () => parseRecord(type, text, name));
+  if (AMBIGUOUS.has(type)) {
+    if (!shown.exchanged) return asWritten();
+    return shown.written ? { ...asWritten(), remark: UNDECIDED } : { record: exchanged(), remark: EXCHANGED };
+  }
+  try {
+    const found = asWritten();
+    shown.written = true;
+    return found;
+  } catch (error) {
+    const record = attempt(exchanged);
+    if (record === null) throw error;
+    shown.exchanged = true;
+    return { record };
+  }
+}
+
+function attempt<Result>(read: () => Result): Result | null {
+  try {
+    return read();
+  } catch (error) {
+    requireInvalid(error);
+    return null;
+  }
+}
+
+function parseRecord(type: string, host: string, text: string): DnsRecord {
+  // The text of a TXT record may be as it is, without the quotes of a master file.
+  const isPlain = type === 'TXT' && !/^(?:"|\\#)/.test(text);
+  const data = isPlain ? textRdata(fieldOctets(text)) : rdataText(type, text);
+  return parseDnsRecord({ host, class: 'IN', type, data });
+}
+
+/** Whether the last of an odd number of quotes ends a text that begins with none. */
+function isTornText(text: string): boolean {
+  const quotes = text.replace(/\\./gs, '').match(/"/g)?.length ?? 0;
+  return quotes % 2 === 1 && !/^(?:"|\\#)/.test(text) && /(?:^|[^\\])(?:\\\\)*"$/.test(text);
 }
 
 function typeOf(value: unknown): string {
@@ -88,11 +181,6 @@ function typeOf(value: unknown): string {
   const type = canonicalType(/^\d+$/.test(text) ? `TYPE${text}` : text);
   if (type !== undefined) return type;
   throw new InvalidObservationError(`${shownValue(value)} is not a type of DNS records.`);
-}
-
-/** The text of a TXT record may be as it is, without the quotes of a master file. */
-function rdataOf(type: string, text: string): string {
-  return type === 'TXT' && !/^(?:"|\\#)/.test(text) ? textRdata(fieldOctets(text)) : text;
 }
 
 /** The owner name, or the closest above it that is the name of a domain: of `*.example.com`, `example.com`. */
@@ -107,31 +195,50 @@ function domainOf(host: string): string {
   throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
-/** In seconds, or as precise as milliseconds where both agree. */
+/** When the record was seen first and last; one of the two where the other is 0. */
 function timesOf(line: Json, now: Instant): [first: Instant, last: Instant] {
-  const timeOf = (end: 'first' | 'last') => {
-    const isOfZone = line[`time_${end}`] === undefined && line[`zone_time_${end}`] !== undefined;
-    const key = isOfZone ? `zone_time_${end}` : `time_${end}`;
-    const seconds = readAt(key, () => secondsOf(line[key]));
-    const milliseconds = line[`time_${end}_ms`];
-    const isPrecise = typeof milliseconds === 'number' && Math.floor(milliseconds / 1000) === seconds;
-    const microseconds = isPrecise ? BigInt(milliseconds) * 1000n : BigInt(Math.floor(seconds * 1e6));
-    const time = parseObservedAt(key, formatInstant(microseconds), now);
-    if (time >= EARLIEST_OF_TOOLS) return time;
-    throw new InvalidObservationError(`${key}: ${formatInstant(time)} is before 1990.`);
-  };
-  const [first, last] = [timeOf('first'), timeOf('last')];
+  const [start, end] = [timeOf('first', line, now), timeOf('last', line, now)];
+  const [first, last] = [start ?? end, end ?? start];
+  if (first === null || last === null)
+    throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
   if (first <= last) return [first, last];
   throw new InvalidObservationError('time_first: it is later than time_last.');
 }
 
-/** Seconds since the epoch, some services write them as text. */
-function secondsOf(value: unknown): number {
+/** In seconds, or as precise as milliseconds where both agree. Null: it is not set, which is written as 0. */
+function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null {
+  const isOfZone = isUnset(line[`time_${end}`]) && !isUnset(line[`zone_time_${end}`]);
+  const key = isOfZone ? `zone_time_${end}` : `time_${end}`;
+  const value = line[key];
+  if (value !== undefined && isUnset(value)) return null;
+  const coarse = readAt(key, () => instantOf(value));
+  const milliseconds = line[`time_${end}_ms`];
+  const isPrecise =
+    typeof milliseconds === 'number' && BigInt(Math.floor(milliseconds / 1000)) === coarse / SECOND;
+  const microseconds = isPrecise ? BigInt(milliseconds) * 1000n : coarse;
+  const time = parseObservedAt(key, formatInstant(microseconds), now);
+  if (time >= EARLIEST_OF_TOOLS) return time;
+  throw new InvalidObservationError(`${key}: ${formatInstant(time)} is before 1990.`);
+}
+
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === 0 || value === '0';
+}
+
+const SECOND = 1_000_000n;
+
+/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or with a blank and in UTC. */
+function instantOf(value: unknown): Instant {
   const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text === 'string' && /^\d{1,11}(?:\.\d+)?$/.test(text)) return Number(text);
+  if (typeof text === 'string') {
+    const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
+    if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+    if (/^\d{4}-/.test(text)) return parseInstant(text.replace(/^(\S+) (\d\d:\d\d:\d\d)$/, '$1T$2Z'));
+  }
   const shown =
     value === undefined ? 'it is missing' : `${shownValue(value)} is not a number of seconds since 1970`;
-  throw new InvalidObservationError(`${shown}.`);
+  const advice = /^\d{12,14}$/.test(String(text)) ? ', but of milliseconds: divide it by 1000' : '';
+  throw new InvalidObservationError(`${shown}${advice}.`);
 }
 
 function sourceOf(sensor: unknown): string {

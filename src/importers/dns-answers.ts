@@ -1,22 +1,67 @@
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
-import { canonicalClass, requireType } from '../model/dns-types.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
+import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
+import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
 import { quoted } from '../model/text.js';
+import type { ParsedLine } from './import-lines.js';
+import type { Remark } from './import-summary.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The keys of a record's data (specification, 2.3), or `data`, the rdata as a master file has it. */
-export type AnswerRecord = Json & { readonly host: string; readonly type: string };
+/** A record as a tool writes it. What cannot be read of it costs its type, and nothing else of the line. */
+export interface AnswerRecord {
+  /** The owner name, in the form of a master file. */
+  readonly host: unknown;
+  /** As far as it can be told; in canonical form or not. */
+  readonly type: string;
+  /** Absent: it is IN. */
+  readonly class?: unknown;
+  /** The fields of the type (specification, 2.3), or `data`. @throws InvalidObservationError */
+  readonly fields: () => Json;
+}
 
 /** What a name server answered about one name. */
 export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 'source'> {
-  /** The types that were queried and answered, in canonical form. */
-  readonly types: ReadonlySet<string>;
+  /** The types that were queried and answered, in canonical form; null: those of which the name has records. */
+  readonly types: ReadonlySet<string> | null;
   /** With those of other names, where aliases lead to, and of other types, which are left out. */
   readonly records: readonly AnswerRecord[];
+}
+
+/** Why types count as not observed; of a record without a type that can be told, by an empty text. */
+export type Unobserved = ReadonlyMap<string, string>;
+
+/**
+ * What a line says: what was observed of its types, and which types were not, for its remarks.
+ *
+ * @param unobserved Of the types without an answer.
+ * @throws InvalidObservationError where nothing was observed.
+ */
+export function lineOfAnswers(
+  answers: readonly DnsAnswers[],
+  unobserved: Unobserved = new Map(),
+  remarks: readonly Remark[] = [],
+): ParsedLine {
+  const found = answers.map(observationOfAnswers);
+  const observations = found.flatMap(({ observation }) => observation ?? []);
+  const all = new Map([...unobserved, ...found.flatMap((one) => [...one.unobserved])]);
+  if (observations.length > 0) return { observations, remarks: [...remarks, ...remarksOf(all)] };
+  const reasons = [
+    ...Array.from(all, ([type, reason]) => (type === '' ? reason : `${type}: ${reason}`)),
+    ...remarks.flatMap(({ example }) => example ?? []),
+  ];
+  const told = reasons.map((reason) => reason.replace(/\.$/, '')).join('; ');
+  throw new InvalidObservationError(`nothing was observed: ${told || 'the line has no answers'}.`);
+}
+
+function remarksOf(unobserved: Unobserved): Remark[] {
+  return Array.from(unobserved, ([type, reason]) => ({
+    text: type === '' ? 'A record was left out that cannot be read.' : `${type} counts as not observed.`,
+    example: reason,
+  }));
 }
 
 /**
@@ -25,38 +70,68 @@ export interface DnsAnswers extends Pick<Observation, 'domain' | 'observedAt' | 
  * A name with a CNAME has no other records (RFC 1034, section 3.6.2): an answer with such shows that a CNAME known before is gone.
  * An answer without any shows nothing of that: some tools leave the alias out where its target has no such records.
  *
- * @throws InvalidObservationError for a record that is not valid, and for one of another class than IN.
+ * @returns null where no type was observed. A type with a record that is not valid, or not of class IN, was not.
  */
-export function observationOfAnswers(answers: DnsAnswers): Observation {
-  const { domain, observedAt, source, types } = answers;
-  const records: DnsRecord[] = [];
-  for (const [at, record] of answers.records.entries()) {
-    readAt(`answers[${at}]`, () => {
-      const type = requireType(record.type);
-      if (type !== 'CNAME' && !types.has(type)) return;
-      if (!isOf(domain, record)) return;
-      const data = { class: 'IN', ...record, type };
-      requireClassIn(data.class);
-      records.push(parseDnsRecord(data));
-    });
-  }
+function observationOfAnswers(answers: DnsAnswers): {
+  readonly observation: Observation | null;
+  readonly unobserved: Unobserved;
+} {
+  const { domain, observedAt, source, types: asked } = answers;
+  const unobserved = new Map<string, string>();
+  const all = answers.records.flatMap((record, at) => {
+    try {
+      return readAt(`answers[${at}]`, () => ownRecord(domain, asked, record)) ?? [];
+    } catch (error) {
+      const { message } = requireInvalid(error);
+      const type = canonicalType(record.type) ?? '';
+      unobserved.set(type, unobserved.get(type) ?? message);
+      return [];
+    }
+  });
+  const records = all.filter(({ type }) => !unobserved.has(type));
   const byType = recordsByType(records);
-  const observed = byType.has('CNAME') ? new Set([...types, 'CNAME']) : types;
+  const types = [...(asked ?? []), ...byType.keys()].filter((type) => !unobserved.has(type));
+  if (types.length === 0) return { observation: null, unobserved };
   const owners = new Set([domain]);
-  const excludesAlias = records.some(({ type }) => !BESIDE_ALIAS.has(type));
-  const covered = excludesAlias ? [...observed, 'CNAME'] : [...observed];
+  const excludesAlias = !unobserved.has('CNAME') && records.some(({ type }) => !BESIDE_ALIAS.has(type));
+  const covered = excludesAlias ? [...types, 'CNAME'] : types;
   const observedOwners = new Map(covered.map((type) => [type, owners]));
-  return {
-    domain,
-    observedAt,
-    ...(source && { source }),
-    dns: { types: observed, observedOwners, records: byType },
-  };
+  const dns = { types: new Set(types), observedOwners, records: byType };
+  return { observation: { domain, observedAt, ...(source && { source }), dns }, unobserved };
 }
 
-/** Whether a record is of the name itself. */
+/** Null for a record of another name, or of a type that is not to be read. @throws InvalidObservationError */
+function ownRecord(domain: string, asked: DnsAnswers['types'], record: AnswerRecord): DnsRecord | null {
+  const known = canonicalType(record.type);
+  if (known !== undefined && !(asked === null ? !PROOFS.has(known) : known === 'CNAME' || asked.has(known)))
+    return null;
+  if (!isOf(domain, record)) return null;
+  const { data, ...fields } = record.fields();
+  requireClassIn(record.class);
+  const type = requireType(record.type);
+  const text = typeof data === 'string' ? { data: rdataText(type, data) } : {};
+  return parseDnsRecord({ host: textOf('name', record.host), class: 'IN', type, ...fields, ...text });
+}
+
+/** Go writes an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) as the IPv4 address in it. */
+export function rdataText(type: string, text: string): string {
+  return type === 'AAAA' && isIpv4(text) ? `::ffff:${text}` : text;
+}
+
+/** An error that costs only a part of a line. @throws any other error */
+export function requireInvalid(error: unknown): InvalidObservationError | InvalidDomainError {
+  if (error instanceof InvalidObservationError || error instanceof InvalidDomainError) return error;
+  throw error;
+}
+
+/** Whether a record is of the name itself, or may be, since its owner cannot be read. */
 export function isOf(domain: string, { host }: AnswerRecord): boolean {
-  return readAt('name', () => canonicalHostName(host)) === domain;
+  try {
+    return canonicalHostName(textOf('name', host)) === domain;
+  } catch (error) {
+    requireInvalid(error);
+    return true;
+  }
 }
 
 /** @param value Absent: it is IN. @throws InvalidObservationError for another class. */
@@ -82,10 +157,25 @@ export function failureOfAnswers(
   }
   if (flags?.aa === false && flags.ra === false)
     return 'the server is neither responsible for the name nor a resolver';
-  const types = new Set(authorities.map(({ type }) => type));
+  const servers = authorities.filter(({ type }) => type === 'NS');
   // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
-  const isReferral = types.has('NS') && !types.has('SOA') && flags?.aa !== true;
-  return isReferral ? 'the response is a referral' : null;
+  const isReferral =
+    servers.length > 0 && flags?.aa !== true && !authorities.some(({ type }) => type === 'SOA');
+  return isReferral || servers.some(({ name }) => isRoot(name)) ? 'the response is a referral' : null;
+}
+
+function isRoot(name: unknown): boolean {
+  return name === '.' || name === '';
+}
+
+const ROOT_SERVER = /^[a-m]\.root-servers\.net\.?$/i;
+
+/**
+ * Whether these name servers, of which the owner is not known, are those of the root: for another name they are those to be
+ * queried instead.
+ */
+export function isReferralToRoot(domain: string, servers: readonly string[]): boolean {
+  return domain !== 'root-servers.net' && servers.some((server) => ROOT_SERVER.test(server));
 }
 
 /**

@@ -1,16 +1,15 @@
-import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
 import { InvalidObservationError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { readAt, requireText, requireTexts } from '../model/json-values.js';
+import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { quoted } from '../model/text.js';
 import {
   type AnswerRecord,
   isOf,
+  isReferralToRoot,
   type Json,
-  objectsIn,
-  observationOfAnswers,
+  lineOfAnswers,
   PROOFS,
   shownValue,
   textOf,
@@ -22,9 +21,11 @@ import { parseJsonLine, parseTimeOfLine } from './json-line.js';
 /** Owner name, TTL, class, type, and rdata. */
 const RECORD = /^(\S+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(.*)$/s;
 
-const OMITTED =
-  'With -omit-raw, dnsx does not write all of the data of MX, SRV and CAA records, nor of whom the records behind an alias are: ' +
-  'these types were not observed. Run it without -omit-raw.';
+const OMITTED = {
+  text:
+    'With -omit-raw, dnsx does not write all of the data of MX, SRV and CAA records, nor of whom the records behind an alias are: ' +
+    'these types were not observed. Run it without -omit-raw.',
+};
 
 /**
  * Makes what parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records of a name.
@@ -46,39 +47,43 @@ export function createDnsxParser(
     const domain = readAt('host', () => parseDomainName(requireText(line['host'])));
     const time = parseTimeOfLine('timestamp', line['timestamp'], now, observedAt);
     const isWhole = line['all'] !== undefined;
-    const found = isWhole
-      ? readAt('all', () => recordsOf(isEmpty(line['all']) ? [] : requireTexts(line['all'])))
+    const records = isWhole
+      ? readAt('all', () => listIn(line['all'])).flatMap(recordOf)
       : unambiguous(line, domain);
-    const own = found.filter((record) => !PROOFS.has(record.type) && isOf(domain, record));
-    const types = new Set(own.flatMap(({ type }) => canonicalType(type) ?? []));
-    if (types.size === 0) {
+    const own = records.filter((record) => isOf(domain, record));
+    if (!own.some(({ type }) => !PROOFS.has(type))) {
       const status = line['status_code'] === undefined ? '' : ` (status ${shownValue(line['status_code'])})`;
       throw new InvalidObservationError(
         `nothing was observed: the line has no records of ${quoted(domain)}${status}, and does not tell which types were queried.`,
       );
     }
-    const answers = { domain, observedAt: time, source: 'dnsx', types, records: own };
-    return {
-      observations: [observationOfAnswers(answers)],
-      remarks: isWhole || !isOmitting(line) ? [] : [OMITTED],
-    };
+    const answers = { domain, observedAt: time, source: 'dnsx', types: null, records: own };
+    return lineOfAnswers([answers], undefined, isWhole || !isOmitting(line) ? [] : [OMITTED]);
   };
 }
 
-function isEmpty(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+function listIn(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new InvalidObservationError('it is not a list.');
 }
 
-/** From lines of a master file; what begins with `;` tells of the message. */
-function recordsOf(lines: readonly string[]): AnswerRecord[] {
-  return lines.flatMap((line) => {
-    if (/^\s*;/.test(line)) return [];
-    const [, host, , dnsClass, type, data] = RECORD.exec(line) ?? [];
-    if (host === undefined || type === undefined) {
-      throw new InvalidObservationError(`${quoted(line)} is not a record in the form of a master file.`);
-    }
-    return [{ host, class: dnsClass, type, data }];
-  });
+/** From a line of a master file; what begins with `;` tells of the message. */
+function recordOf(line: unknown): AnswerRecord[] {
+  if (typeof line === 'string' && /^\s*;/.test(line)) return [];
+  const [, host, , dnsClass, type = '', data] = RECORD.exec(String(line)) ?? [];
+  return [
+    host === undefined
+      ? unread('', `${shownValue(line)} is not a record in the form of a master file.`)
+      : { host, class: dnsClass, type, fields: () => ({ data }) },
+  ];
+}
+
+/** A record that cannot be read. */
+function unread(type: string, reason: string): AnswerRecord {
+  const fields = () => {
+    throw new InvalidObservationError(reason);
+  };
+  return { host: undefined, type, fields };
 }
 
 /** What dnsx does not write in whole. */
@@ -86,31 +91,33 @@ const PARTIAL = ['mx', 'srv', 'caa'];
 
 /** The arrays by their types. Behind an alias the addresses are of its target. */
 function unambiguous(line: Json, domain: string): AnswerRecord[] {
-  if (line['status_code'] === 'NXDOMAIN') return [];
-  const aliases = textsOf(line['cname']);
-  const host = domain;
-  if (aliases.length > 0) {
-    return aliases.length === 1 ? [{ host, type: 'CNAME', target: aliases[0] }] : [];
+  const servers = textsOf(line['ns']);
+  if (isReferralToRoot(domain, servers)) {
+    throw new InvalidObservationError(
+      'nothing was observed: the response is a referral to the name servers of the root.',
+    );
   }
-  const authorities = readAt('soa', () => objectsIn(line['soa']).map(startOfAuthority));
+  const recordsOf = (key: string, dataOf = (text: string) => text) =>
+    itemsOf(line[key]).map((item) => ({
+      host: domain,
+      type: key.toUpperCase(),
+      fields: () => ({ data: dataOf(textOf(key, item)) }),
+    }));
+  const aliases = recordsOf('cname');
+  // The status is that of the last name (RFC 6604, section 3).
+  if (aliases.length > 0) return aliases.length === 1 ? aliases : [];
+  if (line['status_code'] === 'NXDOMAIN') return [];
+  const authorities = itemsOf(line['soa']).map(startOfAuthority);
+  const isOfOther = authorities.some((record) => record.host === undefined || !isOf(domain, record));
   return [
-    ...textsOf(line['a']).map((ip) => ({ host, type: 'A', ip })),
-    ...textsOf(line['aaaa']).map((ipv6) => ({ host, type: 'AAAA', ipv6 })),
-    ...(isBesideOther(authorities, domain) ? [] : textsOf(line['ns'])).map((target) => ({
-      host,
-      type: 'NS',
-      target,
-    })),
-    ...textsOf(line['ptr']).map((target) => ({ host, type: 'PTR', target })),
-    ...textsOf(line['txt']).map((text) => ({ host, type: 'TXT', data: textRdata(fieldOctets(text)) })),
+    ...['a', 'aaaa', 'ptr'].flatMap((key) => recordsOf(key)),
+    ...(isOfOther && servers.length > 0 ? [unread('NS', NOT_OWN)] : recordsOf('ns')),
+    ...recordsOf('txt', (text) => textRdata(fieldOctets(text))),
     ...authorities,
   ];
 }
 
-/** The name servers are those of the zone whose SOA comes beside them. */
-function isBesideOther(authorities: readonly AnswerRecord[], domain: string): boolean {
-  return authorities.some((record) => !isOf(domain, record));
-}
+const NOT_OWN = 'the name servers may be those of the zone whose SOA record is beside them.';
 
 function isOmitting(line: Json): boolean {
   const isBehindAlias =
@@ -118,19 +125,23 @@ function isOmitting(line: Json): boolean {
   return isBehindAlias || PARTIAL.some((key) => key in line);
 }
 
-/** Its empty values and zeros are left out. */
-function startOfAuthority({ name, ns, mailbox, serial, refresh, retry, expire, minttl }: Json): AnswerRecord {
+/** Its empty values and zeros are left out. Old versions write two names, without the owner and the numbers. */
+function startOfAuthority(item: unknown): AnswerRecord {
+  if (!isJsonObject(item)) return unread('SOA', `soa: ${shownValue(item)} is not a whole record.`);
+  const { name, ns, mailbox, serial, refresh, retry, expire, minttl } = item;
   const numbers = { serial, refresh, retry, expire, 'minimum-ttl': minttl };
   const complete = Object.fromEntries(Object.entries(numbers).map(([key, number]) => [key, number ?? 0]));
   return {
-    host: textOf('name', name ?? '.'),
+    host: name ?? '.',
     type: 'SOA',
-    mname: ns ?? '.',
-    rname: mailbox ?? '.',
-    ...complete,
+    fields: () => ({ mname: ns ?? '.', rname: mailbox ?? '.', ...complete }),
   };
 }
 
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  return itemsOf(value).filter((item) => typeof item === 'string');
 }

@@ -80,7 +80,6 @@ function unpackWith(command: string): string {
 const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^<[!?a-z]/i, 'HTML or XML', 'check where it comes from; it may be an error page'],
   [/^\[\s*[{\n]/, 'one JSON array', "write one object per line, jq -c '.[]' FILE | dms import -"],
-  [/^\{[ \t]*\r?\n\s*"/, 'JSON over several lines', 'write one object per line, jq -c . FILE | dms import -'],
   [/^%PDF-/, 'a PDF', FORMATS_READ],
   [
     // A directive, a comment, or an owner name with perhaps a TTL and a class, a type, and data (RFC 1035, section 5.1).

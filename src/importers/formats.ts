@@ -7,6 +7,7 @@ import { createDnsxParser } from './dnsx.js';
 import { FORMATS_READ, toolOf } from './foreign-input.js';
 import { createHttpxParser } from './httpx.js';
 import type { ParsedLine, ParseLine } from './import-lines.js';
+import type { Remark } from './import-summary.js';
 import { parseJsonLine } from './json-line.js';
 import { createMassdnsParser } from './massdns.js';
 import { createZdnsParser } from './zdns.js';
@@ -57,6 +58,7 @@ export function createParser(format: 'auto' | ImportFormat, options: FormatOptio
   const { isUnordered = false } = FORMATS[format];
   return Object.assign(parseLine, {
     ...(parse.atEnd && { atEnd: parse.atEnd }),
+    ...(parse.foresee && { foresee: parse.foresee }),
     isUnordered: () => isUnordered,
   });
 }
@@ -93,6 +95,10 @@ function createDetectingParser(options: FormatOptions): ParseLine {
     }
   };
   return Object.assign(parseLine, {
+    foresee: (text: string) => {
+      first ??= formatOfFirst(text, options.name);
+      parserOf(first).foresee?.(text);
+    },
     atEnd: () => [...parsers.values()].flatMap((parse) => parse.atEnd?.() ?? []),
     isUnordered: () => first !== undefined && FORMATS[first].isUnordered === true,
   });
@@ -110,7 +116,8 @@ interface Format {
   readonly isUnordered?: true;
   createParser(options: FormatOptions): {
     (text: string, now: Instant): ParsedLine;
-    readonly atEnd?: () => readonly string[];
+    readonly atEnd?: () => readonly Remark[];
+    readonly foresee?: (text: string) => void;
   };
 }
 
@@ -127,14 +134,12 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
   httpx: {
     keys: 'timestamp and url',
     isOf: (has) => has('timestamp') && (has('url') || has('input')),
-    createParser: ({ ignoredHeaders }) => {
-      const parse = createHttpxParser(ignoredHeaders);
-      return (text, now) => ({ observations: [parse(text, now)] });
-    },
+    createParser: ({ ignoredHeaders }) => createHttpxParser(ignoredHeaders),
   },
   dnsx: {
     keys: 'host and all',
-    isOf: (has) => has('host') && (has('resolver') || has('all')),
+    isOf: (has) =>
+      has('host') && (has('resolver') || has('all') || (has('status_code') && !has('url') && !has('input'))),
     createParser: ({ observedAt }) => createDnsxParser(observedAt),
   },
   zdns: {

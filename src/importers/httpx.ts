@@ -9,7 +9,10 @@ import { memoized } from '../model/memoized.js';
 import type { Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
+import { requireInvalid } from './dns-answers.js';
 import { frontPageDomain, hostOf, schemeOf } from './front-page.js';
+import type { ParsedLine } from './import-lines.js';
+import type { Remark } from './import-summary.js';
 import { parseJsonLine, parseObservedAt } from './json-line.js';
 
 type HttpxLine = Readonly<Record<string, unknown>>;
@@ -31,11 +34,11 @@ const TAKEN_OUT = ['content-encoding', 'content-length', 'trailer', 'transfer-en
  *
  * @param ignored Field names in lower case that are left out, and never count as absent.
  */
-export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, now: Instant) => Observation {
+export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, now: Instant) => ParsedLine {
   const always = alwaysIgnoring(ignored);
   // Observations share the few sets that there are.
   const ignoring = memoized(
-    (missing: string) => new Set([...always, ...(missing.match(/\S+/g) ?? [])]),
+    (missing: string) => alwaysIgnoring([...ignored, ...(missing.match(/\S+/g) ?? [])]),
     1 << TAKEN_OUT.length,
   );
   return (text, now) => {
@@ -43,9 +46,14 @@ export function createHttpxParser(ignored: ReadonlySet<string>): (line: string, 
     requireFrontPage(line);
     const domain = domainOf(line);
     const observedAt = parseObservedAt('timestamp', line['timestamp'], now);
-    const httpHeaders = headersOf(line, always);
-    const ignoredHeaders = ignoring(TAKEN_OUT.filter((name) => !httpHeaders.has(name)).join(' '));
-    return { domain, observedAt, source: 'httpx', httpHeaders, ignoredHeaders, ...responseOf(line) };
+    const { fields, unread, remarks } = headersOf(line, always);
+    const missing = ignoring(TAKEN_OUT.filter((name) => !fields.has(name)).join(' '));
+    const ignoredHeaders = unread.length === 0 ? missing : alwaysIgnoring([...missing, ...unread]);
+    const headers = { httpHeaders: fields, ignoredHeaders };
+    return {
+      observations: [{ domain, observedAt, source: 'httpx', ...headers, ...responseOf(line) }],
+      remarks,
+    };
   };
 }
 
@@ -105,26 +113,59 @@ function isStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
 
-/** From `raw_header`, which is exact, or else from `header`. */
-function headersOf(
-  { raw_header: raw, header }: HttpxLine,
-  ignored: ReadonlySet<string>,
-): Map<string, string> {
-  if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
-  if (header !== undefined) return readAt('header', () => joined(normalizedFields(header, ignored), ignored));
-  throw new InvalidObservationError(
-    'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
-      '(-include-response) for the exact names.',
-  );
+interface Headers {
+  readonly fields: Map<string, string>;
+  /** Names in lower case whose values cannot be read: nothing is known of them. */
+  readonly unread: readonly string[];
+  readonly remarks: readonly Remark[];
 }
 
-function joined(fields: readonly HeaderField[], ignored: ReadonlySet<string>): Map<string, string> {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of fields) {
-    if (!ignored.has(name.toLowerCase())) addHeaderField(values, name, value);
+const UNDERSCORES = {
+  text:
+    'httpx -irh writes each - of a field name as _, so that names with _ cannot be told from others: all are taken as names with -. ' +
+    'Run it with -irr for exact names.',
+};
+
+/** From `raw_header`, which is exact, or else from `header`. */
+function headersOf({ raw_header: raw, header }: HttpxLine, ignored: ReadonlySet<string>): Headers {
+  if (raw !== undefined) return readAt('raw_header', () => joined(rawFields(requireText(raw)), ignored));
+  if (header === undefined) {
+    throw new InvalidObservationError(
+      'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
+        '(-include-response) for the exact names.',
+    );
   }
-  return joinHeaderFields(values);
+  return readAt('header', () => {
+    if (!isJsonObject(header)) throw new InvalidObservationError('it is not an object.');
+    // A name that had `_` cannot be told from one that had `-`.
+    const given = Object.entries(header).filter(([name]) => !ignored.has(name));
+    const headers = joined(
+      given.map(([name, value]) => [name.replaceAll('_', '-'), value]),
+      ignored,
+    );
+    const isUnclear = given.some(([name]) => name.includes('_'));
+    return isUnclear ? { ...headers, remarks: [...headers.remarks, UNDERSCORES] } : headers;
+  });
 }
+
+/** What cannot be read of a field costs all of its name, and nothing else. */
+function joined(given: readonly (readonly [string, unknown])[], ignored: ReadonlySet<string>): Headers {
+  const values = new Map<string, string[]>();
+  const unread = new Map<string, string>();
+  for (const [name, value] of given) {
+    if (ignored.has(name.toLowerCase())) continue;
+    try {
+      readAt(quoted(name), () => addHeaderField(values, name, requireText(value)));
+    } catch (error) {
+      unread.set(name.toLowerCase(), requireInvalid(error).message);
+    }
+  }
+  for (const name of unread.keys()) values.delete(name);
+  const remarks = Array.from(unread.values(), (example) => ({ text: LEFT_OUT, example }));
+  return { fields: joinHeaderFields(values), unread: [...unread.keys()], remarks: remarks.slice(0, 1) };
+}
+
+const LEFT_OUT = 'A header field was left out that cannot be read.';
 
 /** How `HTTP/` begins in base64, which -irrb (-include-response-base64) writes. */
 const HEAD_IN_BASE64 = /^SFRUUC[8-9+/]/;
@@ -133,12 +174,4 @@ function rawFields(head: string): readonly HeaderField[] {
   if (!HEAD_IN_BASE64.test(head)) return parseResponseHead(head).fields;
   const { fields } = parseResponseHead(Buffer.from(head, 'base64').toString('latin1'));
   return fields.map(([name, value]) => [textOfOctets(name), textOfOctets(value)]);
-}
-
-/** Every `-` of a name has become `_`; a name that had `_` cannot be told from one that had `-`. */
-function normalizedFields(header: unknown, ignored: ReadonlySet<string>): HeaderField[] {
-  if (!isJsonObject(header)) throw new InvalidObservationError('it is not an object.');
-  return Object.entries(header)
-    .filter(([name]) => !ignored.has(name))
-    .map(([name, value]) => [name.replaceAll('_', '-'), readAt(quoted(name), () => requireText(value))]);
 }

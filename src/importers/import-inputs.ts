@@ -3,7 +3,8 @@ import type { Recorder } from '../recorder/recorder.js';
 import { requireLines } from './foreign-input.js';
 import { importLines, type ParseLine } from './import-lines.js';
 import type { ImportSummary } from './import-summary.js';
-import { type Line, readLines, textOf } from './lines.js';
+import { readJsonTexts } from './json-texts.js';
+import { type Line, textOf } from './lines.js';
 import type { Input } from './open-input.js';
 import { type SortKey, sortLines } from './sort-lines.js';
 
@@ -60,14 +61,14 @@ export async function requireImportable(
   { createParser, longestLine }: Pick<InputOptions, 'createParser' | 'longestLine'>,
 ): Promise<void> {
   const parse = createParser(input);
-  for await (const lines of readLines(requireLines(input), longestLine)) {
+  for await (const lines of readJsonTexts(requireLines(input), longestLine)) {
     lines.find((line) => firstOf(parse, line) !== null);
     return;
   }
 }
 
 async function importInput(input: Input, options: InputOptions): Promise<boolean> {
-  const all = readLines(requireLines(input), options.longestLine);
+  const all = readJsonTexts(requireLines(input), options.longestLine);
   try {
     return await importLinesOf(input, await all.next(), all, options);
   } finally {
@@ -84,6 +85,7 @@ async function importLinesOf(
 ): Promise<boolean> {
   const { sorting, signal, summary } = options;
   const parse = options.createParser(input);
+  for (const line of first.value ?? []) foresee(parse, line);
   const isGathered = isToBeGathered(input, first.value ?? [], options);
   const sort = options.sort || isGathered;
   let lines = watched(joined(first, rest), signal, sort ? sorting.onRead : () => {});
@@ -131,7 +133,7 @@ async function importTogether(inputs: AsyncIterable<Input>, options: InputOption
   const read = async function* (): AsyncGenerator<readonly Line[]> {
     for await (const input of inputs) {
       const place = opened.push({ input, parse: createParser(input) }) - 1;
-      for await (const lines of readLines(requireLines(input), longestLine)) {
+      for await (const lines of readJsonTexts(requireLines(input), longestLine)) {
         yield lines.map(({ number, bytes, exceeded }) => ({ input: place, number, bytes, exceeded }));
       }
     }
@@ -164,6 +166,15 @@ async function* watched(
     signal.throwIfAborted();
     onChunk(lines.length);
     yield lines;
+  }
+}
+
+/** What the beginning of an input shows decides about its first lines, too. */
+function foresee(parse: ParseLine, line: Line): void {
+  try {
+    parse.foresee?.(textOf(line));
+  } catch (error) {
+    if (!(error instanceof InvalidObservationError)) throw error;
   }
 }
 

@@ -1,22 +1,23 @@
 import { InvalidObservationError } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
-import type { ImportSummary } from './import-summary.js';
+import type { ImportSummary, Remark } from './import-summary.js';
 import type { Line } from './lines.js';
 
 /** What a line says. */
 export interface ParsedLine {
   /** The oldest first; none in a line that tells only of others. */
   readonly observations: readonly Observation[];
-  /** What the line cannot tell, in sentences: the summary says how many lines each is about. */
-  readonly remarks?: readonly string[];
+  readonly remarks?: readonly Remark[];
 }
 
 /** Turns the text of a line into observations; throws InvalidObservationError for an invalid one. */
 export interface ParseLine {
   (text: string): ParsedLine;
+  /** Takes a line that will be parsed later for what it shows of others. @throws InvalidObservationError, which says nothing. */
+  readonly foresee?: (text: string) => void;
   /** What the input as a whole could not tell, after its last line. */
-  readonly atEnd?: () => readonly string[];
+  readonly atEnd?: () => readonly Remark[];
   /** Whether the order of the lines has no meaning, as far as they were parsed. */
   readonly isUnordered?: () => boolean;
 }
@@ -97,7 +98,7 @@ async function takeLines(
     }
     if (batches.mayEndBefore(said.observations)) await batches.submitInTurn();
     batches.add(said.observations, line.bytes.length);
-    summary.addRemarks(said.remarks ?? []);
+    summary.addRemarks(said.remarks ?? [], said.observations[0]?.domain);
     if (batches.mayEndBefore([])) await batches.submitInTurn();
   }
   return true;

@@ -10,6 +10,14 @@ const KINDS: readonly Kind[] = ['changed', 'unchanged', 'stale', 'repeated'];
 /** More domains than these are not told apart, so that the count does not fill the memory. */
 const MOST_DOMAINS_COUNTED = 1_000_000;
 
+/** What a line cannot tell, or what of it is left out. */
+export interface Remark {
+  /** One of few sentences: the summary says how many lines each is about. */
+  readonly text: string;
+  /** Of this line: the summary shows the first one. */
+  readonly example?: string;
+}
+
 /** The counts of an import, of lines but for what is said otherwise, from its first line to its last. */
 export class ImportSummary {
   linesRead = 0;
@@ -32,8 +40,8 @@ export class ImportSummary {
   recordsRemoved = 0;
   headersCreated = 0;
   headersUpdated = 0;
-  /** What lines could not tell, and of how many lines that is true. */
-  readonly remarks = new Map<string, number>();
+  /** What lines could not tell, of how many lines that is true, and the example of the first. */
+  readonly remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
   /** The domains, and whether this import has recorded them first: one map, since it is most of what an import keeps in memory. */
   readonly #domains = new Map<string, boolean>();
 
@@ -71,8 +79,14 @@ export class ImportSummary {
     } else if (precedes) this.older += 1;
   }
 
-  addRemarks(remarks: readonly string[]): void {
-    for (const remark of remarks) this.remarks.set(remark, (this.remarks.get(remark) ?? 0) + 1);
+  /** @param domain Of the line; absent: it tells of none. */
+  addRemarks(remarks: readonly Remark[], domain?: string): void {
+    for (const { text, example } of remarks) {
+      const first =
+        example === undefined ? {} : { example: domain === undefined ? example : `${domain}: ${example}` };
+      const known = this.remarks.get(text) ?? { lines: 0, ...first };
+      this.remarks.set(text, { ...known, lines: known.lines + 1 });
+    }
   }
 
   /** Lines that were recorded, with a change or without. */

@@ -11,9 +11,10 @@ import {
   failureOfAnswers,
   fieldText,
   genericRdata,
+  isOf,
   type Json,
+  lineOfAnswers,
   objectsIn,
-  observationOfAnswers,
   PROOFS,
   requireClassIn,
   requireObject,
@@ -26,9 +27,11 @@ import { parseJsonLine, parseTimeOfLine } from './json-line.js';
 /** Of a text in quotes, the quotes before the colon are escaped: only keys have this form. */
 const RECEIVED = /"rx_ts"\s*:\s*(\d+)/;
 
-const TXT_STRINGS =
-  'massdns does not write how the data of a TXT record are divided into strings: they are taken as one string, and of more than ' +
-  '255 octets as strings of 255.';
+const TXT_STRINGS = {
+  text:
+    'massdns does not write how the data of a TXT record are divided into strings: they are taken as one string, and of more than ' +
+    '255 octets as strings of 255.',
+};
 
 /**
  * Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type.
@@ -57,15 +60,10 @@ export function createMassdnsParser(
       bits,
     );
     if (failure !== null) throw new InvalidObservationError(`nothing was observed: ${failure}.`);
-    const observation = observationOfAnswers({
-      domain,
-      observedAt: parseTimeOfLine('rx_ts', time, now, observedAt),
-      source: 'massdns',
-      types: new Set([type]),
-      records,
-    });
-    const hasText = observation.dns?.records.has('TXT') === true;
-    return { observations: [observation], remarks: hasText ? [TXT_STRINGS] : [] };
+    const observed = parseTimeOfLine('rx_ts', time, now, observedAt);
+    const answer = { domain, observedAt: observed, source: 'massdns', types: new Set([type]), records };
+    const hasText = type === 'TXT' && records.some((record) => record.type === type && isOf(domain, record));
+    return lineOfAnswers([answer], undefined, hasText ? [TXT_STRINGS] : []);
   };
 }
 
@@ -109,14 +107,10 @@ const PRESENTED: ReadonlyMap<string, (text: string) => string> = new Map([
 ]);
 
 function recordOf(record: Json): AnswerRecord {
-  const type = readAt('type', () => typeText(record['type']));
-  const { class: dnsClass } = record;
-  const common = {
-    host: nameText(fieldText(record, 'name')),
-    type,
-    ...(dnsClass !== undefined && { class: dnsClass }),
-  };
-  return { ...common, data: rdataOf(type, fieldText(record, 'data')) };
+  const { name, class: dnsClass, type: given } = record;
+  const type = typeof given === 'string' ? typeText(given) : '';
+  const host = typeof name === 'string' ? nameText(name) : name;
+  return { host, type, class: dnsClass, fields: () => ({ data: rdataOf(type, fieldText(record, 'data')) }) };
 }
 
 function rdataOf(type: string, text: string): string {

@@ -18,20 +18,31 @@ export interface Input {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** How packed data begin, and what unpacks them. */
-const PACKED: readonly (readonly [magic: Buffer, unpack: Unpack])[] = [
+/** Of packed data so little is read ahead that what is read tells how much is imported. */
+const PACKED_BYTES = 16 * 1024;
+
+/** What data are recoded, by how they begin. */
+type Recodings = readonly (readonly [magic: Buffer, recode: (source: Bytes) => Bytes])[];
+
+const PACKED: Recodings = [
   [Buffer.from([0x1f, 0x8b]), (source) => piped(source, createGunzip({ chunkSize: CHUNK_BYTES }))],
   [Buffer.from('\xfd7zXZ\0', 'latin1'), unpackedXz],
 ];
 
+/** By its byte order mark. */
+const ENCODED: Recodings = [
+  [Buffer.from([0xff, 0xfe]), (source) => decoded(source, 'utf-16le')],
+  [Buffer.from([0xfe, 0xff]), (source) => decoded(source, 'utf-16be')],
+];
+
 type Bytes = AsyncIterable<Buffer>;
-type Unpack = (source: Bytes) => Bytes;
 
 /**
- * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked.
+ * Opens a file to be read from its beginning; one that is packed with gzip or xz is unpacked, and UTF-16 with its byte order mark
+ * becomes UTF-8.
  *
  * @param path `-` for standard input.
- * @param onBytes called with the number of bytes read, before they are unpacked.
+ * @param onBytes called with the number of bytes, before they are unpacked, of which all lines have been taken.
  * @param signal ends the reading, even where it waits for more: it throws the signal's reason then.
  * @throws OperationError when it cannot be read; reading from it throws one when it is truncated or damaged.
  */
@@ -67,7 +78,7 @@ async function* bytesOf(
   const stream = open();
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {
-    yield* unpacked(counted(stream, onBytes));
+    yield* unpacked(octetsOf(stream), onBytes);
   } catch (error) {
     signal?.throwIfAborted();
     throw unreadable(name, error);
@@ -77,24 +88,55 @@ async function* bytesOf(
   }
 }
 
-async function* counted(stream: Readable, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
-  for await (const chunk of stream) {
-    const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-    onBytes(bytes.length);
-    yield bytes;
+async function* octetsOf(stream: Readable): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+}
+
+/** Counts bytes when those that follow are asked for. @param most in a piece. */
+async function* counted(
+  source: Bytes,
+  onBytes: (count: number) => void,
+  most: number,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    for (let start = 0; start < chunk.length; start += most) {
+      const piece = chunk.subarray(start, start + most);
+      yield piece;
+      onBytes(piece.length);
+    }
   }
 }
 
-async function* unpacked(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unpacked(
+  source: AsyncGenerator<Buffer>,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Buffer> {
+  const [unpack, all] = await recodingOf(source, PACKED);
+  const octets =
+    unpack === undefined ? counted(all, onBytes, CHUNK_BYTES) : unpack(counted(all, onBytes, PACKED_BYTES));
+  const [decode, text] = await recodingOf(octets[Symbol.asyncIterator](), ENCODED);
+  yield* decode === undefined ? text : decode(text);
+}
+
+/** How data are recoded, if they are, and all of them. */
+async function recodingOf(
+  source: AsyncIterator<Buffer>,
+  recodings: Recodings,
+): Promise<readonly [recode: ((source: Bytes) => Bytes) | undefined, all: Bytes]> {
   let first: Buffer = Buffer.alloc(0);
-  while (PACKED.some(([magic]) => isBeginning(first, magic))) {
+  while (recodings.some(([magic]) => isBeginning(first, magic))) {
     const next = await source.next();
     if (next.done === true) break;
     first = Buffer.concat([first, next.value]);
   }
-  const all = prepended(first, source);
-  const unpack = PACKED.find(([magic]) => first.subarray(0, magic.length).equals(magic))?.[1];
-  yield* unpack === undefined ? all : unpack(all);
+  const recode = recodings.find(([magic]) => first.subarray(0, magic.length).equals(magic))?.[1];
+  return [recode, prepended(first, source)];
+}
+
+async function* decoded(source: Bytes, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding);
+  for await (const octets of source) yield Buffer.from(decoder.decode(octets, { stream: true }));
+  yield Buffer.from(decoder.decode());
 }
 
 /** Whether data that begin so may go on as the magic does: a line that is complete is not held back. */
@@ -126,7 +168,11 @@ async function* unpackedXz(source: Bytes): AsyncGenerator<Buffer> {
   }
 }
 
-async function* prepended(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
+async function* prepended(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield first;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  } finally {
+    await rest.return?.();
+  }
 }

@@ -9,16 +9,17 @@ import {
   type DnsAnswers,
   failureOfAnswers,
   fieldText,
-  isOf,
   type Json,
+  lineOfAnswers,
   objectsIn,
-  observationOfAnswers,
   requireClassIn,
+  requireInvalid,
   requireObject,
   shownValue,
   textOf,
 } from './dns-answers.js';
 import type { ParsedLine } from './import-lines.js';
+import type { Remark } from './import-summary.js';
 import { parseJsonLine, parseTimeOfLine } from './json-line.js';
 
 /**
@@ -38,29 +39,14 @@ export function createZdnsParser(
     const name = line['altered_name'] ?? line['name'];
     const domain = readAt('name', () => parseDomainName(requireText(name)));
     const { results: modules } = line;
+    const timeOf = (place: string, value: unknown) => parseTimeOfLine(place, value, now, observedAt);
     const outcomes = isJsonObject(modules)
-      ? Object.entries(modules).map(([module, result]) => outcomeOf(domain, module, result))
-      : [outcomeOf(domain, null, line)];
-    const results = outcomes.flatMap(({ result }) => result ?? []);
+      ? Object.entries(modules).map(([module, result]) => outcomeOf(domain, module, result, timeOf))
+      : [outcomeOf(domain, null, line, timeOf)];
+    const answers = outcomes.flatMap(({ answer }) => answer ?? []);
+    const unobserved = new Map(outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure])));
     const remarks = outcomes.flatMap(({ remark }) => remark ?? []);
-    const answers = results.map(({ module, timestamp, records }) => ({
-      domain,
-      observedAt: parseTimeOfLine(
-        module === null ? 'timestamp' : `results.${module}.timestamp`,
-        timestamp,
-        now,
-        observedAt,
-      ),
-      source: 'zdns',
-      types: new Set(module === null ? typesOf(records, domain) : [module]),
-      records,
-    }));
-    const observations = atOneTime(answers).map(observationOfAnswers);
-    if (observations.length > 0) return { observations, remarks };
-    const failures = outcomes.flatMap(({ failure }) => failure ?? []);
-    throw new InvalidObservationError(
-      `nothing was observed: ${failures.join(', ') || 'the line has no answers'}.`,
-    );
+    return lineOfAnswers(atOneTime(answers), unobserved, remarks);
   };
 }
 
@@ -68,83 +54,86 @@ export function createZdnsParser(
 function atOneTime(answers: readonly DnsAnswers[]): DnsAnswers[] {
   const byTime = new Map<Instant, DnsAnswers>();
   for (const one of answers) {
-    if (one.types.size === 0) continue;
     const other = byTime.get(one.observedAt);
-    const types = new Set([...(other?.types ?? []), ...one.types]);
+    const types = one.types && new Set([...(other?.types ?? []), ...one.types]);
     byTime.set(one.observedAt, { ...one, types, records: [...(other?.records ?? []), ...one.records] });
   }
   return [...byTime.values()].sort((one, other) => compareInstants(one.observedAt, other.observedAt));
 }
 
 /** What one module of zdns found out. */
-interface Result {
-  /** A type; null in version 1, which does not write it. */
-  readonly module: string | null;
-  readonly timestamp: unknown;
-  readonly records: readonly AnswerRecord[];
-}
-
 interface Outcome {
-  readonly result?: Result;
-  /** Why nothing was observed. */
-  readonly failure?: string;
-  readonly remark?: string;
+  readonly answer?: DnsAnswers;
+  /** Its type, and why nothing was observed. */
+  readonly failure?: readonly [type: string, reason: string];
+  readonly remark?: Remark;
 }
 
 const MODULES = 'Some modules of zdns are not read: docs/importing.md names those that are.';
 
-/** @param name null in version 1. */
-function outcomeOf(domain: string, name: string | null, value: unknown): Outcome {
+/** @param name null in version 1. @param timeOf Of a time at a place of the line. */
+function outcomeOf(
+  domain: string,
+  name: string | null,
+  value: unknown,
+  timeOf: (place: string, value: unknown) => Instant,
+): Outcome {
   const module = name === null ? null : (canonicalType(name) ?? '');
   if (module !== null && !READERS.has(module)) {
-    return { failure: `${quoted(name ?? '')} is not read`, remark: MODULES };
+    return { remark: { text: MODULES, example: `${quoted(name ?? '')} is not read.` } };
   }
-  const place = name === null ? 'the line' : `results.${name}`;
-  const { status, timestamp, data, class: dnsClass } = readAt(place, () => requireObject(value));
+  const place = name === null ? '' : `results.${name}.`;
+  try {
+    const result = readAt(name === null ? 'the line' : `results.${name}`, () => requireObject(value));
+    const records = recordsIn(domain, module, result, place);
+    const observedAt = timeOf(`${place}timestamp`, result['timestamp']);
+    const types = module === null ? null : new Set([module]);
+    return { answer: { domain, observedAt, source: 'zdns', types, records } };
+  } catch (error) {
+    return { failure: [module ?? '', requireInvalid(error).message] };
+  }
+}
+
+/** The records of an answer. @throws InvalidObservationError where there was none. */
+function recordsIn(domain: string, module: string | null, result: Json, place: string): AnswerRecord[] {
+  const { status, data, class: dnsClass } = result;
   requireClassIn(dnsClass);
-  const failure = (reason: string) => ({ failure: name === null ? reason : `${name}: ${reason}` });
   if (status !== 'NOERROR' && status !== 'NXDOMAIN') {
-    return failure(status === undefined ? 'it has no status' : `status ${shownValue(status)}`);
+    throw new InvalidObservationError(
+      status === undefined ? 'it has no status.' : `status ${shownValue(status)}.`,
+    );
   }
-  const { answers, authorities, flags } = readAt(`${place}.data`, () => requireObject(data));
+  const isEmpty = status === 'NXDOMAIN' && data === undefined;
+  const { answers, authorities, flags } = isEmpty ? {} : readAt(`${place}data`, () => requireObject(data));
   const bits = isJsonObject(flags) ? flags : undefined;
-  if (bits?.['truncated'] === true) return failure('the response was truncated');
-  const records = readAt(`${place}.data.answers`, () =>
+  if (bits?.['truncated'] === true) throw new InvalidObservationError('the response was truncated.');
+  const records = readAt(`${place}data.answers`, () =>
     objectsIn(answers).map((each) => recordOf(each, module)),
   );
-  const others = readAt(`${place}.data.authorities`, () => objectsIn(authorities));
+  const others = readAt(`${place}data.authorities`, () => objectsIn(authorities));
   const unanswered = failureOfAnswers(
     domain,
     records,
     others,
     bits && { aa: bits['authoritative'], ra: bits['recursion_available'] },
   );
-  return unanswered === null ? { result: { module, timestamp, records } } : failure(unanswered);
+  if (unanswered !== null) throw new InvalidObservationError(`${unanswered}.`);
+  // RFC 8482, section 4.2.
+  if (module === null && objectsIn(answers).some(({ type, cpu }) => type === 'HINFO' && cpu === 'RFC8482'))
+    throw new InvalidObservationError('an answer to ANY need not have all types and records.');
+  return records;
 }
-
-/** The types of a name's own records. */
-function typesOf(records: readonly AnswerRecord[], domain: string): string[] {
-  const own = records.filter((record) => READERS.has(record.type) && isOf(domain, record));
-  // RFC 8482, section 4.2: the answer to ANY, which need not have all types and records.
-  return own.some(({ type, data }) => type === 'HINFO' && data === RFC_8482)
-    ? []
-    : own.map(({ type }) => type);
-}
-
-const RFC_8482 = '"RFC8482" ""';
 
 /** @param module What was queried: some answers have another `type` of their own, such as SSHFP. */
 function recordOf(answer: Json, module: string | null): AnswerRecord {
-  const { class: dnsClass, type: given } = answer;
+  const { name, class: dnsClass, type: given } = answer;
   const type = typeof given === 'string' ? given : (module ?? '');
-  const common = {
-    host: fieldText(answer, 'name'),
-    type,
-    ...(dnsClass !== undefined && { class: dnsClass }),
+  const fields = () => {
+    const read = READERS.get(type);
+    if (read !== undefined) return read(answer);
+    throw new InvalidObservationError('records of this type are not read.');
   };
-  const read = READERS.get(type);
-  // Those of other types are left out.
-  return read === undefined ? common : { ...common, ...read(answer) };
+  return { host: name, type, class: dnsClass, fields };
 }
 
 /** How the rdata of a type are read. */
@@ -173,7 +162,7 @@ const SERVICE: Reader = (answer) => ({ data: service(answer) });
 /** The types that are read. Names may lack the final dot, and the root may be empty. */
 const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['A', fields(['ip', 'answer'])],
-  ['AAAA', fields(['ipv6', 'answer'])],
+  ['AAAA', presented('answer')],
   ['NS', NAMED],
   ['CNAME', NAMED],
   ['PTR', NAMED],

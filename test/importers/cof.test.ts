@@ -23,7 +23,7 @@ function read(...lines: readonly object[]) {
           return { ...(host !== domain && { host }), ...data };
         }),
       })),
-    remarks: [...parsed.flatMap(({ remarks = [] }) => remarks), ...parse.atEnd()],
+    remarks: [...parsed.flatMap(({ remarks = [] }) => remarks), ...parse.atEnd()].map(({ text }) => text),
   };
 }
 
@@ -124,8 +124,49 @@ describe('a line of passive DNS', () => {
       { zone_time_first: 1, zone_time_last: 2 },
       ['2014-05-13T16:53:20.000000Z', '2017-07-14T02:40:00.000000Z'],
     ],
+    [
+      { time_first: 1_400_000_000.913, time_last: '1400000001.123456789' },
+      ['2014-05-13T16:53:20.913000Z', '2014-05-13T16:53:21.123456Z'],
+    ],
+    [{ time_first: 0 }, ['2017-07-14T02:40:00.000000Z']],
+    [{ time_last: '0' }, ['2014-05-13T16:53:20.000000Z']],
+    [
+      { time_first: '2013-09-25T15:37:03Z', time_last: '2015-06-01 10:00:00' },
+      ['2013-09-25T15:37:03.000000Z', '2015-06-01T10:00:00.000000Z'],
+    ],
   ])('has its times as services write them: %j', (times, expected) => {
     expect(read({ ...LINE, ...times }).sightings.map(({ at }) => at)).toEqual(expected);
+  });
+
+  test('with a record that cannot be read has its others, and says so', () => {
+    const { sightings, remarks } = read({ ...LINE, rdata: ['192.0.2.1', 'no address', 7] });
+    expect(sightings[0]?.records).toEqual([{ type: 'A', ip: '192.0.2.1' }]);
+    expect(remarks).toEqual(['A record of type A was left out that cannot be read.']);
+  });
+
+  test.each([
+    ['v=DKIM1; p=AAAA" "BBBB"', ['v=DKIM1; p=AAAA', 'BBBB'], 1],
+    ['a "quoted" word', ['a "quoted" word'], 0],
+    ['a "word"', ['a "word"'], 0],
+    ['5\\"', ['5"'], 0],
+  ])('of type TXT is torn where nothing opens its last quote: %s', (rdata, entries, count) => {
+    const { sightings, remarks } = read({ ...LINE, rrtype: 'TXT', rdata });
+    expect(sightings[0]?.records).toMatchObject([{ entries }]);
+    expect(remarks).toHaveLength(count);
+  });
+
+  const EXCHANGED = { ...LINE, rrtype: 'MX', rrname: '10 mail.example.org', rdata: 'example.org' };
+  const NS = { ...LINE, rrtype: 'NS', rrname: 'ns1.example.net', rdata: 'example.org' };
+
+  test.each<[string, object[], string, number]>([
+    ['is taken as written where no other line shows it', [NS], 'ns1.example.net', 0],
+    ['is taken as written where others show that nothing is', [LINE, NS], 'ns1.example.net', 0],
+    ['follows those that show it', [EXCHANGED, NS], 'example.org', 1],
+    ['is taken as written where others show both', [EXCHANGED, LINE, NS], 'ns1.example.net', 1],
+  ])('that cannot show whether name and data are exchanged %s', (_what, lines, domain, count) => {
+    const { sightings, remarks } = read(...lines);
+    expect(sightings.at(-1)?.domain).toBe(domain);
+    expect(remarks).toHaveLength(count);
   });
 
   test('of the service of CIRCL has names and addresses exchanged: they are turned round', () => {
@@ -148,14 +189,16 @@ describe('a line of passive DNS', () => {
     [{ rrtype: 41 }, /^rrtype: |^rdata: /],
     [{ rdata: undefined }, /^rdata: /],
     [{ rdata: [] }, /^rdata: it is empty/],
-    [{ rdata: ['192.0.2.1', 7] }, /^rdata: /],
+    [{ rdata: ['no address', 7] }, /^rdata: /],
     [{ rdata: 'no address' }, /^rdata: /],
     [{ time_first: undefined }, /^time_first: it is missing/],
     [{ time_last: 'yesterday' }, /^time_last: "yesterday" is not a number of seconds/],
     [{ time_first: -1 }, /^time_first: /],
-    [{ time_first: 0 }, /^time_first: 1970-.* is before 1990/],
+    [{ time_first: 1 }, /^time_first: 1970-.* is before 1990/],
+    [{ time_first: 0, time_last: '0' }, /^time_first: it is 0, and so is time_last/],
     [{ time_last: 1_300_000_000 }, /^time_first: it is later than time_last/],
-    [{ time_last: 1_500_000_000_000 }, /^time_last: /],
+    [{ time_last: 1_500_000_000_000 }, /^time_last: .* but of milliseconds/],
+    [{ time_last: '2015-06-31T10:00:00Z' }, /^time_last: /],
     [{ time_last: 1_800_000_000 }, /^time_last: .*more than five minutes in the future/],
   ])('is rejected with the reason: %j', (change, reason) => {
     const line = { ...LINE, ...change };

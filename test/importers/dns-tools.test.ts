@@ -24,7 +24,7 @@ function shown({ observations, remarks = [] }: ParsedLine) {
         return { ...(host !== domain && { host }), ...(dnsClass !== 'IN' && { class: dnsClass }), ...data };
       }),
     })),
-    remarks,
+    remarks: remarks.map(({ text }) => text),
   };
 }
 
@@ -139,6 +139,30 @@ describe('a line of dnsx', () => {
     expect(read('dnsx', { ...line, a: ['192.0.2.1'] }).remarks).toEqual([]);
   });
 
+  test.each([
+    [{ a: ['192.0.2.1'], soa: ['ns1.example.com', 'x.example.com'] }, ['A'], ['SOA']],
+    [{ a: ['192.0.2.1', 7], aaaa: ['2001:db8::1'] }, ['AAAA'], ['A']],
+    [{ a: ['192.0.2.1'], ns: ['ns1.example'], soa: [{ name: 'example.com' }] }, ['A'], ['NS']],
+    [{ all: [record('A\t192.0.2.1'), record('MX\tmail')] }, ['A'], ['MX']],
+    [{ all: [record('A\t192.0.2.1'), record('A\t192.0.2'), record('NS\ta.example.')] }, ['NS'], ['A']],
+    [{ all: [record('A\t192.0.2.1'), `www.example.com.\t1\tCH\tTXT\t"x"`] }, ['A'], ['TXT']],
+    [{ all: [record('A\t192.0.2.1'), 'nonsense', null] }, ['A'], []],
+  ])(
+    'is recorded but for the types that cannot be read, which count as not observed: %j',
+    (keys, types, lost) => {
+      const { observations, remarks } = read('dnsx', { ...line, ...keys });
+      expect(observations.map((one) => one.types)).toEqual([types]);
+      const texts = lost.map((type) => `${type} counts as not observed.`);
+      expect(remarks).toEqual(lost.length > 0 ? texts : ['A record was left out that cannot be read.']);
+    },
+  );
+
+  test('of -omit-raw with the name servers of the root is no answer', () => {
+    const referral = { ...line, a: ['198.41.0.4'], ns: ['a.root-servers.net', 'b.root-servers.net'] };
+    expect(() => read('dnsx', referral)).toThrow('nothing was observed: the response is a referral');
+    expect(read('dnsx', { ...referral, host: 'root-servers.net' }).observations).toHaveLength(1);
+  });
+
   test('of -omit-raw with an alias gives the alias: the addresses are of its target', () => {
     const { observations, remarks } = read('dnsx', { ...line, a: ['192.0.2.9'], cname: ['cdn.example.net'] });
     expect(observations).toMatchObject([{ types: ['CNAME'], records: [{ target: 'cdn.example.net' }] }]);
@@ -149,10 +173,11 @@ describe('a line of dnsx', () => {
     [{ hosts_file: true, a: ['192.0.2.1'] }, /^hosts_file: .* not from DNS/],
     [{ status_code: 'NXDOMAIN' }, /^nothing was observed: .*"NXDOMAIN".* which types were queried/],
     [{ all: [record('A\t192.0.2.9', 'cdn.example.net.')] }, /^nothing was observed/],
-    [{ all: [record('A\tnonsense')] }, /^answers\[0\]: /],
-    [{ all: ['nonsense'] }, /^all: "nonsense" is not a record/],
+    [{ all: [record('A\tnonsense')] }, /^nothing was observed: A: answers\[0\]: /],
+    [{ all: ['nonsense'] }, /^nothing was observed: answers\[0\]: "nonsense" is not a record/],
     [{ cname: ['a.example', 'b.example'], a: ['192.0.2.1'] }, /^nothing was observed/],
     [{ status_code: 'NXDOMAIN', ns: ['ns1.example'] }, /^nothing was observed/],
+    [{ all: 'nonsense' }, /^all: it is not a list/],
     [
       { timestamp: '0001-01-01T00:00:00Z', a: ['192.0.2.1'] },
       /^timestamp: 0001-.* is before 1990; .*--observed-at/,
@@ -300,7 +325,31 @@ describe('a line of zdns', () => {
         records: [],
       },
     ]);
-    expect(remarks).toEqual(['Some modules of zdns are not read: docs/importing.md names those that are.']);
+    expect(remarks).toEqual([
+      'Some modules of zdns are not read: docs/importing.md names those that are.',
+      'TXT counts as not observed.',
+      'NS counts as not observed.',
+    ]);
+  });
+
+  test('is recorded but for the types that cannot be read, which count as not observed', () => {
+    const a = result([answer('A', { answer: '192.0.2.1' })]);
+    const odd: Record<string, object>[] = [
+      { MX: result([answer('MX', { answer: 'mail.example', preference: 'first' })]) },
+      { MX: result([answer('MX', { answer: 'mail.example', preference: 1, class: 'CH' })]) },
+      { MX: result([answer('MX', { answer: 'mail.example', preference: 1, name: undefined })]) },
+      { MX: result([answer('MX', { answer: 'mail.example', preference: 1, name: 'a..b' })]) },
+      { MX: result(null, { timestamp: 'yesterday' }) },
+      { MX: result(null, { data: null }) },
+      { MX: result(null, { class: 'CH' }) },
+      { MX: result(null, { data: { answers: 'none' } }) },
+      { MX: 7 as unknown as object },
+    ];
+    for (const results of odd) {
+      const { observations, remarks } = read('zdns', line({ ...results, A: a }));
+      expect(observations).toMatchObject([{ types: ['A'], records: [{ ip: '192.0.2.1' }] }]);
+      expect(remarks).toEqual(['MX counts as not observed.']);
+    }
   });
 
   test('without answers gives that the name has no such records, and nothing of an alias', () => {
@@ -370,7 +419,7 @@ describe('a line of zdns', () => {
       line({ A: result([], { data: { answers: { 0: {} } } }) }),
       'results.A.data.answers: it is not a list of objects.',
     ],
-    [line({ A: result([{ type: 'A', class: 'IN' }]) }), 'name: it is missing.'],
+    [line({ A: result([{ type: 'A', class: 'IN', answer: '192.0.2.1' }]) }), 'name: it is missing.'],
     [line({ NS: result([answer('NS', {})]) }), 'answer: it is missing.'],
     [line({ MX: result([answer('MX', { preference: 1, answer: {} })]) }), 'answer: it is not a string.'],
     [line({ HINFO: result([answer('HINFO', { cpu: 'x' })]) }), 'os: it is missing.'],
@@ -392,7 +441,7 @@ describe('a line of zdns', () => {
         timestamp,
         data: { answers: [answer('HINFO', { cpu: 'RFC8482', os: '' })] },
       },
-      'nothing was observed: the line has no answers.',
+      'nothing was observed: an answer to ANY need not have all types and records.',
     ],
     [line({ A: result([], { timestamp: undefined }) }), 'results.A.timestamp: it is missing; say when'],
     [line({ A: result([answer('A', { answer: 'nonsense' })]) }), 'answers[0]: ip'],
@@ -460,6 +509,18 @@ describe('a line of massdns', () => {
     expect(read('massdns', line).observations).toMatchObject([
       { types: ['A', 'CNAME'], records: [{ type: 'CNAME', target: 'b.example' }] },
     ]);
+  });
+
+  test('is no answer where it refers to the name servers of the root, whatever its flags say', () => {
+    const line = answered('A', '192.0.2.1')
+      .replace(/"answers":.*\]\}/, '"authorities":[{"type":"NS","name":"."}]}')
+      .replace('"rd"', '"aa"');
+    expect(() => read('massdns', line)).toThrow('nothing was observed: the response is a referral.');
+  });
+
+  test('is not harmed by what cannot be read of other names', () => {
+    const other = ',{"ttl":1,"type":"MX","class":"IN","name":"y.example.","data":"nonsense"}';
+    expect(recordsOf('massdns', answered('A', '192.0.2.1', other))).toEqual([{ type: 'A', ip: '192.0.2.1' }]);
   });
 
   test('NXDOMAIN gives that the name has no such record', () => {

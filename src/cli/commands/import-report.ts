@@ -87,14 +87,17 @@ export function summaryJson(
     dnsRecordsRemoved: summary.recordsRemoved,
     httpHeadersCreated: summary.headersCreated,
     httpHeadersUpdated: summary.headersUpdated,
-    remarks: Array.from(summary.remarks, ([remark, lines]) => ({ remark, lines })),
+    remarks: Array.from(summary.remarks, ([remark, told]) => ({ remark, ...told })),
   })}\n`;
 }
 
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. */
 export function remarksText(summary: ImportSummary): string {
   const { stale, older, lost, lostOlder, partial, remarks: untold } = summary;
-  const remarks = Array.from(untold, ([remark, lines]) => `${counted(lines, 'line', 'lines')}: ${remark}`);
+  const remarks = Array.from(untold, ([remark, { lines, example }]) => {
+    const told = example === undefined ? '' : ` For example, ${example}`;
+    return `${counted(lines, 'line', 'lines')}: ${remark}${told}`;
+  });
   if (stale > 0) {
     remarks.push(
       `${counted(stale, 'stale line was', 'stale lines were')} older than what is recorded of the same part ` +
