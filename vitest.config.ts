@@ -40,7 +40,8 @@ export default defineConfig({
     // A worker loads the program once, not anew for each file: a third of the time. What a test replaces, it puts back.
     isolate: false,
     env: {
-      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${JSON.stringify(QUICK_START)}`.trim(),
+      // In place of what is set around the tests: warnings that it asks for would be on every process's standard error.
+      NODE_OPTIONS: `--require ${JSON.stringify(QUICK_START)}`,
     },
     globalSetup: 'test/support/global-setup.ts',
     // More than two cores: some tests wait. Each has a database in a process of some 450 MB beside it.

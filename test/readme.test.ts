@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asArgument } from '../src/cli/called-as.js';
 import { runDms } from './journeys/dms-command.js';
 import { type LocalServing, serveLocally } from './journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from './support/data-directory.js';
@@ -20,7 +21,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const HAS_TOOLS = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 
 /** What `npx dms` runs. */
-const PROGRAM = `'${process.execPath}' '${join(ROOT, 'bin', 'dms.js')}'`;
+const PROGRAM = [process.execPath, join(ROOT, 'bin', 'dms.js')].map(asArgument).join(' ');
 
 /** What `npm start` records in a new database. */
 const SAMPLES = join(ROOT, 'samples', 'observations.ndjson');
@@ -126,7 +127,9 @@ async function runPlain(commands: string): Promise<string> {
 }
 
 async function runInShell(commands: string): Promise<string> {
-  const script = commands.replaceAll('http://127.0.0.1:4000', service.url).replaceAll('npx dms', PROGRAM);
+  const script = commands
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('npx dms', () => PROGRAM);
   const { DATABASE_URL: _, ...inherited } = process.env;
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,

@@ -57,7 +57,8 @@ describe('a server that closes', () => {
     const closed = server.close();
     response.end('gun');
     await closed;
-    expect(await received).toMatch(/\r\nbe\r\n(?:.|\s)*\r\ngun\r\n0\r\n\r\n$/);
+    // What is written in one turn of the event loop is one chunk since Node.js 26, and was two before.
+    expect(await received).toMatch(/\r\nbe(?:\r\n3\r\n)?gun\r\n0\r\n\r\n$/);
   });
 
   test.each([

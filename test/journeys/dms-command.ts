@@ -9,10 +9,6 @@ import { readSettings } from '../../src/config/env.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
-/** Settings of the environment that must not reach the program. */
-const FOREIGN =
-  /^(DATABASE_URL|DATA_DIR|PORT|HOST|BASE_PATH|ROLE|LOG_LEVEL|SAMPLES|SHUTDOWN_TIMEOUT|(RATE_LIMIT|METRICS|OTEL)_.*)$/;
-
 /** Settings of the program, beside those of its database. */
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };
 
@@ -136,7 +132,9 @@ export function runDms(
 }
 
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !FOREIGN.test(name)));
+  // The server of the tests, of which each command gets a database, or none.
+  const { DATABASE_URL: _, ...own } = process.env;
+  return own;
 }
 
 async function resultOf(child: ChildProcess, input: Readable | undefined): Promise<CommandResult> {
