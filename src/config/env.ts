@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from '../model/errors.js';
 import { parseEnvironmentFile } from './environment-file.js';
+import { rejectMisspelt } from './misspelt-settings.js';
 import { secretsIn } from './secrets.js';
 import { type Settings, settingsFrom } from './settings.js';
 
@@ -13,10 +14,13 @@ const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
 /** Reads and checks the settings. @throws UsageError, which names the setting, its value, and what to write instead. */
 export function readSettings(environment: Environment = process.env): Settings {
+  const names = new Set<string>();
   const settings = settingsFrom((name, fallback, parse) => {
+    names.add(name);
     const value = environment[name]?.trim();
     return parse(name, value === '' && name !== MAY_BE_EMPTY ? fallback : (value ?? fallback));
   });
+  rejectMisspelt(environment, names);
   return { ...settings, secrets: secretsIn(environment) };
 }
 

@@ -136,6 +136,22 @@ describe('dms serve', SLOW, () => {
     );
   });
 
+  test.each([
+    ['0.0.0.0', 'scopes', true],
+    ['0.0.0.0', 'all', false],
+    ['127.0.0.1', 'scopes', false],
+    ['localhost', 'scopes', false],
+  ])('warns of what everyone can read: HOST=%s, AUTH_REQUIRED=%s: %s', async (HOST, AUTH_REQUIRED, warns) => {
+    const database = await openTestDatabase();
+    cleanUp.push(() => database.close());
+    const { end } = await serve({ ...database.environment, HOST, AUTH_REQUIRED, ROLE: 'api' });
+    const { stderr } = await end();
+    const warning =
+      /^dms: WARNING: everyone who can reach this service can read all .*: HOST is 0\.0\.0\.0,/m;
+    if (warns) expect(stderr).toMatch(warning);
+    else expect(stderr).not.toContain('WARNING');
+  });
+
   test('exits 1 with one line that names PORT where the port is in use', async () => {
     const database = await openTestDatabase();
     cleanUp.push(() => database.close());

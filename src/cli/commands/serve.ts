@@ -4,6 +4,7 @@ import type { Application } from '../../application.js';
 import type { ClusterMember } from '../../cluster/member.js';
 import { ALL_ADDRESSES } from '../../config/parse-telemetry.js';
 import type { Settings } from '../../config/settings.js';
+import { isLoopback } from '../../model/ip-address.js';
 import type { CommandContext } from '../command-context.js';
 import { watchedText } from './watch-text.js';
 
@@ -22,6 +23,7 @@ export interface ServeOptions {
 export async function runServe(context: CommandContext, { workers }: ServeOptions): Promise<void> {
   const settings = context.settings();
   const stopRequested = context.stopRequested();
+  if (cluster.isPrimary && isOpen(settings)) context.warn(openTo(settings.host));
   if (workers === 1) return serveAlone(context, settings, stopRequested);
   return cluster.isPrimary
     ? serveByOthers(context, settings, stopRequested, workers)
@@ -95,6 +97,15 @@ async function start(
     migrate: (pool) => migrateShowing(context.notes, pool),
     ...(member && { cluster: member }),
   });
+}
+
+/** Whether other machines read the histories without a token. */
+function isOpen({ host, auth }: Settings): boolean {
+  return auth.required !== 'all' && host !== 'localhost' && !isLoopback(host);
+}
+
+function openTo(host: string): string {
+  return `dms: WARNING: everyone who can reach this service can read all that is recorded, without a token: HOST is ${host}, and AUTH_REQUIRED is not all. Set AUTH_REQUIRED=all, or let only a proxy with access control reach it.\n`;
 }
 
 const STOPPING = 'Stopping: requests in progress are completed first.\n';
