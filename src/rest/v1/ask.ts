@@ -1,7 +1,7 @@
 import type { Viewer } from '../../auth/viewer.js';
 import type { GraphqlExecutor, Recipient } from '../../graphql/execute.js';
 import { errorIn, foundIn as streamed } from './event-stream.js';
-import { findBody, type PreparedRoute, prepareRoute } from './handler.js';
+import { findBody, now, type PreparedRoute, prepareRoute } from './handler.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -29,8 +29,8 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     prepared.set(operation, route);
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
-    const variables = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`);
-    const asked = { route, variables, viewer, recipient: undefined, loaders: executor.readFrom() };
+    const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
+    const asked = { route, ...requested, viewer, recipient: undefined, loaders: executor.readFrom() };
     const { body } = await findBody(executor, asked, false);
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
@@ -66,7 +66,11 @@ export async function* listenToChanges(
   const row = ROUTES.find(({ live }) => live !== undefined);
   const stream = row && prepareRoute(executor, row).stream;
   if (row === undefined || stream === undefined) throw new Error('There is no stream of changes.');
-  const variables = stream.readParameters(row.path.split('/'), `${row.path}?${queryOf(parameters)}`);
+  const { variables } = stream.readParameters(
+    row.path.split('/'),
+    `${row.path}?${queryOf(parameters)}`,
+    now(),
+  );
   const results = await executor.subscribeStored(
     stream.stored,
     variables,

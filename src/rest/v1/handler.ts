@@ -11,12 +11,14 @@ import {
   type StoredOperation,
 } from '../../graphql/execute.js';
 import { PublicError } from '../../model/errors.js';
+import type { Instant } from '../../model/instant.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { BodyInParts } from './body-in-parts.js';
 import { type EventStream, prefersEvents, streamEvents } from './event-stream.js';
-import { parameterReader, type ReadParameters, type Variables } from './parameters.js';
+import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
+import { nextOf } from './presenters/page.js';
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
@@ -63,9 +65,8 @@ export interface PreparedRoute extends Route {
 }
 
 /** A request that a route answers. */
-interface Exchange {
+interface Exchange extends Requested {
   readonly route: PreparedRoute;
-  readonly variables: Variables;
   readonly viewer: Viewer;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -98,30 +99,38 @@ export function createRestV1(
     const { stream } = route;
     if (stream !== undefined)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
-    const isStream = stream !== undefined && prefersEvents(request);
-    const read = isStream ? stream.readParameters : route.readParameters;
-    const variables = await readVariables(executor, viewer, response, () => read(segments, request.url));
-    if (!isStream) return answer(executor, { route, variables, viewer, request, response, caching, bodies });
-    const onFailure = (error: unknown) => onInternalError(error, response);
-    const listening = { variables, viewer, request, response, onInternalError: onFailure };
-    await streamEvents(executor, stream, listening);
+    if (stream !== undefined && prefersEvents(request)) {
+      const { variables } = await read(stream, segments, request, response, viewer);
+      const onFailure = (error: unknown) => onInternalError(error, response);
+      const listening = { variables, viewer, request, response, onInternalError: onFailure };
+      return streamEvents(executor, stream, listening);
+    }
+    const requested = await read(route, segments, request, response, viewer);
+    // At another moment, the same request means another instant: nobody keeps the answer.
+    const asked = requested.countedFrom === null ? route : { ...route, validation: null };
+    return answer(executor, { route: asked, ...requested, viewer, request, response, caching, bodies });
   };
+
+  /** What a request asks for. One that is rejected counts against the rate limit like what the operation rejects. */
+  async function read(
+    { readParameters }: Pick<PreparedRoute, 'readParameters'>,
+    segments: readonly string[],
+    request: IncomingMessage,
+    response: ServerResponse,
+    viewer: Viewer,
+  ): Promise<Requested> {
+    try {
+      return readParameters(segments, request.url, now());
+    } catch (error) {
+      if (error instanceof PublicError) await countRequest(executor, viewer, response);
+      throw error;
+    }
+  }
 }
 
-async function readVariables(
-  executor: GraphqlExecutor,
-  viewer: Viewer,
-  response: ServerResponse,
-  read: () => Variables,
-): Promise<Variables> {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof PublicError)) throw error;
-    // It counts against the rate limit like what the operation rejects.
-    await countRequest(executor, viewer, response);
-    throw error;
-  }
+/** Wall-clock time. */
+export function now(): Instant {
+  return BigInt(Date.now()) * 1_000n;
 }
 
 /** Counts a request that executes nothing. @throws RateLimitedError */
@@ -212,9 +221,9 @@ async function answerFrom(
   key: string | undefined,
   wasCounted: boolean,
 ): Promise<void> {
-  const { route, variables, viewer, request, response, bodies } = exchange;
+  const { route, variables, countedFrom, viewer, request, response, bodies } = exchange;
   const { validation } = route;
-  const asked = { route, variables, viewer, recipient: response, loaders };
+  const asked = { route, variables, countedFrom, viewer, recipient: response, loaders };
   const askedAt = performance.now();
   const setRates = () => setRateFields(response, viewer.rates);
   const isReplica = loaders !== executor.primary;
@@ -230,9 +239,11 @@ async function answerFrom(
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const { state, body } = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
+  const found = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
+  const { state, body, next } = found;
   const validators = validation && validatorsOf(state, validation.tag);
   if (isReplica) requireLatest(exchange, validators);
+  setLink(exchange, next);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
@@ -267,8 +278,28 @@ function hasLater({ request, variables }: Exchange, validators: Validators | und
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */
-function keyOfBody({ inParts, parameters, path }: Route, variables: Variables): string | undefined {
-  return inParts && !('first' in parameters) ? `${path} ${JSON.stringify(variables)}` : undefined;
+function keyOfBody(
+  { validation, inParts, parameters, path }: PreparedRoute,
+  variables: Variables,
+): string | undefined {
+  const isKept = validation !== null && inParts && !('first' in parameters);
+  return isKept ? `${path} ${JSON.stringify(variables)}` : undefined;
+}
+
+/**
+ * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by default; without the
+ * field, clients still have the cursor in the body.
+ */
+const LONGEST_LINK = 2_048;
+
+/** Links to the next page (RFC 8288). @param next Its cursor; null: there is none. */
+function setLink({ request, response, query }: Exchange, next: string | null): void {
+  if (next === null) return;
+  const target = new URL(request.url ?? '', 'http://localhost');
+  const continued = new URLSearchParams(query);
+  continued.set('after', next);
+  const link = `<${target.pathname}?${continued}>; rel="next"`;
+  if (link.length <= LONGEST_LINK) response.setHeader('link', link);
 }
 
 function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
@@ -307,12 +338,13 @@ export interface FoundBody {
   /** With the version of what the body has, where the operation selects one. */
   readonly state: object;
   readonly body: string | readonly Buffer[];
+  /** Of a page that others follow, the cursor of the next one, for a query without durations; otherwise null. */
+  readonly next: string | null;
 }
 
 /** What a route is asked, and for whom. */
-export interface Asked {
+export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly route: PreparedRoute;
-  readonly variables: Variables;
   readonly viewer: Viewer;
   /** Absent: nobody who could disconnect. */
   readonly recipient: Recipient | undefined;
@@ -331,14 +363,15 @@ export async function findBody(
   asked: Asked,
   counted: boolean,
 ): Promise<FoundBody> {
-  const { route, variables, viewer, recipient, loaders } = asked;
+  const { route, variables, countedFrom, viewer, recipient, loaders } = asked;
   const result = await execute(executor, asked, route.stored, counted);
   const large = largeHistoryIn(result);
   if (large === undefined) {
     const found = foundIn(result, route, variables);
     const { version } = result.extensions ?? {};
     const state = version === undefined ? found : { version };
-    return { state, body: JSON.stringify(route.body.present(found)) };
+    const body = JSON.stringify(route.body.present(found, countedFrom));
+    return { state, body, next: nextOf(route.body.pageIn?.(found), null) };
   }
   const parts = new BodyInParts();
   let first: object | undefined;
@@ -346,10 +379,10 @@ export async function findBody(
   for await (const part of results) {
     const found = foundIn(part, route, variables);
     first ??= found;
-    parts.add(route.body.present(found));
+    parts.add(route.body.present(found, countedFrom));
   }
   if (first === undefined) throw nothingFound(route, variables);
-  return { state: first, body: parts.octets() };
+  return { state: first, body: parts.octets(), next: null };
 }
 
 function execute(

@@ -1,6 +1,8 @@
 import { MOST_OF_PAGE } from '../../model/cursor.js';
+import { durationOf } from '../../model/duration.js';
 import { InvalidDomainError, InvalidObservationError, PublicError } from '../../model/errors.js';
-import { parseInstant } from '../../model/instant.js';
+import { formatInstant, type Instant } from '../../model/instant.js';
+import { parseRequestedTime } from '../../model/requested-time.js';
 import { quoted } from '../../model/text.js';
 import type { Schema } from './json-schema.js';
 
@@ -15,13 +17,16 @@ export interface Parameter {
   readonly allowReserved?: boolean;
   /** Whether a query must have it: one in the path is always there. */
   readonly required?: boolean;
+  /** Whether it is a time, which may be a duration. */
+  readonly isTime?: boolean;
   /**
    * The value of the variable.
    *
    * @param text Of the path percent-encoded as it came, of the query decoded.
+   * @param now What durations are counted back from.
    * @throws PublicError with `errorCode` that says what is wrong with it.
    */
-  readonly read: (text: string) => unknown;
+  readonly read: (text: string, now: Instant) => unknown;
   readonly errorCode: 'INVALID_DOMAIN' | 'INVALID_PARAMETER' | 'INVALID_CURSOR';
 }
 
@@ -30,6 +35,15 @@ export type ParameterTable = Readonly<Record<string, Parameter>>;
 
 /** The variables of a stored operation. */
 export type Variables = Readonly<Record<string, unknown>>;
+
+/** What a request asks for. */
+export interface Requested {
+  readonly variables: Variables;
+  /** The query, with the instants that its durations mean. */
+  readonly query: URLSearchParams;
+  /** What the durations of the query are counted back from; null: it has none. */
+  readonly countedFrom: Instant | null;
+}
 
 /** Whether a route's path names the parameter; otherwise it is in the query. */
 export function isInPath(path: string, name: string): boolean {
@@ -41,9 +55,14 @@ export function isInPath(path: string, name: string): boolean {
  *
  * @param segments Of the request's path, as those of the route's.
  * @param url Of the request: its query counts.
+ * @param now When it arrived. With a cursor that carries another instant, durations are counted back from that one.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
-export type ReadParameters = (segments: readonly string[], url: string | undefined) => Variables;
+export type ReadParameters = (
+  segments: readonly string[],
+  url: string | undefined,
+  now: Instant,
+) => Requested;
 
 /** Makes the reader of a route's parameters. */
 export function parameterReader(path: string, table: ParameterTable): ReadParameters {
@@ -53,14 +72,19 @@ export function parameterReader(path: string, table: ParameterTable): ReadParame
     return at === -1 ? [] : [{ name, read, at }];
   });
   const inQuery = parameters.filter(([name]) => !isInPath(path, name));
-  return (segments, url = '') => {
+  return (segments, url = '', now) => {
     const variables: Record<string, unknown> = {};
-    for (const { name, read, at } of inPath) variables[name] = read(segments[at] ?? '');
-    return { ...variables, ...readQuery(inQuery, url) };
+    for (const { name, read, at } of inPath) variables[name] = read(segments[at] ?? '', now);
+    const { variables: ofQuery, ...requested } = readQuery(inQuery, url, now);
+    return { variables: { ...variables, ...ofQuery }, ...requested };
   };
 }
 
-function readQuery(parameters: readonly (readonly [string, Parameter])[], url: string): Variables {
+function readQuery(
+  parameters: readonly (readonly [string, Parameter])[],
+  url: string,
+  arrived: Instant,
+): Requested {
   const query = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1]);
   const known = parameters.map(([name]) => name);
   const unknown = [...query.keys()].find((name) => !known.includes(name));
@@ -73,12 +97,41 @@ function readQuery(parameters: readonly (readonly [string, Parameter])[], url: s
     const names = missing.map(([name]) => name).join(' and ');
     throw invalid(`The query must have ${missing.length > 1 ? 'the parameters' : 'the parameter'} ${names}.`);
   }
-  return Object.fromEntries(
-    parameters.map(([name, parameter]) => [name, readValues(name, parameter, query.getAll(name))]),
+  const { cursor, carried } = cursorIn(query);
+  if (cursor !== undefined) query.set('after', cursor);
+  const now = carried ?? arrived;
+  const variables = Object.fromEntries(
+    parameters.map(([name, parameter]) => [name, readValues(name, parameter, query.getAll(name), now)]),
   );
+  const durations = parameters.filter(
+    ([name, { isTime }]) => isTime === true && durationOf(query.get(name) ?? '') !== undefined,
+  );
+  for (const [name] of durations) query.set(name, String(variables[name]));
+  return { variables, query, countedFrom: durations.length === 0 ? null : now };
 }
 
-function readValues(name: string, { schema, read }: Parameter, texts: readonly string[]): unknown {
+/**
+ * The cursor of a page whose question has durations: the same durations mean the same instants on all of its pages.
+ *
+ * @param cursor As the operation gives it.
+ * @param countedFrom What they are counted back from; null: there are none.
+ */
+export function cursorOf(cursor: string, countedFrom: Instant | null): string {
+  return countedFrom === null ? cursor : `${cursor}.${countedFrom}`;
+}
+
+/** What cursorOf() was given. Whether it is of the question, the operation decides: the instants are part of that. */
+function cursorIn(query: URLSearchParams): { readonly cursor?: string; readonly carried?: Instant } {
+  const [, cursor, digits] = /^(.*)\.(\d{1,18})$/.exec(query.get('after') ?? '') ?? [];
+  return cursor === undefined || digits === undefined ? {} : { cursor, carried: BigInt(digits) };
+}
+
+function readValues(
+  name: string,
+  { schema, read }: Parameter,
+  texts: readonly string[],
+  now: Instant,
+): unknown {
   const [text] = texts;
   if (text === undefined) return schema['default'];
   if (schema['type'] === 'array') {
@@ -86,10 +139,10 @@ function readValues(name: string, { schema, read }: Parameter, texts: readonly s
     if (texts.some((each) => each.includes(','))) {
       throw invalid(`${name}: write the parameter once for each value, as in ${name}=…&${name}=….`);
     }
-    return texts.map(read);
+    return texts.map((each) => read(each, now));
   }
   if (texts.length > 1) throw invalid(`The query parameter ${name} is given more than once.`);
-  return read(text);
+  return read(text, now);
 }
 
 function invalid(detail: string): PublicError {
@@ -109,17 +162,28 @@ export const DOMAIN: Parameter = {
 
 const EARLY = '2023-05-01T00:00:00Z';
 
+const TIME_FORMS =
+  'An RFC 3339 time, a date (its midnight, UTC), or a duration back from now, such as `36h`, `30d` or `2w`.';
+
+const TIME: Schema = {
+  anyOf: [
+    { type: 'string', format: 'date-time' },
+    { type: 'string', format: 'date' },
+    { type: 'string', pattern: '^[1-9][0-9]*(ms|s|m|h|d|w)$' },
+  ],
+};
+
 /** The instant of a state, and those that a question of an interval is about. */
-export const AT = time(
+export const AT = instant(
   'at',
-  'The state at that time, an RFC 3339 time: as if no later observation had been recorded. At most five minutes ' +
-    'ahead. Without it, everything that is recorded.',
+  'The state at that time: as if no later observation had been recorded. At most five minutes ahead. Without it, ' +
+    'everything that is recorded.',
   '2024-03-02T00:00:00Z',
 );
-export const FROM = time('from', 'The earlier time, an RFC 3339 time.', EARLY);
-export const TO = time(
+export const FROM = instant('from', 'The earlier time.');
+export const TO = instant(
   'to',
-  'The later time, an RFC 3339 time, not before `from`. At most five minutes ahead.',
+  'The later time, not before `from`. At most five minutes ahead.',
   '2023-06-01T00:00:00Z',
 );
 
@@ -217,21 +281,17 @@ export function flag(name: string, description: string): Parameter {
   };
 }
 
-/** A parameter that is a time. @param description What it does: "an RFC 3339 time" follows. */
+/** A parameter that is a time. @param description What it does: what a time may be follows. */
 export function instant(name: string, description: string, example = EARLY): Parameter {
-  return time(name, `${description} An RFC 3339 time.`, example);
-}
-
-/** A parameter whose text is a time. */
-function time(name: string, description: string, example: string): Parameter {
   return {
-    description,
-    schema: { type: 'string', format: 'date-time' },
+    description: `${description} ${TIME_FORMS}`,
+    schema: TIME,
     example,
     allowReserved: true,
-    read(text) {
+    isTime: true,
+    read(text, now) {
       try {
-        return requireTime(text);
+        return formatInstant(parseRequestedTime(withPlus(text), now).instant);
       } catch (error) {
         if (error instanceof InvalidObservationError) throw invalid(`${name}: ${error.message}`);
         throw error;
@@ -242,10 +302,8 @@ function time(name: string, description: string, example: string): Parameter {
 }
 
 /** A `+` in a query is a space (WHATWG URL, application/x-www-form-urlencoded): a client may have left it as it was. */
-function requireTime(text: string): string {
-  const time = / \d\d:\d\d$/.test(text) ? `${text.slice(0, -6)}+${text.slice(-5)}` : text;
-  parseInstant(time);
-  return time;
+function withPlus(time: string): string {
+  return / \d\d:\d\d$/.test(time) ? `${time.slice(0, -6)}+${time.slice(-5)}` : time;
 }
 
 function decodeDomain(segment: string): string {

@@ -196,14 +196,8 @@ export const ROUTES: readonly Route[] = [
     ...OF_DOMAIN,
     parameters: {
       domain: DOMAIN,
-      from: {
-        ...FROM,
-        description: 'Only changes after this time, an RFC 3339 time. Without it, all from the first on.',
-      },
-      to: {
-        ...TO,
-        description: 'Only changes up to this time, an RFC 3339 time, not before `from`. Without it, all.',
-      },
+      from: instant('from', 'Only changes after this time. Without it, all from the first on.'),
+      to: instant('to', 'Only changes up to this time, not before `from`. Without it, all.', LATE),
       kinds: oneOf('kinds', DOMAIN_CHANGE_KINDS, KINDS_TEXT, KINDS_OPTIONS),
       types: plainText(
         'Only changes of records of this type, and of the headers of `names`; may be given several times.',

@@ -101,8 +101,8 @@ describe('the time of ?at=', () => {
   });
 
   test.each([
-    ['2024-03-03', 'is not an RFC 3339 time'],
-    ['', 'is not an RFC 3339 time'],
+    ['2024-03-03T00:00', 'is not an RFC 3339 time'],
+    ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, or a duration back'],
     ['2024-02-30T00:00:00Z', 'the month has no such day'],
     ['9000-01-01T00:00:00Z', 'is more than five minutes ahead'],
     ['2024-03-03T00:00:00Z&at=2024-03-03T00:00:00Z', 'given more than once'],
@@ -214,8 +214,8 @@ describe('Domain diff', () => {
     ['', 'The query must have the parameters from and to.'],
     ['?from=2024-03-01T00:00:00Z', 'The query must have the parameter to.'],
     [
-      '?from=2024-03-01&to=2024-03-01T00:00:00Z',
-      'from: "2024-03-01" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
+      '?from=2024-03-01T00:00&to=2024-03-01T00:00:00Z',
+      'from: "2024-03-01T00:00" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
     ],
     [
       '?from=2024-03-01T00:00:00Z&to=9000-01-01T00:00:00Z',

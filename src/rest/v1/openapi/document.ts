@@ -185,14 +185,18 @@ const CONDITIONS = {
 
 /** The schemas of HTTP headers and their history, by name (specification, 2.4 and 2.5). */
 const HEADER_SCHEMAS: Readonly<Record<string, Schema>> = {
-  HttpHeaderEntry: closedObject('An HTTP response header and its history, also of one that is gone.', {
-    name: text('The name of the header, in lower case.', 'server'),
-    value: text('The newest value: the `new` of the newest item of `history`.', 'nginx'),
-    history: {
-      ...listOf(schemaReference('HttpHeaderChange'), 'The values over time, oldest first.'),
-      minItems: 1,
+  HttpHeaderEntry: closedObject(
+    'An HTTP response header and its history, also of one that is gone. Whether it is, GraphQL says: `HeaderHistory.present`, and ' +
+      'when it was last seen: `HeaderHistory.lastSeen`.',
+    {
+      name: text('The name of the header, in lower case.', 'server'),
+      value: text('The newest value: the `new` of the newest item of `history`.', 'nginx'),
+      history: {
+        ...listOf(schemaReference('HttpHeaderChange'), 'The values over time, oldest first.'),
+        minItems: 1,
+      },
     },
-  }),
+  ),
   HttpHeaderChange: closedObject('A new value of a header.', {
     event: {
       type: 'string',

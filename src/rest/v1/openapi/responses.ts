@@ -22,17 +22,24 @@ export const HEADER_FIELDS = {
     required: true,
   },
   ETag: {
-    description: 'The validator of the body, for `If-None-Match` (RFC 9110, section 8.8.3).',
+    description:
+      'The validator of the body, for `If-None-Match` (RFC 9110, section 8.8.3). None where a time of the request was a duration.',
     schema: { type: 'string', pattern: '^(W/)?"[^"]*"$' },
     example: 'W/"42-getDomain"',
-    required: true,
   },
   'Last-Modified': {
     description:
-      'When something was last recorded of the domain, for `If-Modified-Since` (RFC 9110, section 8.8.2).',
+      'When something was last recorded of the domain, for `If-Modified-Since` (RFC 9110, section 8.8.2). None where a time of ' +
+      'the request was a duration.',
     schema: TEXT,
     example: 'Fri, 01 Mar 2024 10:20:31 GMT',
-    required: true,
+  },
+  Link: {
+    description:
+      'The next page, as `rel="next"` (RFC 8288), where there is one: a path with the query. Of a query of some 2,000 characters ' +
+      'and more it is absent.',
+    schema: { type: 'string', pattern: '^</[^>]*>; rel="next"$' },
+    example: `</api/v1/changes?after=${EXAMPLE_CURSOR}>; rel="next"`,
   },
   'Cache-Control': {
     description:
@@ -149,7 +156,11 @@ export function responsesOf(
   return {
     200: {
       description: 'What is recorded.',
-      headers: headersOf(route.state === null ? kept : [...kept, 'Last-Modified']),
+      headers: headersOf([
+        ...kept,
+        ...(route.state === null ? [] : (['Last-Modified'] as const)),
+        ...(route.body.pageIn === undefined ? [] : (['Link'] as const)),
+      ]),
       content: {
         'application/json': { schema: schemaReference(route.body.name), example },
         ...(route.live && {

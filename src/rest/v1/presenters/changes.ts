@@ -3,12 +3,7 @@ import { closedObject, listOf, type Schema, schemaReference, text, timestamp } f
 import { EXAMPLE_CURSOR } from '../parameters.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
 import { type Body, START } from './domain.js';
-
-/** A page of a list as a stored operation selects it. */
-export interface PageResult<Node> {
-  readonly nodes: readonly Node[];
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-}
+import { NEXT, nextOf, type PageResult } from './page.js';
 
 interface ChangeResult {
   readonly domain?: { readonly name: string };
@@ -29,13 +24,6 @@ interface ChangesResult {
   readonly domain: string;
   readonly changes: PageResult<ChangeResult>;
 }
-
-/** The schema of where a page ends. */
-export const NEXT: Schema = {
-  type: ['string', 'null'],
-  description: 'The cursor of the next page, for the parameter `after`; null on the last one.',
-  examples: [null],
-};
 
 const HISTORY_EXTENDED = closedObject(
   'Older observations, or sightings of passive DNS, were put into the history of the domain: what was told of it before may have moved.',
@@ -60,11 +48,12 @@ export const DOMAIN_CHANGES: Body = {
     ),
     next: NEXT,
   }),
-  present: ({ domain, changes }: ChangesResult) => ({
+  present: ({ domain, changes }: ChangesResult, countedFrom) => ({
     domain,
     changes: changes.nodes.map(presentChange),
-    next: nextOf(changes),
+    next: nextOf(changes, countedFrom),
   }),
+  pageIn: ({ changes }: ChangesResult) => changes,
 };
 
 /** Changes of all domains. */
@@ -86,6 +75,7 @@ export const CHANGES: Body = {
     changes: nodes.map(presentOfDomain),
     next: pageInfo.endCursor,
   }),
+  pageIn: (page: PageResult<ChangeResult>) => page,
 };
 
 /** Changes of all domains as they are recorded: each is an event with its cursor. */
@@ -104,11 +94,6 @@ export interface EventPage {
 interface LiveResult {
   readonly edges: readonly { readonly cursor: string; readonly node: ChangeResult }[];
   readonly pageInfo: { readonly endCursor: string };
-}
-
-/** The cursor of the next page; null on the last one. */
-export function nextOf<Node>({ pageInfo }: PageResult<Node>): string | null {
-  return pageInfo.hasNextPage ? pageInfo.endCursor : null;
 }
 
 function presentChange(change: ChangeResult): object {

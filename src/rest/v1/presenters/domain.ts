@@ -1,3 +1,4 @@
+import type { Instant } from '../../../model/instant.js';
 import {
   closedObject,
   count,
@@ -9,6 +10,7 @@ import {
 } from '../json-schema.js';
 import type { RecordedState } from '../validators.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
+import type { PageResult } from './page.js';
 
 /** The body of an answer. */
 export interface Body {
@@ -19,8 +21,11 @@ export interface Body {
    * Makes the body, with its keys in the order of the schema.
    *
    * @param found What the route's stored operation has found: of the type that the body is made from.
+   * @param countedFrom What the durations of the question are counted back from; null: it has none.
    */
-  present(found: object): object;
+  present(found: object, countedFrom: Instant | null): object;
+  /** The page of a list that the operation has found; absent: it finds none. */
+  pageIn?(found: object): PageResult<unknown>;
 }
 
 /** What the stored operations on a domain find: each selects a part of it. */

@@ -1,7 +1,7 @@
 import { closedObject, listOf, schemaReference, text, timestamp, timestampOrNull } from '../json-schema.js';
-import { NEXT, nextOf, type PageResult } from './changes.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
 import { type Body, EARLIER, START } from './domain.js';
+import { NEXT, nextOf, type PageResult } from './page.js';
 
 interface RecordMatchResult {
   readonly domain: { readonly name: string };
@@ -25,11 +25,12 @@ export const DNS_RECORD_MATCHES: Body = {
     ),
     next: NEXT,
   }),
-  present: (found: PageResult<RecordMatchResult>) => {
+  present: (found: PageResult<RecordMatchResult>, countedFrom) => {
     const records = presentDnsRecords(found.nodes.map(({ record }) => record));
     const matches = found.nodes.map(({ domain }, at) => ({ domain: domain.name, ...records[at] }));
-    return { matches, next: nextOf(found) };
+    return { matches, next: nextOf(found, countedFrom) };
   },
+  pageIn: (page: PageResult<RecordMatchResult>) => page,
 };
 
 interface HeaderMatchResult {
@@ -54,10 +55,11 @@ export const HTTP_HEADER_MATCHES: Body = {
     ),
     next: NEXT,
   }),
-  present: (found: PageResult<HeaderMatchResult>) => ({
+  present: (found: PageResult<HeaderMatchResult>, countedFrom) => ({
     matches: found.nodes.map(({ domain, ...match }) => ({ domain: domain.name, ...match })),
-    next: nextOf(found),
+    next: nextOf(found, countedFrom),
   }),
+  pageIn: (page: PageResult<HeaderMatchResult>) => page,
 };
 
 /** Search domains. */
@@ -75,5 +77,9 @@ export const DOMAIN_MATCHES: Body = {
     ),
     next: NEXT,
   }),
-  present: (found: PageResult<object>) => ({ matches: found.nodes, next: nextOf(found) }),
+  present: (found: PageResult<object>, countedFrom) => ({
+    matches: found.nodes,
+    next: nextOf(found, countedFrom),
+  }),
+  pageIn: (page: PageResult<object>) => page,
 };
