@@ -1,10 +1,11 @@
 import { characterStringOctets } from './character-string.js';
 import type { DnsRecord } from './dns-record.js';
+import { InvalidObservationError, MalformedMessageError } from './errors.js';
 import { MasterText, quotedOctets } from './master-text.js';
 import { absoluteName } from './rdata-codec.js';
 import { RDATA_FIELDS, type RdataFieldKind } from './rdata-fields.js';
 import { genericText, parseRdataText, rdataOctets } from './rdata-text.js';
-import { parseRdata, type RdataValue } from './rdata-values.js';
+import { parseRdata } from './rdata-values.js';
 
 /** RFC 1035, section 3.3: the longest character-string. */
 const LONGEST_STRING = 255;
@@ -31,23 +32,41 @@ const PRESENT: Readonly<Record<RdataFieldKind, (value: string) => string>> = {
  */
 export function presentRdata({ type, rdata }: DnsRecord): string {
   const values = parseRdata(rdata);
-  const { data, tag } = values;
-  if (typeof data === 'string') return data;
-  const fields = (RDATA_FIELDS.get(type) ?? []).filter(({ codec }) => codec !== null);
-  const texts = fields.map(({ name, kind }) => {
-    const value = values[name] ?? '';
-    if (name === 'tag' && CAA_TAG.test(String(value))) return String(value);
-    return listOf(value).map(PRESENT[kind]).join(' ');
-  });
-  const text = texts.join(' ');
-  parseRdataText(type, text);
-  return tag === undefined || CAA_TAG.test(String(tag))
-    ? text
-    : genericText(rdataOctets(type, new MasterText(text)));
+  const text = rdataText(type, values);
+  if (typeof values['data'] !== 'string') parseRdataText(type, text);
+  return text;
 }
 
-function listOf(value: RdataValue): readonly string[] {
-  return Array.isArray(value) ? value : [String(value)];
+/**
+ * The same text from the own fields of a record's type; fields that no message can hold are written as they are.
+ *
+ * @param values By their names in the specification (2.3).
+ */
+export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
+  const { data, tag } = values;
+  if (typeof data === 'string') return data;
+  const texts: string[] = [];
+  for (const { name, kind, codec } of RDATA_FIELDS.get(type) ?? []) {
+    if (codec === null) continue;
+    const isPlain = name === 'tag' && CAA_TAG.test(String(tag));
+    for (const value of listOf(values[name])) texts.push(isPlain ? value : PRESENT[kind](value));
+  }
+  const text = texts.join(' ');
+  return tag === undefined || CAA_TAG.test(String(tag)) ? text : (unnamedTagText(type, text) ?? text);
+}
+
+/** Of a CAA record, whose tag name servers would not read with quotes. Undefined for fields that no message can hold. */
+function unnamedTagText(type: string, text: string): string | undefined {
+  try {
+    return genericText(rdataOctets(type, new MasterText(text)));
+  } catch (error) {
+    if (error instanceof InvalidObservationError || error instanceof MalformedMessageError) return undefined;
+    throw error;
+  }
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [String(value ?? '')];
 }
 
 function splitString(value: string): string {

@@ -1,6 +1,7 @@
 import type { DnsEntry } from '../loaders/dns-entries.js';
 import { writeNodeId } from '../model/node-id.js';
 import { graphqlTypeOf, RDATA_FIELDS } from '../model/rdata-fields.js';
+import { rdataText } from '../model/rdata-presentation.js';
 import { nameOfRecord } from './node-names.js';
 import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.generated.js';
 
@@ -30,6 +31,7 @@ export const recordResolvers = Object.fromEntries([
     graphqlTypeOf(type),
     {
       id: idOfRecord,
+      data: dataOfRecord,
       ...Object.fromEntries(
         fields
           .filter(({ name, graphqlName }) => name !== graphqlName)
@@ -44,4 +46,9 @@ export const recordResolvers = Object.fromEntries([
 
 function idOfRecord(entry: DnsEntry): string {
   return writeNodeId(nameOfRecord(entry));
+}
+
+/** The rdata as text, of an entry whose type has fields of its own too. */
+function dataOfRecord(entry: DnsEntry): string {
+  return rdataText(entry.type, { ...entry });
 }

@@ -13,6 +13,7 @@ import {
 } from 'graphql';
 
 import { isJsonObject } from '../model/json-values.js';
+import { rdataText } from '../model/rdata-presentation.js';
 import { RENAMED_FIELDS } from './DnsRecord.js';
 import type { Size } from './request-budget.js';
 import { ENTRIES_OF_PART, type InParts, MILLISECONDS_OF_PART } from './select-entries.js';
@@ -230,7 +231,7 @@ type Sum = { -readonly [Key in keyof Size]: Size[Key] } & { work: number };
 function addObject(sum: Sum, object: Readonly<Record<string, unknown>>, uses: Uses): void {
   sum.work += WORK_OF_ENTRY;
   for (const use of uses) {
-    const value = object[use.property];
+    const value = object[use.property] ?? derived(object, use.property);
     sum.octets += use.names;
     if (Array.isArray(value)) addList(sum, value, use);
     else if (use.inside !== undefined && isJsonObject(value)) addInner(sum, value, use.inside, use.count);
@@ -258,6 +259,11 @@ function addList(sum: Sum, entries: readonly unknown[], { count, inside }: Field
       addLeaf(sum, entry, count);
     }
   }
+}
+
+/** `data` of a record whose type has fields of its own follows from these. */
+function derived(object: Readonly<Record<string, unknown>>, property: string): string | undefined {
+  return property === 'data' ? rdataText(String(object['type']), object) : undefined;
 }
 
 const NOTHING: Uses = [];

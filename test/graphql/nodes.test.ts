@@ -51,7 +51,7 @@ async function ask(query: string, variables = {}) {
 
 const RECORD = '... on DnsRecordEntry { __typename id host class type firstSeen lastSeen removed }';
 const HEADER = '__typename id name value present lastSeen history { date new }';
-const CHANGE = `... on Change { __typename id kind date source domain { id name at }
+const CHANGE = `... on Change { __typename id kind date source routine domain { id name at }
   ... on DnsRecordAdded { record { ${RECORD} } } ... on DnsRecordRemoved { lastSeen record { ${RECORD} } }
   ... on HeaderCreated { name new } ... on HeaderUpdated { name old new } ... on HeaderGone { name old }
   ... on HeaderReturned { name new } ... on HistoryExtended { earliest } }`;

@@ -168,6 +168,7 @@ const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 const FRAGMENTS = [
   readFileSync(new URL('HttpHeaderFields.graphql', OPERATIONS), 'utf8'),
   readFileSync(new URL('ChangeFields.graphql', OPERATIONS), 'utf8'),
+  readFileSync(new URL('DnsRecordWithText.graphql', OPERATIONS), 'utf8'),
   dnsRecordFragment(),
 ];
 

@@ -87,20 +87,45 @@ test('the changes of one time come by kind, and each kind has its own fields', a
   expect(kinds.at(-1)).toBe('HEADER_UPDATED');
   expect([body.changes[0], body.changes[1], body.changes[2], body.changes.at(-1)]).toEqual([
     {
-      ...{ kind: 'HEADER_GONE', date: '1970-01-01T00:00:03.000000Z', source: null, routine: null },
+      ...{
+        id: expect.any(String),
+        kind: 'HEADER_GONE',
+        date: '1970-01-01T00:00:03.000000Z',
+        source: null,
+        routine: null,
+      },
       ...{ name: 'server', old: 'a', new: null, lastSeen: '1970-01-01T00:00:02.000000Z' },
     },
     {
-      ...{ kind: 'HEADER_RETURNED', date: '1970-01-01T00:00:04.000000Z', source: null, routine: null },
+      ...{
+        id: expect.any(String),
+        kind: 'HEADER_RETURNED',
+        date: '1970-01-01T00:00:04.000000Z',
+        source: null,
+        routine: null,
+      },
       ...{ name: 'server', old: null, new: 'a' },
     },
     {
-      ...{ kind: 'DNS_RECORD_REMOVED', date: '1970-01-01T00:00:06.000000Z', source: null, routine: null },
+      ...{
+        id: expect.any(String),
+        kind: 'DNS_RECORD_REMOVED',
+        date: '1970-01-01T00:00:06.000000Z',
+        source: null,
+        routine: null,
+      },
       data: { host: NAME, class: 'IN', type: 'A', ip: '192.0.2.0' },
+      rdata: '192.0.2.0',
       lastSeen: '1970-01-01T00:00:05.000000Z',
     },
     {
-      ...{ kind: 'HEADER_UPDATED', date: '1970-01-01T00:00:06.000000Z', source: null, routine: null },
+      ...{
+        id: expect.any(String),
+        kind: 'HEADER_UPDATED',
+        date: '1970-01-01T00:00:06.000000Z',
+        source: null,
+        routine: null,
+      },
       // Recorded by an earlier version: when the old value was last seen is not known but by when it was new.
       ...{ name: 'server', old: 'a', new: 'b', lastSeen: '1970-01-01T00:00:04.000000Z' },
     },

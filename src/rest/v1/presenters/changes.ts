@@ -1,17 +1,18 @@
 import { HEADER_CHANGES, RECORD_CHANGES, ROUTINE_REASONS } from '../../../model/change-kinds.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
 import { EXAMPLE_CURSOR } from '../parameters.js';
-import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
+import { presentDnsRecord, RDATA, type RecordWithText } from './dns-records.js';
 import { type Body, START } from './domain.js';
 import { NEXT, nextOf, type PageResult } from './page.js';
 
 interface ChangeResult {
+  readonly id: string;
   readonly domain?: { readonly name: string };
   readonly kind: string;
   readonly date: string;
   readonly source: string | null;
   readonly routine: string | null;
-  readonly record?: DnsRecordResult;
+  readonly record?: RecordWithText;
   readonly lastSeen?: string;
   readonly name?: string;
   readonly old?: string;
@@ -25,10 +26,16 @@ interface ChangesResult {
   readonly changes: PageResult<ChangeResult>;
 }
 
+const ID = text(
+  'Identifies the change: opaque, and always the same.',
+  'YwpleGFtcGxlLmNvbQoKSEVBREVSX0NSRUFURUQKMTcwNDA2NzIwMDAwMDAwMApzZXJ2ZXI',
+);
+
 const HISTORY_EXTENDED = closedObject(
   'Older observations, or sightings of passive DNS, were put into the history of the domain: what was told of it before may have moved.',
   {
     ...START,
+    id: ID,
     kind: { type: 'string', enum: ['HISTORY_EXTENDED'], description: 'What changed.' },
     date: timestamp('When the history was extended.'),
     source: { type: 'null', description: 'The observations may be of several sources.' },
@@ -97,13 +104,13 @@ interface LiveResult {
 }
 
 function presentChange(change: ChangeResult): object {
-  const { kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
-  if (earliest !== undefined) return { kind, date, source, routine, earliest };
+  const { id, kind, date, source, routine, record, lastSeen, earliest, ...header } = change;
+  if (earliest !== undefined) return { id, kind, date, source, routine, earliest };
   const what =
     record === undefined
       ? { name: header.name, old: header.old ?? null, new: header.new ?? null }
-      : { data: dataOf(record) };
-  return { kind, date, source, routine, ...what, ...(lastSeen !== undefined && { lastSeen }) };
+      : { data: presentDnsRecord(record).data, rdata: record.rdata };
+  return { id, kind, date, source, routine, ...what, ...(lastSeen !== undefined && { lastSeen }) };
 }
 
 /** A change of any domain. */
@@ -111,16 +118,12 @@ function presentOfDomain({ domain, ...change }: ChangeResult): object {
   return { domain: domain?.name, ...presentChange(change) };
 }
 
-function dataOf(record: DnsRecordResult): unknown {
-  const [entry] = presentDnsRecords([record]);
-  return entry?.data;
-}
-
 type Properties = Readonly<Record<string, Schema>>;
 
 function changeOf(kinds: readonly string[], before: Properties, what: Properties): Schema {
   const change = closedObject('A change, with its evidence.', {
     ...before,
+    id: ID,
     kind: { type: 'string', enum: kinds, description: 'What changed.' },
     date: timestamp('The time of the observation that showed the change.'),
     source: {
@@ -144,7 +147,7 @@ function changeOf(kinds: readonly string[], before: Properties, what: Properties
 }
 
 function recordChange(before: Properties = {}): Schema {
-  return changeOf(RECORD_CHANGES, before, { data: schemaReference('DnsRecordData') });
+  return changeOf(RECORD_CHANGES, before, { data: schemaReference('DnsRecordData'), rdata: RDATA });
 }
 
 function headerChange(before: Properties = {}): Schema {

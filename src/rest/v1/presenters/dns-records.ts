@@ -1,4 +1,5 @@
 import { graphqlTypeOf, OTHER_RDATA_FIELDS, RDATA_FIELDS, rdataFields } from '../../../model/rdata-fields.js';
+import { type Schema, text } from '../json-schema.js';
 
 /** An entry of a DNS record as the stored operations give it: its type decides which further fields it has. */
 export interface DnsRecordResult {
@@ -9,6 +10,17 @@ export interface DnsRecordResult {
   readonly removed: string | null;
   readonly [field: string]: unknown;
 }
+
+/** An entry with its rdata as text, in searches and changes. */
+export interface RecordWithText extends DnsRecordResult {
+  readonly rdata: string;
+}
+
+/** The schema of that text. */
+export const RDATA: Schema = text(
+  'The rdata as a master file has it, with absolute names in lower case (RFC 1035, section 5.1; RFC 3597 for unknown types).',
+  '10 mail.example.net.',
+);
 
 /** The fragment that stored operations select an entry by: every field of every type. */
 export function dnsRecordFragment(): string {
@@ -27,14 +39,17 @@ interface PresentedRecord {
   readonly removed: string | null;
 }
 
-/** The DNS record entries of a body (specification, 2.2 and 2.3), in the order that they come in. */
+/** The DNS record entries of a body, in the order that they come in. */
 export function presentDnsRecords(entries: readonly DnsRecordResult[]): PresentedRecord[] {
   const presented: PresentedRecord[] = [];
-  for (const entry of entries) {
-    const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
-    const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);
-    for (const { name, graphqlName } of fields) data[name] = entry[graphqlName];
-    presented.push({ data, firstSeen: entry.firstSeen, removed: entry.removed });
-  }
+  for (const entry of entries) presented.push(presentDnsRecord(entry));
   return presented;
+}
+
+/** A DNS record entry of a body (specification, 2.2 and 2.3). */
+export function presentDnsRecord(entry: DnsRecordResult): PresentedRecord {
+  const data: Record<string, unknown> = { host: entry.host, class: entry.class, type: entry.type };
+  const fields = 'data' in entry ? OTHER_RDATA_FIELDS : rdataFields(entry.type);
+  for (const { name, graphqlName } of fields) data[name] = entry[graphqlName];
+  return { data, firstSeen: entry.firstSeen, removed: entry.removed };
 }

@@ -1,11 +1,11 @@
 import { closedObject, listOf, schemaReference, text, timestamp, timestampOrNull } from '../json-schema.js';
-import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
+import { presentDnsRecord, RDATA, type RecordWithText } from './dns-records.js';
 import { type Body, EARLIER, START } from './domain.js';
 import { NEXT, nextOf, type PageResult } from './page.js';
 
 interface RecordMatchResult {
   readonly domain: { readonly name: string };
-  readonly record: DnsRecordResult;
+  readonly record: RecordWithText;
 }
 
 /** Search DNS records. */
@@ -17,6 +17,7 @@ export const DNS_RECORD_MATCHES: Body = {
         ...closedObject('A DNS record, and the domain at which it was observed.', {
           domain: START.domain,
           data: schemaReference('DnsRecordData'),
+          rdata: RDATA,
           firstSeen: timestamp('When this record was first observed.'),
           removed: timestampOrNull('When it was observed to be gone; null while it is present.'),
         }),
@@ -26,8 +27,10 @@ export const DNS_RECORD_MATCHES: Body = {
     next: NEXT,
   }),
   present: (found: PageResult<RecordMatchResult>, countedFrom) => {
-    const records = presentDnsRecords(found.nodes.map(({ record }) => record));
-    const matches = found.nodes.map(({ domain }, at) => ({ domain: domain.name, ...records[at] }));
+    const matches = found.nodes.map(({ domain, record }) => {
+      const { data, firstSeen, removed } = presentDnsRecord(record);
+      return { domain: domain.name, data, rdata: record.rdata, firstSeen, removed };
+    });
     return { matches, next: nextOf(found, countedFrom) };
   },
   pageIn: (page: PageResult<RecordMatchResult>) => page,
