@@ -52,7 +52,7 @@ describe('an error has the members of RFC 9457 and a code', () => {
   });
 
   test.each([
-    ['a.-b', 'it has a label that begins or ends with'],
+    ['a.-b', 'its last label begins or ends with'],
     ['192.0.2.1', 'it is an IP address'],
     ['a..b', 'it has an empty label'],
     ['%20', 'its labels may hold only'],
