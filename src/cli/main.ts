@@ -23,7 +23,8 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
   const program: Command = createProgram(context);
   throwUsageErrors(program, (text) => parent.stdout.write(named(text)));
   try {
-    await program.parseAsync(args, { from: 'user' });
+    // Without a command, commander would write the help as an error.
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
     if (isAnswered(error) || (error instanceof OperationError && isClosedPipe(error.cause))) return;
     context.warn(`dms: ${redactSecrets(describe(error, parent))}\n`);

@@ -42,7 +42,7 @@ export function createProgram(context: CommandContext): Command {
     .description('Records and serves the history of domains: their DNS records and HTTP response headers.')
     .addHelpText(
       'after',
-      '\nSettings come from the environment, and from a file .env: see docs/settings.md.',
+      `${EXAMPLES}\n\nSettings come from the environment, and from a file .env: see docs/settings.md.`,
     );
   addServices(program, context);
   addObserve(program, context);
@@ -56,6 +56,15 @@ export function createProgram(context: CommandContext): Command {
   addCompletion(program, context);
   return program;
 }
+
+/** What to begin with. */
+const EXAMPLES = `
+Examples:
+  dms serve                            serve the API and the page
+  dms observe example.com              observe a domain now
+  dms import observations.ndjson       record what other tools have seen
+  dms show example.com --at 30d        what was there thirty days ago
+  dms search 192.0.2.7                 who has or had an address`;
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const TIMES =
@@ -107,9 +116,11 @@ function addObserve(program: Command, context: CommandContext): void {
     .argument('<domain...>', `domains to observe; ${NAMES_ON_INPUT}`)
     .option('--dry-run', 'record nothing', false)
     .option(...JSON_LINES)
-    .action(async (domains: string[], options: ObserveOptions) =>
-      (await import('./commands/observe.js')).runObserve(context, domains, options),
-    );
+    .action(async (domains: string[], options: ObserveOptions) => {
+      // A wrong name is told before what observes and records is loaded.
+      const names = await (await import('./domain-arguments.js')).readDomains(context, domains);
+      await (await import('./commands/observe.js')).runObserve(context, names, options);
+    });
 }
 
 function fromFile(): Option {
@@ -252,10 +263,12 @@ function addQuestions(program: Command, context: CommandContext): void {
     .command('search')
     .summary('search all domains for a record, a header or a name')
     .description(
-      'Finds records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
+      'Finds what a word may mean, as the page does: an address or a network, a name, a host, a text, or a header and a part ' +
+        'of its value (server: nginx). Or what options say exactly: records by --ip, --network, --target, --text or --host; header values by --header NAME=VALUE, or --header NAME ' +
         'with --contains; domains by --match, --registrable-domain, or their times. All that is written has to be met. ' +
         `Intervals of time begin after their first time and include the second. ${TIMES}`,
     )
+    .argument('[word...]', 'what to search for')
     .option('--ip <address>', 'records with that IPv4 or IPv6 address')
     .option('--network <network>', 'records with an address of that network, such as 192.0.2.0/24')
     .option(
@@ -282,8 +295,8 @@ function addQuestions(program: Command, context: CommandContext): void {
     .option(...time(context, '--changed-to', 'domains that last changed up to that time'))
     .option('--limit <number>', 'at most so many matches (default: all)', parseLimit)
     .option(...JSON_LINES)
-    .action(async (options: SearchOptions) =>
-      (await import('./commands/search.js')).runSearch(context, options),
+    .action(async (words: string[], options: SearchOptions) =>
+      (await import('./commands/search.js')).runSearch(context, words, options),
     );
   program
     .command('follow')

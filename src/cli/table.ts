@@ -1,10 +1,61 @@
 import { formatInstant, type Instant } from '../model/instant.js';
 
-/** Rows as the lines of a table. @param widths of the columns; the last needs none. */
-export function tableText(rows: readonly (readonly string[])[], widths: readonly number[]): string {
-  const lineOf = (cells: readonly string[]) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return rows.map((cells) => `${lineOf(cells).trimEnd()}\n`).join('');
+type Rows = readonly (readonly string[])[];
+
+/** Between columns. */
+const GAP = '  ';
+/** A column is not narrower, and in what is no terminal not wider, where the lines after it would be as wide. */
+const [LEAST_WIDTH, MOST_WIDTH] = [8, 60];
+
+/**
+ * Makes rows the lines of a table, part by part: the first ones decide how wide its columns are.
+ *
+ * @param columns The width of the terminal: cells that do not fit into it are wrapped. Undefined: it is none, and every row
+ *   is one line.
+ */
+export function createTable(columns: number | undefined): (rows: Rows) => string {
+  let widths: readonly number[] | undefined;
+  return (rows) => {
+    const chosen = widths ?? widthsOf(rows, columns);
+    widths = chosen;
+    return rows
+      .map((cells) => rowText(columns === undefined ? [cells] : wrapped(cells, chosen), chosen))
+      .join('');
+  };
+}
+
+function widthsOf(rows: Rows, columns: number | undefined): readonly number[] {
+  const most = columns ?? MOST_WIDTH;
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.min(most, Math.max(...rows.map((cells) => cells[column]?.length ?? 0))),
+  );
+  if (columns === undefined) return widths;
+  const room = columns - GAP.length * (widths.length - 1);
+  const sum = () => widths.reduce((total, width) => total + width, 0);
+  for (let widest = Math.max(...widths); sum() > room && widest > LEAST_WIDTH; widest = Math.max(...widths)) {
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** A row as the lines that its longest cell needs. */
+function wrapped(cells: readonly string[], widths: readonly number[]): Rows {
+  const lines = cells.map((cell, column) => linesOf(cell, widths[column] ?? MOST_WIDTH));
+  const height = Math.max(...lines.map((each) => each.length));
+  return Array.from({ length: height }, (_, line) => lines.map((each) => each[line] ?? ''));
+}
+
+/** Divided at blanks where there are some. */
+function linesOf(text: string, width: number): readonly string[] {
+  if (text.length <= width) return [text];
+  return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S.{0,${width - 1}}`, 'gsu')) ?? [text];
+}
+
+function rowText(lines: Rows, widths: readonly number[]): string {
+  return lines
+    .map((cells) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
 }
 
 /** A time in UTC, to the second. */

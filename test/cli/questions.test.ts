@@ -87,13 +87,13 @@ HTTP server
       'example.com at 2023-06-01T00:00:00Z',
       'first observed 2023-01-10T08:00:00Z',
     ]);
-    expect(lines).toContain('  A      198.51.100.23');
-    expect(lines).toContain('  server: nginx/1.24.0');
+    const values = lines.filter((line) => / since \d{4}-\d\d-\d\d$/.test(line));
     // A header that is gone at that time is in REST's answer.
-    expect(lines.filter((line) => /^ {2}[\w-]+: /.test(line))).toHaveLength(present.httpHeaders.length - 1);
-    expect(lines.filter((line) => /^ {2}[A-Z]/.test(line))).toHaveLength(
-      present.dnsRecords.filter(isPresent).length,
-    );
+    expect(values).toHaveLength(present.dnsRecords.filter(isPresent).length + present.httpHeaders.length - 1);
+    const groups = lines.slice(2).filter((line) => /^\S/.test(line));
+    expect(groups).toEqual([...new Set(groups)]);
+    expect(lines[lines.indexOf('A') + 1]).toMatch(/^ {2}198\.51\.100\.23 +since 2023-/);
+    expect(lines[lines.indexOf('HTTP server') + 1]).toMatch(/^ {2}nginx\/1\.24\.0 +since 2023-/);
   });
 
   test('--diff shows what is new, gone and changed', async () => {
@@ -161,7 +161,11 @@ HTTP server
       await said('show', 'example.com', '--at', new Date(Date.now() - 3_600_000).toISOString(), '--json'),
     ];
     expect([ofDuration, ofTime.length > 0]).toEqual([ofTime, true]);
-    expect(await said('search', '--match', 'example.com', '--created-to', '520w')).toBe('');
+    const { stdout, stderr } = await runDms(
+      ['search', '--match', 'example.com', '--created-to', '520w'],
+      database.environment,
+    );
+    expect([stdout, stderr]).toEqual(['', 'Nothing was found.\n']);
     expect(await said('search', '--match', 'example.com', '--created-from', '2600w')).toContain(
       'example.com',
     );
@@ -231,6 +235,32 @@ describe('dms search', () => {
     );
   });
 
+  test.each([
+    ['203.0.113.81', '/search/dns-records?ip=203.0.113.81'],
+    ['203.0.113.0/24', '/search/dns-records?network=203.0.113.0/24'],
+    ['server: nginx', '/search/http-headers?name=server&contains=nginx'],
+    ['*.example*', '/search/domains?match=*.example*'],
+  ])('takes the word %j for what the page takes it for', async (word, path) => {
+    const { matches } = JSON.parse(await rest(path));
+    const lines = (await said('search', ...word.split(' '), '--json')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(matches);
+  });
+
+  test('a word that may mean several things finds each below its title, those that the options select', async () => {
+    expect(await said('search', 'sip.example.net')).toMatch(
+      /^Whose records name the host sip\.example\.net\nexample\.net /m,
+    );
+    expect(await said('search', 'sip.example.net', '--types', 'SRV')).not.toMatch(/^Domains/m);
+    expect((await said('search', 'example.net')).split('\n')[0]).toBe('Domains');
+  });
+
+  test('a short word is the name of a domain', async () => {
+    await record({ domain: 'de', at: 1, records: ['198.18.0.2'] });
+    expect(await said('search', 'de')).toMatch(/^de {2}2024-/);
+    const { code, stderr } = await runDms(['search', 'zz'], database.environment);
+    expect([code, stderr]).toEqual([0, 'Nothing was found.\n']);
+  });
+
   test('shows all matches, or as many as --limit says', async () => {
     const observed = Array.from({ length: 1_100 }, (_, at) =>
       observation({ domain: `many${at}.example`, at: 1, records: ['198.18.0.1'] }),
@@ -247,6 +277,9 @@ describe('dms search', () => {
     [[], 'Write what to search: '],
     [['--ip', '192.0.2.1', '--match', 'a.example'], 'one kind at a time.'],
     [['--ip', 'nonsense'], 'nonsense'],
+    [['192.0.2.1', '--ip', '192.0.2.1'], 'Write a word or --ip, not both.'],
+    [['*a*'], 'Write at least three characters'],
+    [['exam*', '--types', 'A'], '--types selects records, not domains'],
     [['--ip', '192.0.2.1', '--present', '--removed'], 'Write --present or --removed, not both.'],
     [['--header', 'server'], 'contains'],
     [['--ip', '192.0.2.1', '--types', ','], '"," is empty: write one or more'],

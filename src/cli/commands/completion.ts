@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { recordTypes } from '../../model/dns-types.js';
 import type { CommandContext } from '../command-context.js';
 import { writeText } from '../write-text.js';
 
@@ -33,6 +34,8 @@ interface CompletedOption {
   readonly flags: readonly string[];
   readonly meaning: string;
   readonly takes: 'nothing' | 'text' | 'file' | readonly string[];
+  /** Whether it takes several of these words, separated by commas. */
+  readonly isList: boolean;
 }
 
 /** A command, and all below it. */
@@ -66,11 +69,13 @@ function completed({
   required,
   optional,
 }: Option): CompletedOption {
-  const value = flags.includes('<file>') ? 'file' : (argChoices ?? 'text');
+  const isList = flags.includes('<type,...>');
+  const value = flags.includes('<file>') ? 'file' : isList ? recordTypes() : (argChoices ?? 'text');
   return {
     flags: [short, long].filter((flag) => flag !== undefined),
     meaning: description,
     takes: required || optional ? value : 'nothing',
+    isList,
   };
 }
 
@@ -87,14 +92,18 @@ function valuesIn(places: readonly Place[]) {
   return places.flatMap(({ at, options }) =>
     options
       .filter(({ takes }) => takes !== 'nothing')
-      .map(({ flags, takes }) => ({ pattern: flags.map((flag) => `'${at} ${flag}'`).join('|'), takes })),
+      .map(({ flags, ...option }) => ({
+        pattern: flags.map((flag) => `'${at} ${flag}'`).join('|'),
+        ...option,
+      })),
   );
 }
 
 function bash(places: readonly Place[]): string {
   const listed = (words: readonly string[]) => `'${words.join(' ')}'`;
-  const values = valuesIn(places).map(({ pattern, takes }) => {
-    const action = takes === 'file' ? 'files=1' : takes === 'text' ? '' : `found=${listed([...takes])}`;
+  const values = valuesIn(places).map(({ pattern, takes, isList }) => {
+    const words = typeof takes === 'string' ? '' : `found=${listed([...takes])}`;
+    const action = takes === 'file' ? 'files=1' : isList ? `${words} list=1` : words;
     return `    ${pattern}) ${action} ;;`;
   });
   const arguments_ = places.map(({ at, words, files, options }) => {
@@ -104,7 +113,7 @@ function bash(places: readonly Place[]): string {
   });
   return `# Completion of dms for bash, made by dms completion bash.
 _dms() {
-  local word current previous at='' found='' options='' files='' i last
+  local word current previous at='' found='' options='' files='' list='' before='' i last
   local -a words=()
   # Bash takes = and : for words of their own (COMP_WORDBREAKS).
   for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -140,12 +149,16 @@ ${arguments_.join('\n')}
       fi
       ;;
   esac
+  if [[ -n $list && $current == *,* ]]; then
+    before=\${current%,*},
+    current=\${current##*,}
+  fi
   COMPREPLY=()
   while IFS='' read -r word; do
     # What is before the last colon is in the line already.
     [[ $COMP_WORDBREAKS == *:* ]] && word=\${word#"\${current%"\${current##*:}"}"}
     COMPREPLY+=("$word")
-  done < <(compgen -W "$found" -- "$current")
+  done < <(compgen -P "$before" -W "$found" -- "$current")
   if [[ -n $files ]]; then
     while IFS='' read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
     compopt -o filenames 2>/dev/null
@@ -161,9 +174,14 @@ function zsh(places: readonly Place[]): string {
     return `'${text.replaceAll("'", "'\\''")}'`;
   };
   const listed = (words: readonly Word[]) => `(${words.map(quoted).join(' ')})`;
-  const values = valuesIn(places).map(({ pattern, takes }) => {
+  const values = valuesIn(places).map(({ pattern, takes, isList }) => {
     const words = typeof takes === 'string' ? [] : takes.map((word): Word => [word, '']);
-    const action = takes === 'file' ? 'files=1' : takes === 'text' ? '' : `found=${listed(words)}`;
+    const action =
+      takes === 'file'
+        ? 'files=1'
+        : takes === 'text'
+          ? ''
+          : `${isList ? "compset -P '*,'; " : ''}found=${listed(words)}`;
     return `    (${pattern}) ${action} ;;`;
   });
   const arguments_ = places.map(({ at, words, files, options }) => {
@@ -205,6 +223,9 @@ compdef _dms dms
 `;
 }
 
+/** What fish's `complete` says of a value. */
+const FISH_VALUES = { nothing: '', text: ' -x', file: ' -r -F' } as const;
+
 function fish(places: readonly Place[]): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
   const lines = places.flatMap(({ at, words, files, options }) => {
@@ -212,18 +233,15 @@ function fish(places: readonly Place[]): string {
     return [
       ...(files ? [`${begin} -F`] : []),
       ...words.map(([word, meaning]) => `${begin} -a ${quoted(word)} -d ${quoted(meaning)}`),
-      ...options.map(({ flags, meaning, takes }) => {
+      ...options.map(({ flags, meaning, takes, isList }) => {
         const names = flags.map((flag) =>
           flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
         );
+        const words = typeof takes === 'string' ? '' : takes.join(' ');
         const value =
-          takes === 'nothing'
-            ? ''
-            : takes === 'file'
-              ? ' -r -F'
-              : takes === 'text'
-                ? ' -x'
-                : ` -x -a ${quoted(takes.join(' '))}`;
+          typeof takes === 'string'
+            ? FISH_VALUES[takes]
+            : ` -x -a ${quoted(isList ? `(__fish_append , ${words})` : words)}`;
         return `${begin} ${names.join(' ')}${value} -d ${quoted(meaning)}`;
       }),
     ];

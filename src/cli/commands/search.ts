@@ -1,8 +1,10 @@
-import { UsageError } from '../../model/errors.js';
+import type { Ask } from '../../asking.js';
+import { PublicError, UsageError } from '../../model/errors.js';
+import { questionsOf, type WordQuestion } from '../../model/word-questions.js';
 import type { CommandContext } from '../command-context.js';
 import { printable, type RecordData, rdataText, shortTime } from '../history-text.js';
 import { optionOf, pagesOf, withQuestions } from '../questions.js';
-import { tableText } from '../table.js';
+import { createTable } from '../table.js';
 import { writeText } from '../write-text.js';
 
 /** By the names of the options, which are those of REST's parameters where nothing else is said. */
@@ -46,7 +48,6 @@ interface Search {
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
   /** A cell for each column. */
   row(match: never): string[];
-  readonly widths: readonly number[];
 }
 
 interface RecordMatch {
@@ -81,7 +82,6 @@ const RECORDS: Search = {
     ...[domain, data.host === domain ? '' : data.host, data.type, rdataText(data)],
     timesText(firstSeen, removed),
   ],
-  widths: [24, 24, 6, 32],
 };
 const HEADERS: Search = {
   noun: 'headers',
@@ -89,7 +89,6 @@ const HEADERS: Search = {
   selects: ['contains', ...PRESENCE],
   operation: 'searchHttpHeaders',
   row: ({ domain, name, value, from, to }: HeaderMatch) => [domain, `${name}: ${value}`, timesText(from, to)],
-  widths: [24, 40],
 };
 const DOMAINS: Search = {
   noun: 'domains',
@@ -97,70 +96,150 @@ const DOMAINS: Search = {
   selects: [],
   operation: 'searchDomains',
   row: ({ domain, created, lastUpdate }: DomainMatch) => [domain, timesText(created, lastUpdate)],
-  widths: [40],
 };
 
 function timesText(from: string, to: string | null): string {
   return `${shortTime(from)} - ${to === null ? 'present' : shortTime(to)}`;
 }
 
+const BY_KIND = { domains: DOMAINS, records: RECORDS, headers: HEADERS };
+const SEARCHES = Object.values(BY_KIND);
+
+type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** What is asked. */
+interface Asked {
+  readonly search: Search;
+  readonly parameters: Parameters;
+  /** Shown above the matches of a word that may mean several things. */
+  readonly title?: string;
+}
+
 /** `dms search`: who has it, or had it. */
-export async function runSearch(context: CommandContext, options: SearchOptions): Promise<void> {
-  const { json, limit = Number.POSITIVE_INFINITY } = options;
-  const { operation, row, widths } = searchOf(options);
-  const parameters = { ...parametersOf(options), ...(limit < 500 && { first: String(limit) }) };
+export async function runSearch(
+  context: CommandContext,
+  words: readonly string[],
+  options: SearchOptions,
+): Promise<void> {
+  const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
   await withQuestions(context, async ({ ask }) => {
     let found = 0;
-    for await (const matches of pagesOf<never>(ask, operation, 'matches', parameters)) {
-      const wanted = matches.slice(0, limit - found);
-      found += wanted.length;
-      const text = json
-        ? wanted.map((match) => `${JSON.stringify(match)}\n`).join('')
-        : tableText(
-            wanted.map((match) => row(match).map(printable)),
-            widths,
-          );
-      await writeText(context.stdout, text);
-      if (found >= limit) return;
-    }
+    for (const each of asked) found += await writeMatches(context, ask, each, options);
+    if (found === 0) context.notes.write('Nothing was found.\n');
   });
 }
 
-/** Of every search. */
-const COMMON: readonly (keyof SearchOptions)[] = ['limit', 'json'];
+/** @returns how many matches there were. */
+async function writeMatches(
+  { stdout }: CommandContext,
+  ask: Ask,
+  { search, title, parameters }: Asked,
+  { json, limit = Number.POSITIVE_INFINITY }: SearchOptions,
+): Promise<number> {
+  const hasTitle = title !== undefined && !json;
+  const table = createTable(stdout.columns);
+  let found = 0;
+  for await (const matches of matchesOf(ask, search, parameters, limit)) {
+    const wanted = matches.slice(0, limit - found);
+    const heading = hasTitle && found === 0 && wanted.length > 0 ? `${printable(title)}\n` : '';
+    found += wanted.length;
+    const lines = json
+      ? wanted.map((match) => `${JSON.stringify(match)}\n`).join('')
+      : table(wanted.map((match) => search.row(match).map(printable)));
+    await writeText(stdout, heading + lines);
+    if (found >= limit) break;
+  }
+  if (hasTitle && found > 0) await writeText(stdout, '\n');
+  return found;
+}
 
-function searchOf(options: SearchOptions): Search {
-  const isGiven = (name: keyof SearchOptions) => options[name] !== undefined;
-  const searches = [RECORDS, HEADERS, DOMAINS];
-  const [search, ...others] = searches.filter(({ begins }) => begins.some(isGiven));
+/** Pages of what is found; of a domain that is named, this one or none. */
+async function* matchesOf(
+  ask: Ask,
+  { operation }: Search,
+  parameters: Parameters,
+  limit: number,
+): AsyncGenerator<readonly never[]> {
+  const { domain } = parameters;
+  if (domain === undefined) {
+    yield* pagesOf<never>(ask, operation, 'matches', {
+      ...parameters,
+      ...(limit < 500 && { first: String(limit) }),
+    });
+    return;
+  }
+  try {
+    yield [await ask<never>({ operation: 'getDomainDetails', parameters: { domain } })];
+  } catch (error) {
+    if (!(error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND')) throw error;
+  }
+}
+
+/** What a word may mean, as the page takes it, of which the options can select. @throws UsageError if there is nothing. */
+function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
+  const other = [...SEARCHES.flatMap(({ begins }) => begins), 'contains' as const].find(
+    (name) => options[name] !== undefined,
+  );
+  if (other !== undefined) throw new UsageError(`Write a word or ${optionOf(other)}, not both.`);
+  const questions = questionsOf(word);
+  const [first] = questions;
+  if (first === undefined) {
+    throw new UsageError('Write at least three characters of a name, a text or a value of a header.');
+  }
+  const selected = questions.filter(({ of }) => foreignTo(BY_KIND[of], options) === undefined);
+  if (selected.length === 0) rejectForeign(BY_KIND[first.of], options);
+  return selected.map((question) => ({
+    search: BY_KIND[question.of],
+    parameters: { ...parametersOf(options), ...conditionOf(question) },
+    ...(selected.length > 1 && { title: question.title }),
+  }));
+}
+
+function conditionOf(question: WordQuestion): Parameters {
+  if (question.of !== 'domains') return { ...question.where };
+  const { match, name } = question;
+  return match === '' ? { domain: name ?? '' } : { match };
+}
+
+/** @throws UsageError for options that do not go together. */
+function askedByOptions(options: SearchOptions): Asked {
+  const [search, ...others] = SEARCHES.filter(({ begins }) =>
+    begins.some((name) => options[name] !== undefined),
+  );
   if (search === undefined || others.length > 0) {
     throw new UsageError(
-      'Write what to search: records by --ip, --network, --target, --text or --host, headers by --header NAME=VALUE, ' +
-        'or domains by --match or their times; one kind at a time.',
+      'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text or --host, ' +
+        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time.',
     );
   }
-  const allowed = [...search.begins, ...search.selects, ...COMMON];
-  const foreign = searches
-    .flatMap(({ selects }) => selects)
-    .find((name) => isGiven(name) && !allowed.includes(name));
-  if (foreign !== undefined) {
-    const nouns = searches.filter(({ selects }) => selects.includes(foreign)).map(({ noun }) => noun);
-    const own = [...search.begins, ...search.selects].map(optionOf).join(', ');
-    throw new UsageError(
-      `${optionOf(foreign)} selects ${nouns.join(' or ')}, not ${search.noun}, which have ${own}.`,
-    );
-  }
+  rejectForeign(search, options);
   if (search === HEADERS && !/=./s.test(options.header ?? '') && options.contains === undefined) {
     throw new UsageError(
       'Write the value of the header: --header NAME=VALUE, or a part of it: --header NAME --contains PART.',
     );
   }
-  return search;
+  return { search, parameters: parametersOf(options) };
 }
 
-function parametersOf(
-  options: SearchOptions,
-): Readonly<Record<string, string | readonly string[] | undefined>> {
+/** An option that is given and selects nothing in a search; undefined if there is none. */
+function foreignTo({ selects: own }: Search, options: SearchOptions): keyof SearchOptions | undefined {
+  return SEARCHES.flatMap(({ selects }) => selects).find(
+    (name) => options[name] !== undefined && !own.includes(name),
+  );
+}
+
+/** @throws UsageError for an option that selects nothing in the search. */
+function rejectForeign(search: Search, options: SearchOptions): void {
+  const foreign = foreignTo(search, options);
+  if (foreign === undefined) return;
+  const nouns = SEARCHES.filter(({ selects }) => selects.includes(foreign)).map(({ noun }) => noun);
+  const own = [...search.begins, ...search.selects].map(optionOf).join(', ');
+  throw new UsageError(
+    `${optionOf(foreign)} selects ${nouns.join(' or ')}, not ${search.noun}, which have ${own}.`,
+  );
+}
+
+function parametersOf(options: SearchOptions): Parameters {
   const { header, present, removed, limit: _limit, json: _json, ...others } = options;
   if (present === true && removed === true) throw new UsageError('Write --present or --removed, not both.');
   const isPresent = present === true ? 'true' : removed === true ? 'false' : undefined;

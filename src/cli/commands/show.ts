@@ -12,7 +12,6 @@ import {
   printable,
   type RecordData,
   rdataText,
-  recordText,
   shortTime,
 } from '../history-text.js';
 import { requestedTime } from '../option-values.js';
@@ -145,24 +144,21 @@ async function showDifference(showing: Showing, from: string, to: string): Promi
   await write([title, ...(lines.length > 0 ? lines : ['Nothing is different.']), ''].join('\n'));
 }
 
-/** Before everything that can be recorded. */
-const BEGINNING = '0000-01-01T00:00:00Z';
-
-/** All that is there at a time is new since the beginning. */
 async function showState(showing: Showing, at: string): Promise<void> {
-  const { domain, paint, ask, write } = showing;
+  const { domain, paint, ask, columns, write } = showing;
   const { created } = await ask<{ created: string }>({
     operation: 'getDomainDetails',
     parameters: { domain, at },
   });
-  const { dnsRecordsAdded, httpHeaders } = await differenceOf(showing, BEGINNING, at);
-  const lines = [
-    paint('bold', `${domain} at ${shortTime(at)}`),
-    paint('dim', `first observed ${shortTime(created)}`),
-    ...dnsRecordsAdded.map(({ data }) => printable(`  ${recordText(data, domain)}`)),
-    ...httpHeaders.map(({ name, new: value }) => printable(`  ${name}: ${value}`)),
-  ];
-  await write(`${lines.join('\n')}\n`);
+  const { rows } = await readRows(showing, at);
+  const present = rows.filter(({ stays }) => stays.at(-1)?.to === null);
+  await write(
+    `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
+      `${paint('dim', `first observed ${shortTime(created)}`)}\n` +
+      (present.length === 0
+        ? 'Nothing was there.\n'
+        : groupedText(present, paint, (row) => stateLine(row, columns, paint))),
+  );
 }
 
 interface Details {
@@ -204,14 +200,19 @@ async function showHistory(showing: Showing): Promise<void> {
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
   const scale = scaleOf(created, lastUpdate, columns);
+  await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
+}
+
+/** Rows as lines, those of a group below its heading. */
+function groupedText(rows: readonly Row[], paint: Paint, lineText: (row: Row) => string): string {
   let group = '';
   let text = '';
   for (const row of rows) {
     if (row.group !== group) text += `\n${paint('bold', printable(row.group))}\n`;
     group = row.group;
-    text += lineOf(row, scale, paint);
+    text += lineText(row);
   }
-  await write(text);
+  return text;
 }
 
 /** What the changes of a domain tell. */
@@ -224,13 +225,14 @@ interface Rows {
   readonly lastChange: string | null;
 }
 
-async function readRows({ domain, ask }: Showing): Promise<Rows> {
+/** @param to Only the changes up to that time; absent: all. */
+async function readRows({ domain, ask }: Showing, to?: string): Promise<Rows> {
   const rows = new Map<string, Row>();
   /** The rows with a stay that has not ended, by record or field name. */
   const open = new Map<string, Row>();
   let initial = 0;
   let lastChange: string | null = null;
-  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain })) {
+  for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
     for (const change of changes) {
       const { date, routine } = change;
       if (routine === 'INITIAL') initial += 1;
@@ -287,7 +289,6 @@ function scaleOf(created: string, lastUpdate: string, columns: number): Scale {
 
 function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   const { start, end, valueWidth, barWidth } = scale;
-  const shown = printable(value);
   const [first] = stays;
   const last = stays.at(-1);
   const isPresent = last?.to === null;
@@ -303,9 +304,17 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   ).join('');
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
   const dates = `${first?.from.slice(0, 10)} - ${last?.to?.slice(0, 10) ?? 'present'}${times}`;
-  const indented = `  ${shown}`;
-  // A long value has a line of its own.
-  const isLong = indented.length > valueWidth - 1;
-  const label = isLong ? `${indented}\n${' '.repeat(valueWidth)}` : indented.padEnd(valueWidth);
-  return `${label}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates)}\n`;
+  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates)}\n`;
+}
+
+/** A value that is there, and since when. */
+function stateLine({ value, stays }: Row, columns: number, paint: Paint): string {
+  const since = `since ${stays.at(-1)?.from.slice(0, 10)}`;
+  return `${labelOf(value, Math.max(columns - since.length, LEAST_BAR))}${paint('dim', since)}\n`;
+}
+
+/** A value in its column; a long one has a line of its own. */
+function labelOf(value: string, width: number): string {
+  const indented = `  ${printable(value)}`;
+  return indented.length > width - 1 ? `${indented}\n${' '.repeat(width)}` : indented.padEnd(width);
 }

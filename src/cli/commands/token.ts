@@ -10,7 +10,7 @@ import { SCOPES, type Scope } from '../../auth/viewer.js';
 import { OperationError, UsageError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
 import type { CommandContext } from '../command-context.js';
-import { tableText, timeText } from '../table.js';
+import { createTable, timeText } from '../table.js';
 import { isNowhere, writeText } from '../write-text.js';
 
 export interface CreateOptions {
@@ -64,7 +64,10 @@ export async function runList(context: CommandContext, json: boolean): Promise<v
       context.notes.write('There are no tokens. To create one: dms token create --name NAME\n');
       return;
     }
-    await writeText(context.stdout, (json ? tokenLines : tokenTable)(tokens, context.now()));
+    await writeText(
+      context.stdout,
+      (json ? tokenLines : tokenTable)(tokens, context.now(), context.stdout.columns),
+    );
   });
 }
 
@@ -83,7 +86,7 @@ export async function runRevoke(context: CommandContext, name: string): Promise<
 const HEADINGS = ['name', 'scopes', 'created', 'expires', 'last used', 'state'];
 
 /** The tokens as a table, with times in UTC to the second. */
-function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
+function tokenTable(tokens: readonly TokenDescription[], now: Instant, columns: number | undefined): string {
   const rows = [
     HEADINGS,
     ...tokens.map((token) => [
@@ -95,8 +98,7 @@ function tokenTable(tokens: readonly TokenDescription[], now: Instant): string {
       state(token, now),
     ]),
   ];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return tableText(rows, widths);
+  return createTable(columns)(rows);
 }
 
 /** The tokens as JSON objects, one a line. */

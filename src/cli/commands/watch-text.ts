@@ -2,15 +2,24 @@ import { durationText } from '../../model/duration.js';
 import { formatInstant } from '../../model/instant.js';
 import { outcomeText } from '../../observer/outcome.js';
 import type { WatchedDomain } from '../../observer/schedule/watch-list.js';
-import { tableText, timeText } from '../table.js';
+import { createTable, timeText } from '../table.js';
 
 const HEADINGS = ['domain', 'every', 'next', 'failures', 'last outcome'];
-/** Of a name, a duration, a time to the second, and a count. */
-const WIDTHS = [32, 6, 20, 8];
+/** Makes watched domains the lines of a table, page by page. @param columns As createTable() takes them. */
+export function createWatchedTable(
+  columns: number | undefined,
+): (domains: readonly WatchedDomain[]) => string {
+  const table = createTable(columns);
+  let headings = [HEADINGS];
+  return (domains) => {
+    const rows = domains.length === 0 ? [] : [...headings, ...domains.map(rowOf)];
+    headings = [];
+    return table(rows);
+  };
+}
 
-/** Watched domains as lines of a table, with its headings where it begins. */
-export function watchedAsText(domains: readonly WatchedDomain[], beginning: boolean): string {
-  const rows = domains.map(({ name, every, next, leased, failures, outcome, observedAt }) => [
+function rowOf({ name, every, next, leased, failures, outcome, observedAt }: WatchedDomain): string[] {
+  return [
     name,
     durationText(every),
     leased ? 'now' : timeText(next),
@@ -18,8 +27,7 @@ export function watchedAsText(domains: readonly WatchedDomain[], beginning: bool
     outcome === null || observedAt === null
       ? 'not yet by a worker'
       : `${timeText(observedAt)} ${outcomeText(outcome)}`,
-  ]);
-  return tableText(beginning && rows.length > 0 ? [HEADINGS, ...rows] : rows, WIDTHS);
+  ];
 }
 
 /** How many domains are watched and, if there are none, how to add one. */

@@ -4,7 +4,7 @@ import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedu
 import type { CommandContext } from '../command-context.js';
 import { failIfRejected, parseDomains, readNames } from '../domain-arguments.js';
 import { writeText } from '../write-text.js';
-import { watchedAsJson, watchedAsText } from './watch-text.js';
+import { createWatchedTable, watchedAsJson } from './watch-text.js';
 
 export interface NamesOptions {
   readonly fromFile?: string;
@@ -48,13 +48,11 @@ export async function runRemove(
 /** `dms watch list`: a table, or JSON, of the watched domains. */
 export async function runList(context: CommandContext, json: boolean): Promise<void> {
   await context.withDatabase('fail', async ({ writingPrisma }) => {
+    const watchedAsText = createWatchedTable(context.stdout.columns);
     let count = 0;
     for await (const page of listWatched(writingPrisma)) {
       count += page.length;
-      await writeText(
-        context.stdout,
-        json ? watchedAsJson(page) : watchedAsText(page, count === page.length),
-      );
+      await writeText(context.stdout, json ? watchedAsJson(page) : watchedAsText(page));
     }
     if (count === 0)
       context.notes.write('No domain is watched. To watch one: dms watch add DOMAIN --every 6h\n');

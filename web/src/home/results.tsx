@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { WordQuestion } from '../../../src/model/word-questions.js';
 import { domainAddress, useView } from '../address.js';
 import {
   type DnsRecordFilter,
@@ -11,10 +12,9 @@ import {
 import { Failure, Loading, MoreButton, Scroll, Section, Time } from '../parts.js';
 import { type Pages, useAnswer, usePages } from '../use-answer.js';
 import { HeaderValue, Rdata, Text } from '../values.js';
-import type { Question } from './questions.js';
 
 /** What was found, for each thing that may be meant. */
-export function Results({ questions }: { readonly questions: readonly Question[] }) {
+export function Results({ questions }: { readonly questions: readonly WordQuestion[] }) {
   const { parameters, change } = useView();
   const { present } = parameters;
   return (
@@ -49,7 +49,7 @@ const PRESENCE = [
 ] as const;
 
 interface ResultProps {
-  readonly question: Question;
+  readonly question: WordQuestion;
   readonly present: string | undefined;
 }
 
@@ -61,7 +61,7 @@ function Result({ question, present }: ResultProps) {
   return <Headers title={question.title} where={{ ...question.where, ...presence }} />;
 }
 
-function Domains({ title, match, name }: Extract<Question, { readonly of: 'domains' }>) {
+function Domains({ title, match, name }: Extract<WordQuestion, { readonly of: 'domains' }>) {
   const whole = useAnswer(FindDomainDocument, name === null ? null : { name });
   const found = usePages(
     FindDomainsDocument,

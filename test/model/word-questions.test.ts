@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { questionsOf, questionsOfAddress } from '../../web/src/home/questions.js';
+import { questionsOf } from '../../src/model/word-questions.js';
+import { questionsOfAddress } from '../../web/src/home/questions.js';
 
 /** What is looked for, in short: the domains, or the filter. */
 function inShort(written: string) {

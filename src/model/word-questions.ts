@@ -1,0 +1,98 @@
+/** What a person may look for by a text: domains, records or headers. */
+export type WordQuestion =
+  /** Domains by a pattern (empty: too short for one), and that of a whole name (null: it is a pattern). */
+  | { readonly of: 'domains'; readonly title: string; readonly match: string; readonly name: string | null }
+  | { readonly of: 'records'; readonly title: string; readonly where: RecordCondition }
+  | { readonly of: 'headers'; readonly title: string; readonly where: HeaderCondition };
+
+const RECORD_TITLES = {
+  ip: 'Who has the address',
+  network: 'Who has an address of the network',
+  target: 'Whose records name the host',
+  text: 'Whose TXT records have',
+  host: 'Records of the owner name',
+} as const;
+
+/** The condition of a search for records: one of these. */
+export type RecordCondition = Readonly<Partial<Record<keyof typeof RECORD_TITLES, string>>>;
+
+/** The condition of a search for headers: `value` is the whole, `contains` a part of it. */
+export interface HeaderCondition {
+  readonly name: string;
+  readonly value?: string;
+  readonly contains?: string;
+}
+
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const IPV6 = /^(?=.*:.*:)[\da-f:]+(?:[\d.]+)?$/i;
+const NETWORK = /^[\da-f:.]+\/\d{1,3}$/i;
+/** A field name (RFC 9110, section 5.6.2), and a part of its value. */
+const HEADER = /^([!#$%&'*+.^_`|~\w-]+):(\s*)(.*)$/;
+/** Letters of any script are: the API brings names into their canonical form. */
+const NAME = /^[\p{L}\p{M}\p{N}_.*-]+$/u;
+
+/** The shortest part that the API searches for. */
+const SHORTEST = 3;
+
+/** What a person may look for who has written a text; nothing where it is too short. */
+export function questionsOf(written: string): readonly WordQuestion[] {
+  // Of an address of the web, its host.
+  const text = written.trim().replace(/^https?:\/\/([^/?#:@]+).*$/i, '$1');
+  if (text === '') return [];
+  if (IPV4.test(text) || IPV6.test(text)) return [recordsOf('ip', text)];
+  if (NETWORK.test(text)) return [recordsOf('network', text)];
+  const [, header, space, part = ''] = HEADER.exec(text) ?? [];
+  const questions: WordQuestion[] = NAME.test(text) ? ofName(text) : [];
+  if (header !== undefined) {
+    if (part.length >= SHORTEST) questions.push(headersOf({ name: header.toLowerCase(), contains: part }));
+    // Without a space, it may be a part of a text, such as `include:spf.example.net`.
+    if (space !== '') return questions;
+  }
+  if (text.length >= SHORTEST && !text.includes('*')) questions.push(recordsOf('text', text));
+  return questions;
+}
+
+function ofName(text: string): WordQuestion[] {
+  const name = canonical(text.replace(/\.$/, '').toLowerCase());
+  const isRelative = name.startsWith('.');
+  const isWhole = !name.includes('*') && !isRelative;
+  const isHost = !isRelative && name.includes('.') && (isWhole || /^\*\.[^*]+$/.test(name));
+  const questions = ofDomains(name, isWhole);
+  if (isHost) questions.push(recordsOf('target', name));
+  // Owner names that are no domains have underscores, such as _dmarc.
+  if (isHost && name.includes('_')) questions.push(recordsOf('host', name));
+  return questions;
+}
+
+function ofDomains(name: string, isWhole: boolean): WordQuestion[] {
+  if (name.replaceAll('*', '').length >= SHORTEST) {
+    const match = name.includes('*') ? name : `*${name}*`;
+    return [{ of: 'domains', title: 'Domains', match, name: isWhole ? name : null }];
+  }
+  if (!isWhole) return [];
+  const title = `The domain ${name} (write three characters for parts of names)`;
+  return [{ of: 'domains', title, match: '', name }];
+}
+
+/** Patterns have A-labels (RFC 5890, section 2.3.2.1), as names are recorded: those of whole labels. */
+function canonical(name: string): string {
+  if (!/[^\x20-\x7e]/.test(name) || name.includes('*')) return name;
+  try {
+    return new URL(`http://${name}`).hostname;
+  } catch {
+    return name;
+  }
+}
+
+/** The search for records with a value. */
+export function recordsOf(condition: keyof typeof RECORD_TITLES, value: string): WordQuestion {
+  return { of: 'records', title: `${RECORD_TITLES[condition]} ${value}`, where: { [condition]: value } };
+}
+
+/** The search for headers with a value, or a part of one. */
+export function headersOf(where: HeaderCondition): WordQuestion {
+  const { name, value, contains } = where;
+  const title =
+    value === undefined ? `Whose header ${name} has ${contains}` : `Whose header ${name} is ${value}`;
+  return { of: 'headers', title, where };
+}
