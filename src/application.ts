@@ -138,7 +138,7 @@ function forgetUnobserved(
 ): () => Promise<void> {
   const metrics = createForgetMetrics(registry);
   if (domainsKept === undefined) return async () => {};
-  return startForgetting(database.writingPrisma, {
+  return startForgetting(database, {
     kept: domainsKept,
     erased(names) {
       metrics.forgotten(names.length);

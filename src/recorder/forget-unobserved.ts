@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { DATABASE_NOW } from './bulk-write.js';
-import { forget } from './forget.js';
+import { type ForgettingDatabase, forget } from './forget.js';
 
 /** So many domains are examined by one statement. */
 const EXAMINED_AT_ONCE = 1000;
@@ -27,8 +27,12 @@ interface Step {
  * @param after The name after which to begin; empty: the first.
  * @param kept In milliseconds.
  */
-export async function forgetUnobserved(prisma: PrismaClient, after: string, kept: number): Promise<Step> {
-  const [found] = await prisma.$queryRaw<
+export async function forgetUnobserved(
+  database: ForgettingDatabase,
+  after: string,
+  kept: number,
+): Promise<Step> {
+  const [found] = await database.writingPrisma.$queryRaw<
     { readonly old: string[]; readonly last: string | null; readonly before: Instant }[]
   >`
     WITH clock AS (SELECT ${Prisma.raw(DATABASE_NOW)} - ${BigInt(kept) * 1000n}::bigint AS before),
@@ -43,7 +47,7 @@ export async function forgetUnobserved(prisma: PrismaClient, after: string, kept
       FROM clock`;
   if (found === undefined) return { last: null, erased: [] };
   const { old, last, before } = found;
-  const erased = old.length === 0 ? [] : await forget(prisma, old, { recordedAt: { lt: before } });
+  const erased = old.length === 0 ? [] : await forget(database, old, { recordedAt: { lt: before } });
   return { last: old.length < ERASED_AT_ONCE ? last : (old.at(-1) ?? last), erased };
 }
 
@@ -66,16 +70,23 @@ interface ForgettingOptions {
  *
  * @returns a function that ends it, after the step in progress.
  */
-export function startForgetting(prisma: PrismaClient, options: ForgettingOptions): () => Promise<void> {
+export function startForgetting(
+  database: ForgettingDatabase,
+  options: ForgettingOptions,
+): () => Promise<void> {
   const stopping = new AbortController();
-  const running = forgetOn(prisma, options, stopping.signal);
+  const running = forgetOn(database, options, stopping.signal);
   return () => {
     stopping.abort();
     return running;
   };
 }
 
-async function forgetOn(prisma: PrismaClient, { kept, ...reports }: ForgettingOptions, signal: AbortSignal) {
+async function forgetOn(
+  database: ForgettingDatabase,
+  { kept, ...reports }: ForgettingOptions,
+  signal: AbortSignal,
+) {
   // A process that is restarted often would examine the first names only.
   let begin = Math.random().toString(36).charAt(2);
   let after = begin;
@@ -83,7 +94,7 @@ async function forgetOn(prisma: PrismaClient, { kept, ...reports }: ForgettingOp
     const since = performance.now();
     let rest = 0;
     try {
-      const { last, erased } = await forgetUnobserved(prisma, after, kept);
+      const { last, erased } = await forgetUnobserved(database, after, kept);
       if (erased.length > 0) reports.erased(erased);
       if (last === null) {
         rest = begin === '' ? REST : 0;

@@ -1,55 +1,67 @@
+import type { Database } from '../database/client.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { retryOnContention } from './contention.js';
 
+/** What it needs of a database. */
+export type ForgettingDatabase = Pick<Database, 'writingPrisma' | 'distribution'>;
+
 /**
- * Erases everything that is recorded of domains, in one transaction.
+ * Erases everything that is recorded of domains.
  *
- * The domains' rows go first: a recorder at work on the same domain holds its row, so that the later
- * statements see, and erase, all that it wrote. A domain that is recorded for the first time between two of
- * the statements has a row when the later one runs, and keeps all that was written with it.
- *
- * What was known of them alone is erased from the tables of names and texts, too. They are locked for that: a recorder that
- * has found its texts there would otherwise lose them. Whether one is still used is asked for one after the other, since
- * each is found by the first row that has it; and each statement that writes has one table, but for those that belong to a domain: a
- * Citus cluster takes no others.
+ * Their history is erased first, in one transaction. What was known of them alone is then erased from the tables of names and texts, too, a
+ * portion at a time: recorders wait for each. Where the process ends before, these names and texts stay in `erased_text`; no search finds a
+ * domain by them, and the next call erases them, whichever domains it is for.
  *
  * @param names canonical names, each once.
  * @param only Which of the domains; absent: all.
  * @returns those that were erased, sorted.
  */
-export function forget(
-  prisma: PrismaClient,
+export async function forget(
+  database: ForgettingDatabase,
   names: readonly string[],
   only: { readonly recordedAt?: { readonly lt: Instant } } = {},
 ): Promise<string[]> {
-  // In the recorder's order: rows locked in different orders would be a deadlock.
-  const sorted = [...names].sort();
-  return retryOnContention(() => prisma.$transaction((transaction) => erase(transaction, sorted, only)));
+  const { writingPrisma: prisma } = database;
+  const erased = await retryOnContention(() =>
+    prisma.$transaction((transaction) => eraseHistories(transaction, names, only.recordedAt?.lt)),
+  );
+  while (await eraseTexts(database));
+  return erased;
 }
 
-async function erase(
+type Transaction = Omit<PrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>;
+
+/**
+ * Erases in a fixed number of statements, however long the histories are. The domains' rows go first: a recorder at work on the same domain holds its row, so that the later statements see, and erase, all that it
+ * wrote. A domain that is recorded for the first time between two of the statements has a row when the later one runs, and keeps all that was
+ * written with it.
+ */
+async function eraseHistories(
   transaction: Transaction,
   names: readonly string[],
-  only: { readonly recordedAt?: { readonly lt: Instant } },
+  before: Instant | undefined,
 ): Promise<string[]> {
-  const erased: string[] = [];
-  for (const name of names) {
-    const { count } = await transaction.domain.deleteMany({ where: { name, ...only } });
-    if (count === 1) erased.push(name);
-  }
-  const texts = await textsOf(transaction, names, erased);
+  const isOld = before === undefined ? Prisma.empty : Prisma.sql`AND recorded_at < ${before}`;
+  const rows = await transaction.$queryRaw<{ name: string }[]>`
+    DELETE FROM domain WHERE name = ANY (${names}) ${isOld} RETURNING name`;
+  const erased = rows.map(({ name }) => name).sort();
+  await transaction.$executeRaw`INSERT INTO erased_text (kind, text) SELECT '', name FROM unnest(${erased}::text[]) AS name`;
+  await transaction.$executeRaw`
+    INSERT INTO erased_text (kind, text) SELECT DISTINCT '', host FROM dns_record WHERE domain = ANY (${names}) AND host <> domain`;
+  await transaction.$executeRaw`
+    INSERT INTO erased_text (kind, text)
+    SELECT DISTINCT 'TXT', rdata ->> 'txt' FROM dns_record
+     WHERE domain = ANY (${names}) AND type = 'TXT' AND rdata ->> 'txt' IS NOT NULL`;
+  await transaction.$executeRaw`
+    INSERT INTO erased_text (kind, text)
+    SELECT DISTINCT name, value FROM header_change WHERE domain = ANY (${names}) AND value IS NOT NULL`;
   for (const table of ['dns_record', 'header_change', 'site_response'].map(Prisma.raw)) {
     await transaction.$executeRaw`
       DELETE FROM ${table} AS row
        WHERE domain = ANY (${names}) AND NOT EXISTS (SELECT FROM domain WHERE name = row.domain AND name = ANY (${names}))`;
   }
-  await eraseInFeed(transaction, names, only.recordedAt?.lt);
-  // Recorders wait for the lock: under it, only what was not used before it is looked for again.
-  const unused = await unusedAmong(transaction, texts);
-  if (unused.length === 0) return erased;
-  await transaction.$executeRaw`LOCK TABLE known_name, known_text IN SHARE ROW EXCLUSIVE MODE`;
-  for (const text of await unusedAmong(transaction, unused)) await deleteText(transaction, text);
+  await eraseInFeed(transaction, names, before);
   return erased;
 }
 
@@ -86,59 +98,109 @@ async function eraseInFeed(
      WHERE domain = ANY (${names.filter((name) => !present.has(name))}) AND number <= ${last?.number ?? 0n}`;
 }
 
-type Transaction = Omit<PrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>;
-
 /** A name, whose kind is empty, or a text. */
 interface ErasedText {
   readonly kind: string;
   readonly text: string;
 }
 
-/** @param erased Of the domains, those that had a row: the names of the others are not known by them. */
-async function textsOf(
+/** So many names and texts are looked for in one transaction. Recorders wait for it, as long as for a batch of another recorder: some 0.1 s. */
+const TEXTS_AT_ONCE = 1000;
+
+/**
+ * Erases a portion of what was of erased domains alone. Under the lock of the tables of names and texts: a recorder that has found its texts
+ * there would otherwise lose them.
+ *
+ * @returns whether there may be more.
+ */
+async function eraseTexts(database: ForgettingDatabase): Promise<boolean> {
+  const { writingPrisma: prisma } = database;
+  const portion = await prisma.erasedText.findMany({ orderBy: { number: 'asc' }, take: TEXTS_AT_ONCE });
+  if (portion.length === 0) return false;
+  const isIn = { number: { in: portion.map(({ number }) => number) } };
+  // What is common takes a cluster long to find: only what was not used before the lock is looked for under it.
+  const unused = await unusedAmong(prisma, database, portion);
+  await retryOnContention(() =>
+    prisma.$transaction(async (transaction) => {
+      if (unused.length > 0) {
+        await transaction.$executeRaw`LOCK TABLE known_name, known_text IN SHARE ROW EXCLUSIVE MODE`;
+        await deleteTexts(transaction, await unusedAmong(transaction, database, unused));
+      }
+      await transaction.erasedText.deleteMany({ where: isIn });
+    }),
+  );
+  return portion.length === TEXTS_AT_ONCE;
+}
+
+async function deleteTexts(transaction: Transaction, unused: readonly ErasedText[]): Promise<void> {
+  const { names, texts } = sortedByTable(unused);
+  await transaction.$executeRaw`DELETE FROM known_name WHERE name = ANY (${names})`;
+  await transaction.$executeRaw`
+    DELETE FROM known_text
+     USING unnest(${texts.map(({ kind }) => kind)}::text[], ${texts.map(({ text }) => text)}::text[]) AS unused (kind, text)
+     WHERE known_text.kind = unused.kind AND digest = substring(sha256(convert_to(unused.text, 'UTF8')) FOR 16)`;
+}
+
+function sortedByTable(texts: readonly ErasedText[]) {
+  const names = texts.filter(({ kind }) => kind === '').map(({ text }) => text);
+  return { names, texts: texts.filter(({ kind }) => kind !== '') };
+}
+
+/** Those of the names and texts that no domain has. */
+async function unusedAmong(
   transaction: Transaction,
-  names: readonly string[],
-  erased: readonly string[],
+  { distribution }: ForgettingDatabase,
+  texts: readonly ErasedText[],
+): Promise<ErasedText[]> {
+  if (distribution.kind !== 'shards') return unusedOnServer(transaction, texts);
+  const used = await usedOnShards(transaction, texts);
+  const keys = new Set(used.map(keyOf));
+  return texts.filter((text) => !keys.has(keyOf(text)));
+}
+
+function keyOf({ kind, text }: ErasedText): string {
+  return `${kind}\n${text}`;
+}
+
+const TEXT = Prisma.raw(`rdata ->> 'txt'`);
+const TEXT_HASH = Prisma.raw(`hashtextextended(rdata ->> 'txt', 0)`);
+const VALUE_HASH = Prisma.raw(`hashtextextended(name || E'\\n' || value, 0)`);
+
+/** Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all rows of what is common. */
+function unusedOnServer(transaction: Transaction, texts: readonly ErasedText[]): Promise<ErasedText[]> {
+  return transaction.$queryRaw`
+    SELECT kind, text
+      FROM unnest(${texts.map(({ kind }) => kind)}::text[], ${texts.map(({ text }) => text)}::text[]) AS sought (kind, text)
+     WHERE CASE kind
+       WHEN '' THEN coalesce((SELECT true FROM domain WHERE name = sought.text),
+                             (SELECT true FROM dns_record WHERE host = sought.text AND host <> domain LIMIT 1))
+       WHEN 'TXT' THEN (SELECT true FROM dns_record
+                         WHERE type = 'TXT' AND ${TEXT} = sought.text AND ${TEXT_HASH} = hashtextextended(sought.text, 0) LIMIT 1)
+       ELSE (SELECT true FROM header_change
+              WHERE value IS NOT NULL AND name = sought.kind AND value = sought.text
+                AND ${VALUE_HASH} = hashtextextended(sought.kind || E'\\n' || sought.text, 0) LIMIT 1)
+     END IS NULL`;
+}
+
+/** Citus finds nothing by values of an outer query: each shard reads all rows that have one of them. */
+async function usedOnShards(
+  transaction: Transaction,
+  texts: readonly ErasedText[],
 ): Promise<readonly ErasedText[]> {
-  const found = await Promise.all([
-    transaction.$queryRaw<readonly ErasedText[]>`
-      SELECT DISTINCT '' AS kind, host AS text FROM dns_record WHERE domain = ANY (${names})`,
-    transaction.$queryRaw<readonly ErasedText[]>`
-      SELECT DISTINCT 'TXT' AS kind, rdata ->> 'txt' AS text FROM dns_record
-       WHERE domain = ANY (${names}) AND type = 'TXT' AND rdata ->> 'txt' IS NOT NULL`,
-    transaction.$queryRaw<readonly ErasedText[]>`
-      SELECT DISTINCT name AS kind, value AS text FROM header_change WHERE domain = ANY (${names}) AND value IS NOT NULL`,
-  ]);
-  const ofRows = found.flat();
-  const hosts = new Set(ofRows.flatMap(({ kind, text }) => (kind === '' ? [text] : [])));
-  return [...ofRows, ...erased.flatMap((text) => (hosts.has(text) ? [] : [{ kind: '', text }]))];
-}
-
-async function unusedAmong(transaction: Transaction, texts: readonly ErasedText[]): Promise<ErasedText[]> {
-  const unused: ErasedText[] = [];
-  for (const text of texts) if (!(await isUsed(transaction, text))) unused.push(text);
-  return unused;
-}
-
-async function isUsed(transaction: Transaction, { kind, text }: ErasedText): Promise<boolean> {
-  const rows =
-    kind === ''
-      ? Prisma.sql`dns_record WHERE host = ${text} AND host <> domain`
-      : kind === 'TXT'
-        ? Prisma.sql`dns_record
-           WHERE type = 'TXT' AND rdata ->> 'txt' = ${text} AND hashtextextended(rdata ->> 'txt', 0) = hashtextextended(${text}, 0)`
-        : Prisma.sql`header_change
-           WHERE value IS NOT NULL AND name = ${kind} AND value = ${text}
-             AND hashtextextended(name || E'\n' || value, 0) = hashtextextended(${`${kind}\n${text}`}, 0)`;
-  const found = await transaction.$queryRaw<readonly object[]>`SELECT 1 AS found FROM ${rows} LIMIT 1`;
-  if (found.length > 0 || kind !== '') return found.length > 0;
-  return (await transaction.domain.count({ where: { name: text } })) > 0;
-}
-
-async function deleteText(transaction: Transaction, { kind, text }: ErasedText): Promise<void> {
-  if (kind === '') await transaction.knownName.deleteMany({ where: { name: text } });
-  else {
-    await transaction.$executeRaw`
-      DELETE FROM known_text WHERE kind = ${kind} AND digest = substring(sha256(convert_to(${text}, 'UTF8')) FOR 16)`;
-  }
+  const { names, texts: others } = sortedByTable(texts);
+  const txt = others.filter(({ kind }) => kind === 'TXT').map(({ text }) => text);
+  const values = others.filter(({ kind }) => kind !== 'TXT').map(keyOf);
+  const hashes = (hashed: readonly string[]) =>
+    Prisma.sql`ANY (ARRAY (SELECT hashtextextended(text, 0) FROM unnest(${hashed}::text[]) AS text))`;
+  const found = [
+    await transaction.$queryRaw<ErasedText[]>`
+      SELECT '' AS kind, name AS text FROM domain WHERE name = ANY (${names})`,
+    await transaction.$queryRaw<ErasedText[]>`
+      SELECT DISTINCT '' AS kind, host AS text FROM dns_record WHERE host = ANY (${names}) AND host <> domain`,
+    await transaction.$queryRaw<ErasedText[]>`
+      SELECT DISTINCT 'TXT' AS kind, ${TEXT} AS text FROM dns_record WHERE type = 'TXT' AND ${TEXT_HASH} = ${hashes(txt)}`,
+    await transaction.$queryRaw<ErasedText[]>`
+      SELECT DISTINCT name AS kind, value AS text FROM header_change WHERE value IS NOT NULL AND ${VALUE_HASH} = ${hashes(values)}`,
+  ];
+  return found.flat();
 }

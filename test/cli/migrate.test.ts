@@ -24,7 +24,7 @@ beforeEach(async () => {
     'DROP INDEX watched_domain_due_normal',
     'DROP INDEX watched_domain_due_low',
     'DROP INDEX dns_record_removed, dns_record_last_seen, header_change_observed_at',
-    'DROP TABLE known_name, known_text, change_feed, primary_server',
+    'DROP TABLE known_name, known_text, change_feed, primary_server, erased_text',
     'DROP INDEX dns_record_address, dns_record_target, dns_record_rname, dns_record_text, dns_record_host',
     'DROP INDEX dns_record_present, dns_record_removed_by_type, header_change_value',
     'DROP INDEX domain_created, domain_last_change, dns_record_host_name',

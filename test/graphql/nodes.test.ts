@@ -134,7 +134,7 @@ describe('an id', () => {
     const { domain } = await ask(DOMAIN, { name: 'gone.example', at: null });
     const nodes = [domain, ...domain.dnsRecords, ...domain.httpHeaders, ...domain.changes.nodes];
     expect(nodes).toHaveLength(5);
-    await forget(service.database.writingPrisma, ['gone.example']);
+    await forget(service.database, ['gone.example']);
     for (const { id } of nodes) expect(await nodeOf(id)).toBeNull();
     const neverGiven = [
       'c\nexample.com\n\nMOVED\n1704067201000000\nserver',

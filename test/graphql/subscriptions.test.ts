@@ -344,7 +344,7 @@ describe('what is kept for those who read slowly', () => {
     await change('secret', 'erased.example');
     await change('kept');
     await valuesUntil('kept', stream);
-    await forget(service.database.writingPrisma, ['erased.example']);
+    await forget(service.database, ['erased.example']);
     await pause(300);
     expect(await valuesUntil('kept', await subscribe({ after }, url))).toEqual(['kept']);
   });

@@ -557,7 +557,7 @@ test('a domain that is forgotten has no change in the feed, and readers continue
   const oldest = await feed.page({ order: 'OLDEST_FIRST' });
   const newest = await feed.page({ order: 'NEWEST_FIRST' });
   expect(oldest.nodes.every(isLeft) || oldest.pageInfo.hasNextPage).toBe(false);
-  await forget(database.writingPrisma, [erased]);
+  await forget(database, [erased]);
   for (const [order, { nodes, edges }] of Object.entries({ OLDEST_FIRST: oldest, NEWEST_FIRST: newest })) {
     expect(await feed.all({ order })).toEqual(nodes.filter(isLeft));
     for (const [at, { cursor }] of edges.entries()) {

@@ -231,7 +231,7 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
     });
 
     test('erasing a domain deletes from one partition of each table', async () => {
-      const found = await executedBy((time) => forget(database.writingPrisma, [`d${10 + time}.example`]));
+      const found = await executedBy((time) => forget(database, [`d${10 + time}.example`]));
       // Whether a name or text is known of other domains, too, is looked for in all.
       const deleting = found.filter(
         ({ statement }) => /^\s*DELETE/.test(statement) && !/known_/.test(statement),

@@ -291,7 +291,7 @@ describe('after domains are forgotten', () => {
       });
       return holds(questions, async (lines, { forgotten, records, headers: wanted, pages }) => {
         expect(await knownTexts()).toEqual(textsOf(lines));
-        await forget(service.database.prisma, forgotten);
+        await forget(service.database, forgotten);
         const others = lines.filter(({ domain }) => !forgotten.includes(domain));
         expect(await knownTexts()).toEqual(textsOf(others));
         const asked = searched(service.url, others);

@@ -46,7 +46,7 @@ async function recorded(): Promise<string[]> {
 async function forgetAll(): Promise<string[]> {
   const all: string[] = [];
   for (let after: string | null = ''; after !== null; ) {
-    const step = await forgetUnobserved(database.writingPrisma, after, DAY);
+    const step = await forgetUnobserved(database, after, DAY);
     all.push(...step.erased);
     after = step.last;
   }
@@ -99,7 +99,7 @@ describe('a domain that was not observed for longer than DOMAINS_KEPT', () => {
     await pass(5, 'old.example');
     await database.pool.query('DELETE FROM change_feed');
     await record('kept.example');
-    const step = await forgetUnobserved(database.writingPrisma, '', 3 * DAY);
+    const step = await forgetUnobserved(database, '', 3 * DAY);
     expect(step.erased).toEqual(['old.example']);
     expect(await stored()).not.toContain('old.example');
     const { rows } = await database.pool.query('SELECT domain FROM change_feed');

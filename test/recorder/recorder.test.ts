@@ -1,8 +1,6 @@
-import { PrismaPg } from '@prisma/adapter-pg';
-import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
-import { PrismaClient } from '../../src/database/generated/client.js';
 import { findViolations } from '../../src/history/violations.js';
 import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
@@ -12,6 +10,7 @@ import { findOrphans, findStoredViolations } from '../../src/recorder/stored-vio
 import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
+import { watchTransactions } from '../support/watched-transactions.js';
 
 let database: Database;
 
@@ -123,7 +122,7 @@ describe('recording', () => {
 
   test('a domain that is forgotten leaves no response behind', async () => {
     await createRecorder(database.pool).record(looks('https@0').map(observationOf));
-    await forget(database.writingPrisma, ['example.com']);
+    await forget(database, ['example.com']);
     expect((await database.pool.query('SELECT FROM site_response')).rowCount).toBe(0);
   });
 
@@ -161,7 +160,7 @@ describe('recording', () => {
     const recorder = createRecorder(database.pool);
     await recorder.record([observation({ at: 1, records: [] }), observation({ at: 2, records: [] })]);
     const [first] = await stored();
-    await forget(database.writingPrisma, ['example.com']);
+    await forget(database, ['example.com']);
     await recorder.record([observation({ at: 1, records: [] })]);
     const [second] = await stored();
     expect(second?.version).toBeGreaterThan(first?.version ?? 0n);
@@ -174,7 +173,7 @@ describe('recording', () => {
         await record({ at, records: [] });
         versions.add((await stored())[0]?.version ?? 0n);
       }
-      await forget(database.writingPrisma, ['example.com']);
+      await forget(database, ['example.com']);
     }
     expect(versions.size).toBe(25);
   });
@@ -255,7 +254,7 @@ describe('forgetting', () => {
       { domain: 'one.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } },
       { domain: 'two.example', at: 1, records: ['192.0.2.2'], headers: { server: 'b' } },
     );
-    expect(await forget(database.writingPrisma, ['one.example', 'unknown.example'])).toEqual(['one.example']);
+    expect(await forget(database, ['one.example', 'unknown.example'])).toEqual(['one.example']);
     expect((await stored()).map(({ name }) => name)).toEqual(['two.example']);
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
   });
@@ -270,7 +269,7 @@ describe('forgetting', () => {
       }
     })();
     for (let time = 0; time < 10; time += 1) {
-      await forget(database.writingPrisma, ['example.com']);
+      await forget(database, ['example.com']);
     }
     await recording;
     expect(await findOrphans(database.writingPrisma)).toEqual([]);
@@ -284,43 +283,21 @@ describe('forgetting', () => {
     async (place) => {
       const recorder = createRecorder(database.pool);
       const observed = observation({ at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
-      const prisma = interrupted(database.pool, place, async () => {
-        await recorder.record([observed]);
+      let deletions = 0;
+      const prisma = watchTransactions(database.pool, {
+        async after(text) {
+          if (!text.trimStart().startsWith('DELETE')) return;
+          deletions += 1;
+          if (deletions === place) await recorder.record([observed]);
+        },
       });
-      expect(await forget(prisma, ['example.com'])).toEqual([]);
+      expect(await forget({ ...database, writingPrisma: prisma }, ['example.com'])).toEqual([]);
       const [history] = await stored();
       expect(history?.stays).toHaveLength(1);
       expect(history && findViolations(history)).toEqual([]);
     },
   );
 });
-
-/** Prisma on a pool whose transactions are interrupted by some work of others, after so many deletions. */
-function interrupted(pool: Pool, place: number, work: () => Promise<void>): PrismaClient {
-  const interruptedPool = new Proxy(pool, {
-    get: (target, key) =>
-      key === 'connect' ? () => interruptedClient(target, place, work) : Reflect.get(target, key),
-  });
-  return new PrismaClient({ adapter: new PrismaPg(interruptedPool) });
-}
-
-async function interruptedClient(pool: Pool, place: number, work: () => Promise<void>): Promise<PoolClient> {
-  const client = await pool.connect();
-  let deletions = 0;
-  return new Proxy(client, {
-    get(target, key) {
-      const member: unknown = Reflect.get(target, key);
-      if (key !== 'query') return typeof member === 'function' ? member.bind(target) : member;
-      return async (statement: QueryConfig, values?: unknown[]) => {
-        const result = await target.query(statement, values);
-        const deletes = statement.text.trimStart().startsWith('DELETE');
-        deletions += deletes ? 1 : 0;
-        if (deletes && deletions === place) await work();
-        return result;
-      };
-    },
-  });
-}
 
 test('a header that is left out of observations, and is known from before, costs only the first of them a reading', async () => {
   const { httpHeaders: _, ...rest } = observation({ at: 2, headers: {} });
@@ -397,7 +374,7 @@ test.each(['server', 'cluster'])(
     let isReading = true;
     const recording = (async () => {
       for (let at = 1; isReading; at += 1) {
-        if (at % 10 === 0) await forget(database.writingPrisma, ['b.example']);
+        if (at % 10 === 0) await forget(database, ['b.example']);
         // As many records as headers, in each state.
         const records = [`192.0.2.${at % 250}`];
         await record(...names.map((domain) => ({ domain, at, records, headers: { server: `s${at}` } })));

@@ -133,7 +133,7 @@ test('pages of headers have each in its order, however PostgreSQL joins', async 
     // The embedded database has one session for all.
     await other.readPool.query('RESET ALL');
     await other.close();
-    await forget(database.writingPrisma, ['order.example']);
+    await forget(database, ['order.example']);
   }
 });
 
@@ -270,7 +270,7 @@ test('what is recorded of a domain while it is erased stays in the feed', async 
      VALUES ('one.example', 0, '{A}', '{1,0,0,0,0,0}', 1, 1), ('gone.example', 0, '{A}', '{1,0,0,0,0,0}', 1, 1)`,
   );
   // As where the domain is recorded again between two statements: its row is there.
-  await forget(database.writingPrisma, ['gone.example']);
+  await forget(database, ['gone.example']);
   const { rows } = await database.pool.query(
     'SELECT domain FROM change_feed WHERE recorded_at = 1 ORDER BY number',
   );

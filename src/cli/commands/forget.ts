@@ -22,14 +22,14 @@ export async function runForget(
     context.notes.write('Nothing was erased.\n');
     return;
   }
-  await context.withDatabase('fail', async ({ writingPrisma }) => {
+  await context.withDatabase('fail', async (database) => {
     const missing = new Set(names);
     for (let from = 0; from < names.length; from += ERASED_AT_ONCE) {
-      const erased = await forget(writingPrisma, names.slice(from, from + ERASED_AT_ONCE));
+      const erased = await forget(database, names.slice(from, from + ERASED_AT_ONCE));
       for (const name of erased) missing.delete(name);
       await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
     }
-    for (const name of await watchedAmong(writingPrisma, names)) {
+    for (const name of await watchedAmong(database.writingPrisma, names)) {
       context.notes.write(
         `${name} is still watched, and will be recorded again when it is due: dms watch remove ${name}\n`,
       );

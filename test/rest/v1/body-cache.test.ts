@@ -33,7 +33,7 @@ afterAll(async () => {
   await keeping.stop();
 });
 beforeEach(async () => {
-  await forget(keeping.database.writingPrisma, NAMES);
+  await forget(keeping.database, NAMES);
 });
 
 /** Records an observation of a domain, as any process with the same database may. */
@@ -101,7 +101,7 @@ describe('a response that is kept (CACHE_MB)', () => {
         const tags = new Map<string, string>();
         for (const each of all) {
           if ('recorded' in each) await record(each.recorded, `2024-03-${each.day}T00:00:00Z`, each.server);
-          else if ('forgotten' in each) await forget(keeping.database.writingPrisma, [each.forgotten]);
+          else if ('forgotten' in each) await forget(keeping.database, [each.forgotten]);
           else await compare(each.asked + each.operation, each.conditional, tags);
         }
       }),

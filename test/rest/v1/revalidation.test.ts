@@ -275,7 +275,7 @@ test('a domain that is forgotten and recorded again has a tag that it never had'
   const observation = parseDmsLine(LINE, LATEST_INSTANT);
   const tags: string[] = [];
   for (let time = 0; time < 3; time += 1) {
-    await forget(service.database.writingPrisma, [NAME]);
+    await forget(service.database, [NAME]);
     await recorder.record([observation]);
     tags.push(await tagOf());
   }
