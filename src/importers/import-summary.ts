@@ -29,10 +29,13 @@ export class ImportSummary {
   stale = 0;
   /** Those that are older than all that is recorded of a part, of domains that were recorded before. */
   older = 0;
-  /** Of the stale ones, those of domains that this import has recorded first: they came in the wrong order, and are lost. */
-  lost = 0;
-  /** Of those that are lost, those that are older than all that is recorded of a part. */
+  /**
+   * Of the stale ones, those of domains that this import has recorded first and that are older than all that is recorded of a part:
+   * they came in the wrong order.
+   */
   lostOlder = 0;
+  /** Those of such domains that lie between what is recorded: they came in the wrong order, too, or a second time. */
+  lostBetween = 0;
   /** Recorded, but for parts of which something newer is recorded. */
   partial = 0;
   newDomains = 0;
@@ -42,13 +45,16 @@ export class ImportSummary {
   headersUpdated = 0;
   /** What lines could not tell, of how many lines that is true, and the example of the first. */
   readonly remarks = new Map<string, { readonly lines: number; readonly example?: string }>();
-  /** The domains, and whether this import has recorded them first: one map, since it is most of what an import keeps in memory. */
-  readonly #domains = new Map<string, boolean>();
+  /**
+   * The domains, and of those that this import has recorded first the lines in `lostBetween` since the last one that repeats what is
+   * recorded; null for others. One map, since it is most of what an import keeps in memory.
+   */
+  readonly #domains = new Map<string, number | null>();
 
   /** @param lines How many of the observations each line has, in their order. */
   add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
     for (const name of recording.newNames) {
-      if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, true);
+      if (this.#domains.size < MOST_DOMAINS_COUNTED) this.#domains.set(name, 0);
     }
     let first = 0;
     for (const count of lines) {
@@ -63,7 +69,7 @@ export class ImportSummary {
     this.headersUpdated += recording.headersUpdated;
     for (const { domain } of batch) {
       if (this.#domains.size < MOST_DOMAINS_COUNTED && !this.#domains.has(domain))
-        this.#domains.set(domain, false);
+        this.#domains.set(domain, null);
     }
   }
 
@@ -71,12 +77,21 @@ export class ImportSummary {
     const kind = KINDS.find((each) => outcomes.some((outcome) => outcome.kind === each)) ?? 'repeated';
     const precedes = outcomes.some((outcome) => outcome.precedes);
     this[kind] += 1;
-    this.contradicting += outcomes.some(({ contradicts }) => contradicts) ? 1 : 0;
+    const contradicts = outcomes.some((outcome) => outcome.contradicts);
+    this.contradicting += contradicts ? 1 : 0;
     this.partial += kind !== 'stale' && outcomes.some(isLeftOut) ? 1 : 0;
-    if (kind === 'stale' && this.#domains.get(domain) === true) {
-      this.lost += 1;
-      this.lostOlder += precedes ? 1 : 0;
+    const between = this.#domains.get(domain) ?? null;
+    if (kind === 'stale' && between !== null) {
+      if (precedes) this.lostOlder += 1;
+      else this.#setBetween(domain, between, between + 1);
     } else if (precedes) this.older += 1;
+    // Lines that end with the latest that is recorded come a second time: they are recorded.
+    else if (kind === 'repeated' && !contradicts && between !== null) this.#setBetween(domain, between, 0);
+  }
+
+  #setBetween(domain: string, before: number, after: number): void {
+    this.lostBetween += after - before;
+    this.#domains.set(domain, after);
   }
 
   /** @param domain Of the line; absent: it tells of none. */
@@ -87,6 +102,11 @@ export class ImportSummary {
       const known = this.remarks.get(text) ?? { lines: 0, ...first };
       this.remarks.set(text, { ...known, lines: known.lines + 1 });
     }
+  }
+
+  /** Lines that came in the wrong order. */
+  get lost(): number {
+    return this.lostOlder + this.lostBetween;
   }
 
   /** Lines that were recorded, with a change or without. */

@@ -160,6 +160,17 @@ describe('dms import', () => {
     expect(backfilled.stdout).toMatch(/^recorded +3 /m);
   });
 
+  test('lines that come a second time are not lost, and nothing is to be erased for them', async () => {
+    const last = observationLine({ at: 3, records: ['192.0.2.3'], headers: {} });
+    const whole = await file('whole.ndjson', `${FIRST}\n${SECOND}\n${last}\n`);
+    const rest = await file('rest.ndjson', `${SECOND}\n${last}\n`);
+    const { stdout, stderr } = await dms(['import', whole, whole, rest]);
+    expect(stdout).toMatch(/^stale +3$/m);
+    expect(stderr).toMatch(
+      /^3 stale lines were older .* This is expected when a file is imported again\.\n$/,
+    );
+  });
+
   test('a line is counted once, and with a remark where only a part of it was recorded', async () => {
     const line = (at: string, ...types: readonly string[]) =>
       `${JSON.stringify({ domain: 'part.example', observedAt: at, dnsRecords: [], dnsTypes: types })}\n`;

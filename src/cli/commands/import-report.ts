@@ -93,7 +93,7 @@ export function summaryJson(
 
 /** What the lines could not tell, and what can be done about stale ones, as lines of text. */
 export function remarksText(summary: ImportSummary): string {
-  const { stale, older, lost, lostOlder, partial, remarks: untold } = summary;
+  const { stale, older, lost, lostBetween, partial, remarks: untold } = summary;
   const remarks = Array.from(untold, ([remark, { lines, example }]) => {
     const told = example === undefined ? '' : ` For example, ${example}`;
     return `${counted(lines, 'line', 'lines')}: ${remark}${told}`;
@@ -120,7 +120,7 @@ export function remarksText(summary: ImportSummary): string {
   if (lost > 0) {
     remarks.push(
       `${counted(lost, 'line was', 'lines were')} lost: of domains that were not recorded before, in the wrong order. ` +
-        (lostOlder === lost
+        (lostBetween === 0
           ? 'Import all the files again with one command, and --backfill.'
           : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.'),
     );
