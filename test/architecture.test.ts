@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   auth: ['database', 'rates', 'model'],
   recorder: ['database', 'history', 'model'],
   observer: ['recorder', 'history', 'database', 'telemetry', 'model'],
-  importers: ['recorder', 'history', 'model'],
+  importers: ['recorder', 'history', 'database', 'model'],
   exporters: ['recorder', 'history', 'model'],
   loaders: ['database', 'history', 'rates', 'model'],
   resolvers: ['loaders', 'auth', 'model'],

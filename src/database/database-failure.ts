@@ -47,13 +47,18 @@ export function isRefusal(error: unknown): boolean {
   );
 }
 
+/** Whether an error of pg (not of Prisma) says only that the connection was lost. */
+export function isLost(error: unknown): boolean {
+  const hasCode = codesOf(error).some((code) => LOST_CODES.has(code));
+  return hasCode || (error instanceof Error && LOST_MESSAGE.test(error.message));
+}
+
 /**
  * Whether an error of pg (not of Prisma) means that a SELECT may succeed at once: the connection was lost, and the database itself may be
  * available; or the statement was the victim of a deadlock, with a migration, say.
  */
 export function isPassing(error: unknown): boolean {
-  const isLost = codesOf(error).some((code) => LOST_CODES.has(code) || code === DEADLOCK);
-  return isLost || (error instanceof Error && LOST_MESSAGE.test(error.message));
+  return isLost(error) || codesOf(error).includes(DEADLOCK);
 }
 
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */

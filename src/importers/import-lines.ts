@@ -1,3 +1,4 @@
+import { isLost } from '../database/database-failure.js';
 import { InvalidObservationError } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 import type { Recorder } from '../recorder/recorder.js';
@@ -189,8 +190,8 @@ class BatchQueue {
     this.#batch = new Batch();
     const recording = this.#record(batch)
       .catch((error: unknown) => {
-        // What fails after it may fail for its sake.
-        this.#failure ??= { error };
+        // What fails after it may fail for its sake; where the server ends, only one connection may be told why.
+        if (this.#failure === undefined || isLost(this.#failure.error)) this.#failure = { error };
       })
       .finally(() => {
         this.#recording.delete(batch);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { OperationError } from '../../model/errors.js';
 import { isJsonObject } from '../../model/json-values.js';
 import { type Attachment, attach } from './attachment.js';
-import { type IfMissing, prepareRunDirectory, unusable } from './data-folder.js';
+import { type IfMissing, prepareRunDirectory, requireRoom, unusable } from './data-folder.js';
 
 /** The compiled program, from src/ as well: Node.js 20 runs no TypeScript. */
 const PROGRAM = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
@@ -64,8 +64,10 @@ async function tryToAttach(place: Place, signal: AbortSignal) {
     const attachment = await attach(place.runDirectory, place.socketDirectory, signal);
     if (attachment !== null) return { attachment, created };
     const report = await startOwner(place, signal);
-    if (report === null) deaths += 1;
-    else if (report.failure !== undefined) throw new OperationError(report.failure);
+    if (report === null) {
+      deaths += 1;
+      await requireRoom(place.dataDirectory);
+    } else if (report.failure !== undefined) throw new OperationError(report.failure);
     else created ||= report.created === true;
   }
   throw new OperationError(

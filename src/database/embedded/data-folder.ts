@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode, OperationError } from '../../model/errors.js';
 
@@ -69,6 +69,17 @@ export function unusable(dataDirectory: string, error: unknown): OperationError 
   return new OperationError(`The data folder ${dataDirectory} cannot be used: ${reason}. ${advice}.`, {
     cause: error,
   });
+}
+
+/** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
+const LEAST_ROOM = 16 * 1024 * 1024;
+
+/** @throws OperationError where the disk of the data folder has no room for the database to start. */
+export async function requireRoom(dataDirectory: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dataDirectory);
+  if (bavail * bsize >= LEAST_ROOM) return;
+  const error = new Error('its disk is full, less than 16 MB of it are free');
+  throw unusable(dataDirectory, Object.assign(error, { code: 'ENOSPC' }));
 }
 
 /**

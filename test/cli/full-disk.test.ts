@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { IS_POOLED, openTestDatabase, TEST_SERVER } from '../support/database.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
+
+/** Runs a line of a shell that sees a disk of its own in a folder. */
+function withSmallDisk(folder: string, line: string): Promise<{ failed: boolean; stderr: string }> {
+  const script = `mount -t tmpfs -o size=4m tmpfs "$0" && ${line}`;
+  const args = [
+    '--user',
+    '--map-root-user',
+    '--mount',
+    'sh',
+    '-c',
+    script,
+    folder,
+    process.execPath,
+    PROGRAM,
+  ];
+  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], DATA_DIR: folder } };
+  return new Promise((resolve) => {
+    execFile('unshare', args, options, (error, _stdout, stderr) =>
+      resolve({ failed: error !== null, stderr }),
+    );
+  });
+}
+
+/** Whether the machine lets its users have disks of their own. */
+const HAS_SMALL_DISKS = !(await withSmallDisk(tmpdir(), 'true')).failed;
+
+test.skipIf(!HAS_SMALL_DISKS)('an embedded database that has no room to start says so', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-small-disk-'));
+  const { failed, stderr } = await withSmallDisk(folder, '"$1" "$2" import - </dev/null');
+  await rmdir(folder);
+  expect(stderr).toBe(
+    `dms: The data folder ${folder} cannot be used: its disk is full, less than 16 MB of it are free. ` +
+      'Make room on its disk, or set DATA_DIR to another folder.\n',
+  );
+  expect(failed).toBe(true);
+});
+
+/** PostgreSQL ends all connections where its log cannot be written, and tells one of them why. */
+const DYING_SERVER = `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF NEW.name = 'd5000.example' THEN
+      WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'waiting') LOOP
+        PERFORM pg_sleep(0.05);
+        PERFORM pg_stat_clear_snapshot();
+      END LOOP;
+      PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'waiting';
+      PERFORM pg_sleep(0.3);
+      RAISE EXCEPTION 'could not write to file: No space left on device' USING ERRCODE = '53100';
+    ELSIF NEW.name = 'd10.example' THEN
+      SET application_name = 'waiting';
+      PERFORM pg_sleep(60);
+    END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER dying BEFORE INSERT ON domain FOR EACH ROW EXECUTE FUNCTION die();`;
+
+test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
+  'an import says that the disk is full, although other connections are only lost by it',
+  async () => {
+    const database = await openTestDatabase();
+    try {
+      await database.pool.query(DYING_SERVER);
+      const lines = Array.from({ length: 6000 }, (_, at) =>
+        JSON.stringify({ domain: `d${at}.example`, observedAt: '2024-01-01T00:00:00Z', dnsRecords: [] }),
+      );
+      const { code, stderr } = await runDms(
+        ['import', '-'],
+        database.environment,
+        Readable.from([lines.join('\n')]),
+      );
+      expect(stderr).toContain('dms: The disk of the database is full');
+      expect(code).toBe(1);
+    } finally {
+      await database.close();
+    }
+  },
+);
