@@ -137,7 +137,7 @@ describe('passive DNS', () => {
     expect(more.changes).toEqual([
       {
         ...{ domain: 'example.com', kind: 'HISTORY_EXTENDED', date: expect.any(String), source: null },
-        earliest: '2010-01-01T00:00:00.000000Z',
+        ...{ id: expect.any(String), earliest: '2010-01-01T00:00:00.000000Z', routine: 'BACKFILL' },
       },
       expect.objectContaining({ kind: 'DNS_RECORD_ADDED', date: '2022-01-01T00:00:00.000000Z' }),
     ]);
