@@ -45,7 +45,7 @@ const STEPS = [
   {
     name: 'web',
     line: 'Building the page',
-    inputs: ['web', 'src/model/word-questions.ts', 'package-lock.json'],
+    inputs: ['web', 'src/model/csv.ts', 'src/model/word-questions.ts', 'package-lock.json'],
     outputs: ['dist/web/index.html'],
     command: ['node_modules/vite/bin/vite.js', 'build', '--config', 'web/vite.config.ts'],
   },

@@ -342,8 +342,10 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     expect(json.name).toBe('example.com-2023-06-01T000000.000000Z.json');
     expect(JSON.parse(json.text).dnsRecords).toContainEqual(expect.objectContaining({ ip: '198.51.100.23' }));
     const csv = await saved('CSV');
-    expect(csv.text.split('\r\n')[0]).toBe('"kind","name","host","value","firstSeen","lastSeen","removed"');
-    expect(csv.text).toContain('"record","A","example.com","198.51.100.23","2023-05-20T14:30:12');
+    const [head, ...rows] = csv.text.split('\r\n');
+    expect(head).toBe('domain,kind,name,class,type,value,first_seen,last_seen,removed,source');
+    const row = 'example.com,DNS,example.com,IN,A,198.51.100.23,2023-05-20T14:30:12.345678Z,';
+    expect(rows).toContainEqual(expect.stringContaining(row));
     await state.getByRole('link', { name: 'GraphiQL' }).click();
     await page.locator('.graphiql-execute-button').click();
     await page.getByRole('menuitem', { name: 'DomainRecords' }).click();

@@ -58,7 +58,7 @@ describe('a text that someone else has written', () => {
 });
 
 describe('of a record, the addresses and host names lead to a search', () => {
-  const common = { host: 'a.example', class: 'IN', firstSeen: '', lastSeen: '', removed: null };
+  const common = { host: 'a.example', class: 'IN', rdata: '', firstSeen: '', lastSeen: '', removed: null };
   const other = (type: string, data: string): RecordEntry => ({
     ...common,
     ...{ __typename: 'OtherRecord', type, data },
@@ -158,16 +158,20 @@ describe('two values', () => {
 });
 
 describe('a CSV file', () => {
+  const table = (value: string) => csvOf({ columns: ['name', 'value'], rows: [{ name: 'a,b', value }] });
+
   test('has a line of names, and values with commas, quotes and lines in quotes (RFC 4180)', () => {
-    expect(csvOf([{ name: 'a,b', value: 'say "x"\r\ny' }])).toBe(
-      '"name","value"\r\n"a,b","say ""x""\r\ny"\r\n',
-    );
+    expect(table('say "x"\r\ny')).toBe('name,value\r\n"a,b","say ""x""\r\ny"\r\n');
   });
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])(
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1'])(
     'has nothing that spreadsheets execute: %j begins with an apostrophe',
     (value) => {
-      expect(csvOf([{ value }])).toBe(`"value"\r\n"'${value}"\r\n`);
+      expect(table(value)).toBe(`name,value\r\n"a,b",'${value}\r\n`);
     },
   );
+
+  test('a value that begins with CR and a formula begins with an apostrophe, too', () => {
+    expect(table('\r=1')).toBe(`name,value\r\n"a,b","'\r=1"\r\n`);
+  });
 });

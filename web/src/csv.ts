@@ -1,14 +1,20 @@
-/** Lines of a table, by the names of their columns. */
-export type Rows = readonly Readonly<Record<string, string>>[];
+import { type CsvRow, csvHead, csvLine } from '../../src/model/csv.js';
 
-/** Rows as RFC 4180 has them. A cell that spreadsheets would execute has an apostrophe before it. */
-export function csvOf(rows: Rows): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))];
-  return lines.map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+/** A table, and the names of its columns. */
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly CsvRow[];
 }
 
-function cellOf(text: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return `"${inert.replaceAll('"', '""')}"`;
+/** A table as the API and `dms export` write it, but with an apostrophe before a value that spreadsheets would execute. */
+export function csvOf({ columns, rows }: Table): string {
+  return csvHead(columns) + rows.map((row) => csvLine(columns, inert(row))).join('');
+}
+
+function inert(row: CsvRow): CsvRow {
+  const cells = Object.entries(row).map(([name, value]) => [
+    name,
+    value != null && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value,
+  ]);
+  return Object.fromEntries(cells);
 }

@@ -4,7 +4,7 @@ import type { RecordEntryFragment } from './operations.generated.js';
 export type RecordEntry = RecordEntryFragment;
 
 const COMMON: ReadonlySet<string> = new Set([
-  ...['host', 'class', 'type', 'firstSeen', 'lastSeen', 'removed', '__typename'],
+  ...['host', 'class', 'type', 'rdata', 'firstSeen', 'lastSeen', 'removed', '__typename'],
 ]);
 
 /** The fields of a record's type, in their order. */

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
+import { CHANGE_COLUMNS, type CsvRow } from '../../../src/model/csv.js';
 import { ChangeLine } from '../change-line.js';
 import { formatNumber, MoreButton, Section, Time } from '../parts.js';
-import { textOf } from '../records.js';
 import { Text } from '../values.js';
 import { DownloadButtons } from './exports.js';
 import { type Change, groupBy } from './history.js';
@@ -41,7 +41,7 @@ export function ChangeList({ name, changes, loaded, total, hasMore, isLoading, m
           </span>
           <DownloadButtons
             file={`${name}-changes`}
-            rows={() => changes.map(rowOf)}
+            table={() => ({ columns: CHANGE_COLUMNS, rows: changes.map(rowOf) })}
             data={changes}
             scope={hasMore ? ' of what is loaded' : ''}
           />
@@ -77,21 +77,14 @@ export function ChangeList({ name, changes, loaded, total, hasMore, isLoading, m
   );
 }
 
-function rowOf(change: Change) {
-  const { date, kind, source } = change;
-  const at = { date, kind, source: source ?? '' };
+function rowOf(change: Change): CsvRow {
+  const { id, date, domain, kind, source, routine } = change;
+  const at = { id, date, domain: domain.name, kind, source, routine };
+  const lastSeen = { last_seen: 'lastSeen' in change ? change.lastSeen : null };
   if ('record' in change) {
-    const { type, host } = change.record;
-    return change.kind === 'DNS_RECORD_ADDED'
-      ? { ...at, name: type, host, old: '', new: textOf(change.record) }
-      : { ...at, name: type, host, old: textOf(change.record), new: '' };
+    const { type, host: name, rdata } = change.record;
+    return { ...at, name, type, [kind === 'DNS_RECORD_ADDED' ? 'new' : 'old']: rdata, ...lastSeen };
   }
-  const { name } = change;
-  return {
-    ...at,
-    name,
-    host: '',
-    old: 'old' in change ? change.old : '',
-    new: 'new' in change ? change.new : '',
-  };
+  const old = 'old' in change ? change.old : null;
+  return { ...at, name: change.name, old, new: 'new' in change ? change.new : null, ...lastSeen };
 }

@@ -17,6 +17,9 @@ interface DifferenceProps {
   readonly occasion: number;
 }
 
+/** Of its table. */
+const COLUMNS = ['domain', 'kind', 'name', 'type', 'old', 'new'];
+
 /** A time in a heading. */
 function titleOf(time: string): string {
   return formatTime(microsecondsOf(time), zone.value);
@@ -37,21 +40,17 @@ export function Difference({ name, from, to, filter, occasion }: DifferenceProps
         <Exports
           name={name}
           view={{ mode: 'two', from, to }}
-          rows={() => [
-            ...pairs.map(({ type, host, old, current }) => ({
-              ...{ kind: 'record', name: type, host },
-              ...{ old: old === null ? '' : textOf(old), new: current === null ? '' : textOf(current) },
-            })),
-            ...headers.map((header) => ({
-              ...{
-                kind: 'header',
-                name: header.name,
-                host: '',
-                old: header.old ?? '',
-                new: header.new ?? '',
-              },
-            })),
-          ]}
+          table={() => ({
+            columns: COLUMNS,
+            rows: [
+              ...pairs.map(({ type, host, old, current }) => ({
+                ...{ domain: name, kind: 'DNS', name: host, type, old: old?.rdata, new: current?.rdata },
+              })),
+              ...headers.map((header) => ({
+                ...{ domain: name, kind: 'HTTP', name: header.name, old: header.old, new: header.new },
+              })),
+            ],
+          })}
           data={diff ?? {}}
           isComplete
         />

@@ -1,5 +1,5 @@
 import { anyQuery, basePath, token } from '../api.js';
-import { csvOf, type Rows } from '../csv.js';
+import { csvOf, type Table } from '../csv.js';
 import {
   DomainDifferenceDocument,
   DomainHeadersDocument,
@@ -11,14 +11,14 @@ import type { Moments } from './instants.js';
 interface ExportsProps {
   readonly name: string;
   readonly view: Moments;
-  readonly rows: () => Rows;
+  readonly table: () => Table;
   readonly data: unknown;
   /** Whether all of the view is loaded. */
   readonly isComplete: boolean;
 }
 
 /** The view for programs: its query, its address in REST, a command, and files. */
-export function Exports({ name, view, rows, data, isComplete }: ExportsProps) {
+export function Exports({ name, view, table, data, isComplete }: ExportsProps) {
   const rest = `${location.origin}${basePath}/api/v1/domain/${encodeURIComponent(name)}${restQuery(view)}`;
   const authorization = token.value === '' ? '' : ' -H "Authorization: Bearer $TOKEN"';
   const scope = isComplete ? '' : ' of what is loaded';
@@ -33,7 +33,7 @@ export function Exports({ name, view, rows, data, isComplete }: ExportsProps) {
         REST
       </a>
       <CopyButton text={`curl -s '${rest}'${authorization}`} label="curl" title="Copy the curl command" />
-      <DownloadButtons file={`${name}-${fileSuffix(view)}`} rows={rows} data={data} scope={scope} />
+      <DownloadButtons file={`${name}-${fileSuffix(view)}`} table={table} data={data} scope={scope} />
     </span>
   );
 }
@@ -69,14 +69,14 @@ function graphiqlAddress(name: string, view: Moments): string {
 interface DownloadProps {
   /** Without its ending. */
   readonly file: string;
-  readonly rows: () => Rows;
+  readonly table: () => Table;
   readonly data: unknown;
   /** What of it is saved, for the titles. */
   readonly scope?: string;
 }
 
 /** Saves what is shown as files. */
-export function DownloadButtons({ file, rows, data, scope = '' }: DownloadProps) {
+export function DownloadButtons({ file, table, data, scope = '' }: DownloadProps) {
   return (
     <>
       <button
@@ -89,7 +89,7 @@ export function DownloadButtons({ file, rows, data, scope = '' }: DownloadProps)
       <button
         type="button"
         title={`Download CSV${scope}`}
-        onClick={() => save(`${file}.csv`, 'text/csv', csvOf(rows()))}
+        onClick={() => save(`${file}.csv`, 'text/csv', csvOf(table()))}
       >
         CSV
       </button>

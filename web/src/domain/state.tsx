@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { type CsvRow, STAY_COLUMNS } from '../../../src/model/csv.js';
 import { DomainHeadersDocument, DomainRecordsDocument } from '../operations.generated.js';
 import { Failure, Loading, MoreButton, Section, Time, zone } from '../parts.js';
-import { compareTypes, keyOf, type RecordEntry, rrsetOf, textOf } from '../records.js';
+import { compareTypes, keyOf, type RecordEntry, rrsetOf } from '../records.js';
 import { formatTime, microsecondsOf } from '../time.js';
 import { type Pages, usePages } from '../use-answer.js';
 import { HeaderValue, Owner, Rdata, Text } from '../values.js';
@@ -100,7 +101,13 @@ function ShownState({ name, filter, title, view, records, headers, children }: S
         <Exports
           name={name}
           view={view}
-          rows={() => [...shown.map(recordRow), ...present.map(headerRow)]}
+          table={() => ({
+            columns: STAY_COLUMNS,
+            rows: [
+              ...shown.map((record) => recordRow(name, record)),
+              ...present.map((header) => headerRow(name, header)),
+            ],
+          })}
           data={view.mode === 'one' ? { ...data, at: view.at } : data}
           isComplete={!records.hasMore && !headers.hasMore}
         />
@@ -207,16 +214,14 @@ function RecordSets({ records, name }: { readonly records: readonly RecordEntry[
   );
 }
 
-/** A line of a table: what it is, whose, and its times. */
-type Row = Readonly<
-  Record<'kind' | 'name' | 'host' | 'value' | 'firstSeen' | 'lastSeen' | 'removed', string>
->;
-
-function recordRow(record: RecordEntry): Row {
-  const { type: name, host, firstSeen, lastSeen, removed } = record;
-  return { kind: 'record', name, host, value: textOf(record), firstSeen, lastSeen, removed: removed ?? '' };
+function recordRow(domain: string, record: RecordEntry): CsvRow {
+  const { type, host, class: recordClass, rdata, firstSeen, lastSeen, removed } = record;
+  return {
+    ...{ domain, kind: 'DNS', name: host, class: recordClass, type, value: rdata },
+    ...{ first_seen: firstSeen, last_seen: lastSeen, removed },
+  };
 }
 
-function headerRow({ name, value, lastSeen }: PresentHeader): Row {
-  return { kind: 'header', name, host: '', value, firstSeen: '', lastSeen, removed: '' };
+function headerRow(domain: string, { name, value, lastSeen }: PresentHeader): CsvRow {
+  return { domain, kind: 'HTTP', name, value, last_seen: lastSeen };
 }
