@@ -120,8 +120,7 @@ async function runPlain(commands: string): Promise<string> {
     const inFolder = args.map((arg) => (existsSync(join(folder, arg)) ? join(folder, arg) : arg));
     const { code, stdout, stderr } = await runDms(inFolder, environment);
     expect(code, stderr).toBe(0);
-    // CSV has CR LF.
-    output += stdout.replaceAll('\r\n', '\n');
+    output += stdout;
   }
   return output;
 }
@@ -151,9 +150,10 @@ function shown(content: string, normalize: (part: string) => string): RegExp {
 
 const withoutSpace = (content: string) => content.replace(/\s/g, '');
 
-/** Output that differs from run to run as the documents have it: the time of now, and the site's address. */
+/** Output as the documents have it: CR LF of CSV, and what differs from run to run, the time of now, and the site's address. */
 function asDocumented(output: string): string {
   return output
+    .replaceAll('\r\n', '\n')
     .replace(/\b20(2[6-9]|[3-9]\d)-\d\d-\d\dT[\d:.]+Z/g, '2024-03-01T10:20:30.123456Z')
     .replaceAll('127.0.0.1', '192.0.2.8');
 }

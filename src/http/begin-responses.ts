@@ -11,11 +11,15 @@ export const COMPRESSION_THRESHOLD = 1_024;
 /** Responses that their handler has encoded as the client accepts it: they are not compressed for each request. */
 export const encodedResponses: WeakSet<object> = new WeakSet();
 
+/** Unknown to the list of types that `compression` has. */
+const NDJSON = /^application\/x-ndjson\b/;
+
 const compressing = compression({
   threshold: COMPRESSION_THRESHOLD,
   filter(request, response) {
     if (encodedResponses.has(response)) return false;
-    const isCompressible = compression.filter(request, response);
+    const isCompressible =
+      compression.filter(request, response) || NDJSON.test(String(response.getHeader('content-type')));
     if (isCompressible && request.method === 'HEAD') omitLength(response);
     return isCompressible;
   },

@@ -41,9 +41,16 @@ export interface HeaderMatch extends HeaderPlace {
   readonly value: string;
   /** Null: it has the value. */
   readonly to: Instant | null;
+  /** Null: not known, or not asked for. */
+  readonly lastSeen: Instant | null;
+  /** Who observed it first. */
+  readonly source: string | null;
 }
 
-export type HeaderSearchKey = SearchKey<HeaderFilter, HeaderPlace>;
+export interface HeaderSearchKey extends SearchKey<HeaderFilter, HeaderPlace> {
+  /** Whether `lastSeen` is needed. */
+  readonly lastSeen: boolean;
+}
 export type HeaderMatches = Matches<HeaderMatch, HeaderPlace>;
 
 /** Searches the values of headers. */
@@ -134,7 +141,12 @@ async function readByValue(
        ORDER BY ${PLACE} LIMIT ${literal(first + 1)})`;
   const overflow = Prisma.sql`
     (SELECT count(*) FROM sought) > ${literal(MOST_VALUES)} OR (SELECT count(*) FROM examined) > ${literal(MOST_ROWS_BY_VALUE + first + 1)}`;
-  return readPage(prisma, key, examined, overflow);
+  return readPage(prisma, key, withTimes(examined), overflow);
+}
+
+/** With the times of all headers, for readPage(). */
+function withTimes(queries: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`${queries}, header_time AS NOT MATERIALIZED (SELECT domain, observed_at, last_seen FROM header_change)`;
 }
 
 /** In so many domains the header is looked for: for each row that is read. */
@@ -166,11 +178,37 @@ async function readInOrder(prisma: PrismaClient, key: HeaderSearchKey, rows: num
         (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}
        ORDER BY ${PLACE} LIMIT 1)`;
-  return within(await readPage(prisma, key, found, Prisma.sql`false`));
+  return within(await readPage(prisma, key, withTimes(found), Prisma.sql`false`));
+}
+
+/**
+ * When the value of a row `entry`, which ended with a row `ending` or did not, was last seen, as digits. As of an instant, the latest
+ * observation is the latest of those whose times are known, as in observed-parts.ts.
+ */
+function lastSeenSql(at: Instant | undefined): Prisma.Sql {
+  const upTo = (time: Prisma.Sql) =>
+    at === undefined ? time : Prisma.sql`CASE WHEN ${time} <= ${at} THEN ${time} END`;
+  const ofChanges =
+    at === undefined
+      ? Prisma.sql`NULL::bigint`
+      : Prisma.sql`
+        (SELECT greatest(max(${upTo(Prisma.sql`other.observed_at`)}), max(${upTo(Prisma.sql`other.last_seen`)}))
+           FROM header_time AS other WHERE other.domain = entry.domain)`;
+  return Prisma.sql`
+    CASE WHEN ending.observed_at IS NOT NULL THEN ending.last_seen ELSE
+      (SELECT greatest(${upTo(Prisma.sql`http_first`)}, ${upTo(Prisma.sql`http_latest`)}, ${ofChanges})
+         FROM domain WHERE domain.name = entry.domain) END::text`;
 }
 
 /** Times as digits. */
-type Row = readonly [domain: string, from: string, value: string, to: string | null];
+type Row = readonly [
+  domain: string,
+  from: string,
+  value: string,
+  source: string | null,
+  to: string | null,
+  lastSeen: string | null,
+];
 
 interface PageRow {
   readonly overflow: boolean;
@@ -183,31 +221,38 @@ interface PageRow {
 /**
  * Reads the values of a page.
  *
- * @param queries Queries in WITH: `found` has the places of matches, one more than the page, and `last` the place up to which they are all,
- * if there may be others.
+ * @param queries Queries in WITH: `found` has the places of matches, one more than the page, `last` the place up to which they are all,
+ * if there may be others, and `header_time` the times of all headers of their domains.
  */
 export async function readPage(
   prisma: PrismaClient,
-  { filter, first }: HeaderSearchKey,
+  { filter, first, lastSeen }: HeaderSearchKey,
   queries: Prisma.Sql,
   overflow: Prisma.Sql,
 ): Promise<HeaderMatches | null> {
   const { name, at } = filter;
   const candidates = Prisma.sql`
-    SELECT change.domain, change.observed_at, change.value
+    SELECT change.domain, change.observed_at, change.value, change.source
       FROM found
       JOIN header_change AS change USING (${PLACE})
      WHERE change.name = ${name}`;
+  const upTo = at === undefined ? Prisma.empty : Prisma.sql`AND later.observed_at <= ${at}`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
     ${PLANNED} WITH ${queries}
     SELECT ${overflow} AS overflow, max(candidates)::int AS candidates,
-           json_agg(json_build_array(domain, observed_at::text, value, ${endSql('named', at)}::text)) AS rows,
+           json_agg(json_build_array(entry.domain, entry.observed_at::text, value, source, ending.observed_at::text,
+                                     ${lastSeen ? lastSeenSql(at) : Prisma.sql`NULL`}) ORDER BY entry.domain, entry.observed_at) AS rows,
            (SELECT json_build_array(domain, observed_at::text) FROM last) AS end
-      FROM (SELECT *, ${name} AS name FROM (${pageOf(candidates, ['value'], 'domain, observed_at')}) AS entry) AS named`;
+      FROM (${pageOf(candidates, ['value'], 'domain, observed_at')}) AS entry
+      LEFT JOIN LATERAL (
+             SELECT later.observed_at, later.last_seen FROM header_change AS later
+              WHERE later.domain = entry.domain AND later.name = ${name} AND later.observed_at > entry.observed_at ${upTo}
+              ORDER BY later.observed_at LIMIT 1) AS ending ON true`;
   if (page === undefined || page.overflow) return null;
-  const found = (page.rows ?? []).map(([domain, from, value, to]) => ({
-    ...{ domain, name, value, from: BigInt(from) },
+  const found = (page.rows ?? []).map(([domain, from, value, source, to, seen]) => ({
+    ...{ domain, name, value, source, from: BigInt(from) },
     to: to === null ? null : BigInt(to),
+    lastSeen: seen === null ? null : BigInt(seen),
   }));
   const matches = found.slice(0, first);
   const isShort = found.length < (page.candidates ?? 0);

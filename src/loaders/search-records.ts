@@ -63,6 +63,8 @@ export interface RecordPlace {
 export interface RecordMatch {
   readonly domain: string;
   readonly record: DnsEntry;
+  /** Who observed it first. */
+  readonly source: string | null;
   readonly place: RecordPlace;
 }
 
@@ -357,6 +359,7 @@ interface PageRow extends OfVersion {
   readonly columns: string | null;
   readonly domains: readonly string[] | null;
   readonly positions: readonly number[] | null;
+  readonly sources: readonly (string | null)[] | null;
   readonly lastSeen: readonly (string | null)[] | null;
   readonly candidates: number | null;
   /** Where the rows end that were read; null: there are no others. */
@@ -377,7 +380,7 @@ export async function readPage(
 ): Promise<RecordMatches | null> {
   const { at } = filter;
   const candidates = Prisma.sql`
-    SELECT ${PLACE}, class, host, rdata, ${removedSql(at)} AS removed,
+    SELECT ${PLACE}, class, host, rdata, source, ${removedSql(at)} AS removed,
            ${at === undefined ? Prisma.sql`last_seen` : Prisma.sql`CASE WHEN last_seen <= ${at} THEN last_seen END AS last_seen`}
       FROM found JOIN dns_record USING (${PLACE})`;
   const [page] = await prisma.$queryRaw<readonly PageRow[]>`
@@ -388,6 +391,7 @@ export async function readPage(
       SELECT domain, type, ${lastSeen ? latestOfTypeSql(at, 'part') : Prisma.sql`NULL`} AS latest
         FROM (SELECT DISTINCT domain, type, NULL::bigint AS removed FROM entry WHERE removed IS NULL) AS part)
     SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
+           json_agg(source) AS sources,
            json_agg((SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)) AS "lastSeen",
            max(candidates)::int AS candidates, ${versionSql(filter.domain)} AS version,
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
@@ -399,7 +403,8 @@ export async function readPage(
     if (record.removed === null && lastSeen)
       record.lastSeen = seenUpTo(record, latest == null ? null : BigInt(latest));
     const { firstSeen, type } = record;
-    return { domain, record, place: { domain, firstSeen, type, position: page.positions?.[row] ?? 0 } };
+    const place = { domain, firstSeen, type, position: page.positions?.[row] ?? 0 };
+    return { domain, record, source: page.sources?.[row] ?? null, place };
   });
   return endOfPage(matches, first, page);
 }

@@ -159,7 +159,8 @@ export async function searchHeadersOfShards(
   return (await readHeaders(prisma, key, queries, Prisma.sql`false`)) ?? NOTHING;
 }
 
-function headersByValue({ filter, first, after }: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
+function headersByValue(key: HeaderSearchKey, lookup: Prisma.Sql): Prisma.Sql {
+  const { filter, first, after } = key;
   return Prisma.sql`
     found AS MATERIALIZED (
       SELECT domain, observed_at FROM header_change AS change
@@ -167,16 +168,28 @@ function headersByValue({ filter, first, after }: HeaderSearchKey, lookup: Prism
        ORDER BY domain, observed_at LIMIT ${literal(first + 1)}),
     last AS MATERIALIZED (
       SELECT domain, observed_at FROM found ORDER BY domain, observed_at LIMIT 1 OFFSET ${literal(first)}),
+    ${timesOfShards(key, Prisma.sql`SELECT domain FROM found`)}
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT domain FROM found))`;
 }
 
+/** What readHeaders() needs of domains to tell when values were last seen. */
+function timesOfShards({ lastSeen }: HeaderSearchKey, domains: Prisma.Sql): Prisma.Sql {
+  if (!lastSeen) return Prisma.empty;
+  return Prisma.sql`
+    header_time AS MATERIALIZED (
+      SELECT domain, observed_at, last_seen FROM header_change WHERE domain IN (${domains})),
+    domain AS MATERIALIZED (SELECT * FROM domain WHERE name IN (${domains})),`;
+}
+
 /** The headers of domains in their order. */
-function headersInOrder({ filter, first, after }: HeaderSearchKey): Prisma.Sql {
+function headersInOrder(key: HeaderSearchKey): Prisma.Sql {
+  const { filter, first, after } = key;
   return Prisma.sql`
     visited AS MATERIALIZED (
       SELECT name FROM domain WHERE ${after === undefined ? Prisma.sql`true` : Prisma.sql`name >= ${after.domain}`}
        ORDER BY name LIMIT ${literal(DOMAINS_IN_ORDER)}),
+    ${timesOfShards(key, Prisma.sql`SELECT name FROM visited`)}
     header_change AS MATERIALIZED (
       SELECT * FROM header_change WHERE name = ${filter.name} AND domain IN (SELECT name FROM visited)),
     found AS MATERIALIZED (

@@ -79,7 +79,9 @@ describe.each([1, 2, 3])(
     test('is missing from the headers alone', async () => {
       for (const value of [{ value: 'nginx' }, {}]) {
         const found = await all((after: HeaderPlace | undefined) =>
-          searchHeadersOfShards(prisma, { filter: { name: 'server', ...value }, first, after, client: '' }),
+          searchHeadersOfShards(prisma, {
+            ...{ filter: { name: 'server', ...value }, first, after, client: '', lastSeen: true },
+          }),
         );
         expect(found.map(({ domain }) => domain)).toEqual(others);
       }

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { openApiDocument } from '../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
+import { parseCsv } from './csv.js';
 
 /** A response of REST v1, with what was asked. */
 export interface Exchange {
@@ -68,7 +69,19 @@ function bodyViolations(
   if (mediaType === undefined) return [`the media type ${contentType} is not documented`];
   if (method === 'HEAD') return body === '' ? [] : ['HEAD has a body'];
   if (mediaType === 'text/event-stream') return [];
+  // Both parsers reject what is not well-formed.
+  if (mediaType === 'text/csv') parseCsv(body);
+  if (mediaType === 'application/x-ndjson')
+    body
+      .split(/(?<=\n)/)
+      .filter(Boolean)
+      .map(parseJson);
+  if (mediaType === 'text/csv' || mediaType === 'application/x-ndjson') return [];
   return schemaViolations(schemaOf(mediaType), JSON.parse(body), 'body');
+}
+
+function parseJson(text: string): unknown {
+  return JSON.parse(text);
 }
 
 function headerViolations(documented: Json, headers: Headers): readonly string[] {

@@ -20,7 +20,7 @@ import { requireInterval } from '../Change.js';
 import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
 import type { RequestContext } from '../context.js';
 import { allOf, granted } from '../granted.js';
-import { neededParts, ofDomain } from '../needed-parts.js';
+import { neededParts, ofDomain, selectsOfNodes } from '../needed-parts.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
 import type {
@@ -119,7 +119,12 @@ function withBits(octet: number, first: number, bit: 0 | 1): number {
   return bit === 1 ? octet | rest : octet & ~rest;
 }
 
-export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_query, args, context) => {
+export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (
+  _query,
+  args,
+  context,
+  info,
+) => {
   const { viewer, budget, loaders, recipient } = context;
   requireScope(viewer, 'search:read');
   const first = requireFirst(args.first);
@@ -128,7 +133,8 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (_q
   const after = placeIn<HeaderPlace>(question, args.after, { domain: 'text', from: 'bigint' });
   const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
   const byPart = filter.contains !== undefined;
-  const load = () => loaders.headers.load(key);
+  const lastSeen = selectsOfNodes('lastSeen', info);
+  const load = () => loaders.headers.load({ ...key, lastSeen });
   const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
   return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next, after }, ({ domain, from }) => ({

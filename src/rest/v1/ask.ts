@@ -30,11 +30,13 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
-    const asked = { route, ...requested, viewer, recipient: undefined, loaders: executor.readFrom() };
+    const asked = { route, ...requested, ...WITHOUT_HTTP, viewer, loaders: executor.readFrom() };
     const { body } = await findBody(executor, asked, false);
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }
+
+const WITHOUT_HTTP = { mediaType: 'application/json', recipient: undefined } as const;
 
 /** What happens anywhere, as it is recorded: each change with its cursor. */
 export interface Followed {

@@ -6,7 +6,7 @@ import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js'
 import type { OnInternalError } from '../../graphql/format-error.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import type { ReadParameters, Variables } from './parameters.js';
-import { namesType, problemOf } from './problem.js';
+import { problemOf } from './problem.js';
 import type { Live } from './routes.js';
 
 /** A route's stream, ready to run. */
@@ -21,11 +21,6 @@ interface Listening {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly onInternalError: OnInternalError;
-}
-
-/** Whether a client wants events, where there are some. */
-export function prefersEvents({ headers: { accept } }: IncomingMessage): boolean {
-  return namesType(accept, 'text/event-stream') && !namesType(accept, 'application/json');
 }
 
 /**

@@ -15,7 +15,8 @@ import type { Instant } from '../../model/instant.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { BodyInParts } from './body-in-parts.js';
-import { type EventStream, prefersEvents, streamEvents } from './event-stream.js';
+import { type EventStream, streamEvents } from './event-stream.js';
+import { type MediaType, mediaTypesOf, preferredType, writeBody } from './media-types.js';
 import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
 import { dnsRecordFragment } from './presenters/dns-records.js';
 import { nextOf } from './presenters/page.js';
@@ -59,6 +60,9 @@ export interface RestOptions {
 export interface PreparedRoute extends Route {
   readonly readParameters: ReadParameters;
   readonly stored: StoredOperation;
+  /** The same with what a table has. */
+  readonly table: StoredOperation;
+  readonly mediaTypes: readonly MediaType[];
   /** The operation that gives the state alone, and what entity tags of the route end in. */
   readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
   readonly stream?: EventStream | undefined;
@@ -70,6 +74,7 @@ interface Exchange extends Requested {
   readonly viewer: Viewer;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly mediaType: MediaType;
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
   readonly bodies: BodyCache;
@@ -96,19 +101,20 @@ export function createRestV1(
     if (route.scope !== null) requireScope(viewer, route.scope);
     const audience = route.scope === null && viewer.kind === 'anonymous' ? 'public' : 'private';
     const caching = cacheControl(audience, maxAge);
-    const { stream } = route;
-    if (stream !== undefined)
+    const { stream, mediaTypes } = route;
+    if (mediaTypes.length > 1)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
-    if (stream !== undefined && prefersEvents(request)) {
+    const mediaType = preferredType(request.headers.accept, mediaTypes);
+    if (stream !== undefined && mediaType === 'text/event-stream') {
       const { variables } = await read(stream, segments, request, response, viewer);
       const onFailure = (error: unknown) => onInternalError(error, response);
       const listening = { variables, viewer, request, response, onInternalError: onFailure };
       return streamEvents(executor, stream, listening);
     }
     const requested = await read(route, segments, request, response, viewer);
-    // At another moment, the same request means another instant: nobody keeps the answer.
-    const asked = requested.countedFrom === null ? route : { ...route, validation: null };
-    return answer(executor, { route: asked, ...requested, viewer, request, response, caching, bodies });
+    const asked = validatedAs(mediaType, route, requested);
+    const exchange = { route: asked, ...requested, mediaType, viewer, request, response, caching, bodies };
+    return answer(executor, exchange);
   };
 
   /** What a request asks for. One that is rejected counts against the rate limit like what the operation rejects. */
@@ -126,6 +132,15 @@ export function createRestV1(
       throw error;
     }
   }
+}
+
+/** The route with the validators that its answer has: every media type has tags of its own. */
+function validatedAs(mediaType: MediaType, route: PreparedRoute, { countedFrom }: Requested): PreparedRoute {
+  // At another moment, the same request means another instant: nobody keeps the answer.
+  if (countedFrom !== null) return { ...route, validation: null };
+  if (mediaType === 'application/json' || route.validation === null) return route;
+  const { stored, tag } = route.validation;
+  return { ...route, validation: { stored, tag: `${tag}-${mediaType.replace(/.*\W/, '')}` } };
 }
 
 /** Wall-clock time. */
@@ -152,6 +167,8 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
     ...route,
     readParameters: parameterReader(route.path, route.parameters),
     stored: executor.prepare(text),
+    table: executor.prepare(readStoredOperation(route.operation, [...TABLE_FRAGMENTS, ...FRAGMENTS])),
+    mediaTypes: mediaTypesOf(route),
     validation: state && { stored: state, tag: tagOfOperation(text) },
     stream: live && {
       ...live,
@@ -164,21 +181,28 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedR
 /** In src/, whether this runs from there or from dist/: only TypeScript is compiled. */
 const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 
-/** Of what comes in bodies more than once. */
+function readText(file: string): string {
+  return readFileSync(new URL(`${file}.graphql`, OPERATIONS), 'utf8');
+}
+
+/** Of what comes in bodies more than once, or is another in tables. */
 const FRAGMENTS = [
-  readFileSync(new URL('HttpHeaderFields.graphql', OPERATIONS), 'utf8'),
-  readFileSync(new URL('ChangeFields.graphql', OPERATIONS), 'utf8'),
-  readFileSync(new URL('DnsRecordWithText.graphql', OPERATIONS), 'utf8'),
+  ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields', 'DnsRecordWithText'].map(
+    readText,
+  ),
   dnsRecordFragment(),
 ];
 
-/** The text of a stored operation, with the fragments that it spreads. */
-function readStoredOperation(file: string): string {
-  const operation = readFileSync(new URL(file, OPERATIONS), 'utf8');
-  let text = operation;
+/** What tables have in place of fragments of the same names. */
+const TABLE_FRAGMENTS = ['tables/RecordMatchFields', 'tables/HeaderMatchFields'].map(readText);
+
+/** The text of a stored operation, with the fragments that it spreads: of each name the first. */
+function readStoredOperation(file: string, fragments: readonly string[] = FRAGMENTS): string {
+  let text = readText(file.replace('.graphql', ''));
   // A fragment may spread one that follows it.
-  for (const fragment of FRAGMENTS) {
-    if (text.includes(`...${/fragment (\w+)/.exec(fragment)?.[1]}`)) text += `\n${fragment}`;
+  for (const fragment of fragments) {
+    const name = /fragment (\w+)/.exec(fragment)?.[1];
+    if (text.includes(`...${name}`) && !text.includes(`fragment ${name} `)) text += `\n${fragment}`;
   }
   return text;
 }
@@ -222,9 +246,9 @@ async function answerFrom(
   key: string | undefined,
   wasCounted: boolean,
 ): Promise<void> {
-  const { route, variables, countedFrom, viewer, request, response, bodies } = exchange;
+  const { route, variables, countedFrom, mediaType, viewer, request, response, bodies } = exchange;
   const { validation } = route;
-  const asked = { route, variables, countedFrom, viewer, recipient: response, loaders };
+  const asked = { route, variables, countedFrom, mediaType, viewer, recipient: response, loaders };
   const askedAt = performance.now();
   const setRates = () => setRateFields(response, viewer.rates);
   const isReplica = loaders !== executor.primary;
@@ -288,19 +312,19 @@ function keyOfBody(
 }
 
 /**
- * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by default; without the
- * field, clients still have the cursor in the body.
+ * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by default. Without the
+ * field, clients still have the cursor in the body, if that is JSON.
  */
 const LONGEST_LINK = 2_048;
 
 /** Links to the next page (RFC 8288). @param next Its cursor; null: there is none. */
-function setLink({ request, response, query }: Exchange, next: string | null): void {
+function setLink({ request, response, query, mediaType }: Exchange, next: string | null): void {
   if (next === null) return;
   const target = new URL(request.url ?? '', 'http://localhost');
   const continued = new URLSearchParams(query);
   continued.set('after', next);
   const link = `<${target.pathname}?${continued}>; rel="next"`;
-  if (link.length <= LONGEST_LINK) response.setHeader('link', link);
+  if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
 }
 
 function sendKept(exchange: Exchange, { validators, octets }: KeptBody): void {
@@ -328,7 +352,7 @@ function sendParts(exchange: Exchange, validators: Validators | null, parts: rea
 
 function begin(exchange: Exchange, validators: Validators | null, octets: number): void {
   exchange.response.writeHead(200, {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': `${exchange.mediaType}; charset=utf-8`,
     'content-length': octets,
     ...(validators && validationFields(exchange, validators)),
   });
@@ -346,6 +370,7 @@ export interface FoundBody {
 /** What a route is asked, and for whom. */
 export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
   readonly route: PreparedRoute;
+  readonly mediaType: MediaType;
   readonly viewer: Viewer;
   /** Absent: nobody who could disconnect. */
   readonly recipient: Recipient | undefined;
@@ -364,15 +389,16 @@ export async function findBody(
   asked: Asked,
   counted: boolean,
 ): Promise<FoundBody> {
-  const { route, variables, countedFrom, viewer, recipient, loaders } = asked;
-  const result = await execute(executor, asked, route.stored, counted);
+  const { route, variables, countedFrom, mediaType, viewer, recipient, loaders } = asked;
+  const stored = mediaType === 'text/csv' ? route.table : route.stored;
+  const result = await execute(executor, asked, stored, counted);
   const large = largeHistoryIn(result);
   if (large === undefined) {
     const found = foundIn(result, route, variables);
     const { version } = result.extensions ?? {};
     const state = version === undefined ? found : { version };
-    const body = JSON.stringify(route.body.present(found, countedFrom));
-    return { state, body, next: nextOf(route.body.pageIn?.(found), null) };
+    const body = writeBody(route.body, found, countedFrom, mediaType);
+    return { state, body, next: nextOf(route.body.page?.pageIn(found), null) };
   }
   const parts = new BodyInParts();
   let first: object | undefined;

@@ -7,6 +7,7 @@ import {
   PublicError,
   UnauthenticatedError,
 } from '../../model/errors.js';
+import { namesType } from './media-types.js';
 
 /** An error as clients see it: the members of RFC 9457 with a stable code, and header fields. */
 export interface Problem {
@@ -88,14 +89,6 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
 export function withAccept(vary: string): string {
   if (vary === '') return 'Accept';
   return vary.startsWith('Accept,') ? vary : `Accept, ${vary}`;
-}
-
-/** Whether an Accept field names the media type itself, and not with the weight 0 (RFC 9110, section 12.4.2). */
-export function namesType(accept = '', wanted: string): boolean {
-  return accept.split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return type === wanted && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
-  });
 }
 
 /**

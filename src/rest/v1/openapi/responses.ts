@@ -1,5 +1,8 @@
+import { csvHead, csvLine } from '../../../model/csv.js';
 import { type Schema, schemaReference, text } from '../json-schema.js';
+import { linesOf } from '../media-types.js';
 import { EXAMPLE_CURSOR } from '../parameters.js';
+import type { PageBody } from '../presenters/page.js';
 import { STATUS_OF_CODE } from '../problem.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
@@ -36,8 +39,8 @@ export const HEADER_FIELDS = {
   },
   Link: {
     description:
-      'The next page, as `rel="next"` (RFC 8288), where there is one: a path with the query. Of a query of some 2,000 characters ' +
-      'and more it is absent.',
+      'The next page, as `rel="next"` (RFC 8288), where there is one: a path with the query. Beside a body in JSON, which has the ' +
+      'cursor, it is absent where it has more than 2,000 characters.',
     schema: { type: 'string', pattern: '^</[^>]*>; rel="next"$' },
     example: `</api/v1/changes?after=${EXAMPLE_CURSOR}>; rel="next"`,
   },
@@ -159,10 +162,11 @@ export function responsesOf(
       headers: headersOf([
         ...kept,
         ...(route.state === null ? [] : (['Last-Modified'] as const)),
-        ...(route.body.pageIn === undefined ? [] : (['Link'] as const)),
+        ...(route.body.page === undefined ? [] : (['Link'] as const)),
       ]),
       content: {
         'application/json': { schema: schemaReference(route.body.name), example },
+        ...(route.body.page && linesOfPage(route.body.page, example)),
         ...(route.live && {
           'text/event-stream': {
             schema: { type: 'string', description: route.live.description },
@@ -177,6 +181,27 @@ export function responsesOf(
       headers: headersOf(['X-Request-Id', 'Vary', 'Cache-Control']),
     },
     ...errorResponses(route, access),
+  };
+}
+
+/** The forms of a page besides JSON. */
+function linesOfPage({ columns, exampleRow }: PageBody, example: unknown): Readonly<Record<string, object>> {
+  const [items = []] = Object.values(Object(example)).filter(Array.isArray);
+  return {
+    'text/csv': {
+      schema: {
+        type: 'string',
+        description: `RFC 4180, with a line of the names: ${columns.join(', ')}. The next page is in \`Link\`.`,
+      },
+      example: csvHead(columns) + csvLine(columns, exampleRow),
+    },
+    'application/x-ndjson': {
+      schema: {
+        type: 'string',
+        description: 'A line for each entry, as in JSON. The next page is in `Link`.',
+      },
+      example: linesOf(items),
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 import { HEADER_CHANGES, RECORD_CHANGES, ROUTINE_REASONS } from '../../../model/change-kinds.js';
+import { CHANGE_COLUMNS, type CsvRow } from '../../../model/csv.js';
 import { closedObject, listOf, type Schema, schemaReference, text, timestamp } from '../json-schema.js';
 import { EXAMPLE_CURSOR } from '../parameters.js';
 import { presentDnsRecord, RDATA, type RecordWithText } from './dns-records.js';
-import { type Body, START } from './domain.js';
+import { type Body, EARLIER, START } from './domain.js';
 import { NEXT, nextOf, type PageResult } from './page.js';
 
 interface ChangeResult {
@@ -26,10 +27,8 @@ interface ChangesResult {
   readonly changes: PageResult<ChangeResult>;
 }
 
-const ID = text(
-  'Identifies the change: opaque, and always the same.',
-  'YwpleGFtcGxlLmNvbQoKSEVBREVSX0NSRUFURUQKMTcwNDA2NzIwMDAwMDAwMApzZXJ2ZXI',
-);
+const EXAMPLE_ID = 'YwpleGFtcGxlLmNvbQoKSEVBREVSX0NSRUFURUQKMTcwNDA2NzIwMDAwMDAwMApzZXJ2ZXI';
+const ID = text('Identifies the change: opaque, and always the same.', EXAMPLE_ID);
 
 const HISTORY_EXTENDED = closedObject(
   'Older observations, or sightings of passive DNS, were put into the history of the domain: what was told of it before may have moved.',
@@ -43,6 +42,23 @@ const HISTORY_EXTENDED = closedObject(
     earliest: timestamp('The earliest time at which the history differs: read its changes from there again.'),
   },
 );
+
+/** As a table. */
+const TABLE = {
+  columns: CHANGE_COLUMNS,
+  exampleRow: {
+    ...{ id: EXAMPLE_ID, date: EARLIER, domain: 'example.com', kind: 'HEADER_CREATED', name: 'server' },
+    ...{ new: 'nginx', source: 'probe-1', routine: 'INITIAL' },
+  },
+};
+
+function rowOf(domain: string | undefined, change: ChangeResult): CsvRow {
+  const { record, lastSeen, domain: _named, ...fields } = change;
+  const row = { ...fields, domain, last_seen: lastSeen };
+  if (record === undefined) return row;
+  const { host: name, type, rdata } = record;
+  return { ...row, name, type, [change.kind === 'DNS_RECORD_ADDED' ? 'new' : 'old']: rdata };
+}
 
 /** Domain changes. */
 export const DOMAIN_CHANGES: Body = {
@@ -60,7 +76,12 @@ export const DOMAIN_CHANGES: Body = {
     changes: changes.nodes.map(presentChange),
     next: nextOf(changes, countedFrom),
   }),
-  pageIn: ({ changes }: ChangesResult) => changes,
+  page: {
+    pageIn: ({ changes }: ChangesResult) => changes,
+    itemsIn: ({ changes }: ChangesResult) => changes.nodes.map(presentChange),
+    rowsIn: ({ domain, changes }: ChangesResult) => changes.nodes.map((change) => rowOf(domain, change)),
+    ...TABLE,
+  },
 };
 
 /** Changes of all domains. */
@@ -82,7 +103,13 @@ export const CHANGES: Body = {
     changes: nodes.map(presentOfDomain),
     next: pageInfo.endCursor,
   }),
-  pageIn: (page: PageResult<ChangeResult>) => page,
+  page: {
+    pageIn: (page: PageResult<ChangeResult>) => page,
+    itemsIn: ({ nodes }: PageResult<ChangeResult>) => nodes.map(presentOfDomain),
+    rowsIn: ({ nodes }: PageResult<ChangeResult>) =>
+      nodes.map((change) => rowOf(change.domain?.name, change)),
+    ...TABLE,
+  },
 };
 
 /** Changes of all domains as they are recorded: each is an event with its cursor. */

@@ -14,6 +14,8 @@ export interface DnsRecordResult {
 /** An entry with its rdata as text, in searches and changes. */
 export interface RecordWithText extends DnsRecordResult {
   readonly rdata: string;
+  /** For tables. */
+  readonly lastSeen?: string;
 }
 
 /** The schema of that text. */

@@ -10,7 +10,7 @@ import {
 } from '../json-schema.js';
 import type { RecordedState } from '../validators.js';
 import { type DnsRecordResult, presentDnsRecords } from './dns-records.js';
-import type { PageResult } from './page.js';
+import type { PageBody } from './page.js';
 
 /** The body of an answer. */
 export interface Body {
@@ -24,8 +24,8 @@ export interface Body {
    * @param countedFrom What the durations of the question are counted back from; null: it has none.
    */
   present(found: object, countedFrom: Instant | null): object;
-  /** The page of a list that the operation has found; absent: it finds none. */
-  pageIn?(found: object): PageResult<unknown>;
+  /** Absent: it is no page of a list. */
+  readonly page?: PageBody;
 }
 
 /** What the stored operations on a domain find: each selects a part of it. */

@@ -1,12 +1,35 @@
+import { DOMAIN_COLUMNS, STAY_COLUMNS } from '../../../model/csv.js';
 import { closedObject, listOf, schemaReference, text, timestamp, timestampOrNull } from '../json-schema.js';
 import { presentDnsRecord, RDATA, type RecordWithText } from './dns-records.js';
 import { type Body, EARLIER, START } from './domain.js';
-import { NEXT, nextOf, type PageResult } from './page.js';
+import { NEXT, nextOf, type PageBody, type PageResult } from './page.js';
 
 interface RecordMatchResult {
   readonly domain: { readonly name: string };
   readonly record: RecordWithText;
+  /** For tables. */
+  readonly source?: string | null;
 }
+
+const RECORD_PAGE: PageBody = {
+  pageIn: (page: PageResult<RecordMatchResult>) => page,
+  itemsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
+    nodes.map(({ domain, record }) => {
+      const { data, firstSeen, removed } = presentDnsRecord(record);
+      return { domain: domain.name, data, rdata: record.rdata, firstSeen, removed };
+    }),
+  columns: STAY_COLUMNS,
+  rowsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
+    nodes.map(({ domain, record, source }) => ({
+      ...{ domain: domain.name, kind: 'DNS', name: record.host, class: record.class, type: record.type },
+      ...{ value: record.rdata, first_seen: record.firstSeen, last_seen: record.lastSeen },
+      ...{ removed: record.removed, source },
+    })),
+  exampleRow: {
+    ...{ domain: 'example.com', kind: 'DNS', name: 'example.com', class: 'IN', type: 'MX' },
+    ...{ value: '10 mail.example.net.', first_seen: EARLIER, last_seen: EARLIER, source: 'probe-1' },
+  },
+};
 
 /** Search DNS records. */
 export const DNS_RECORD_MATCHES: Body = {
@@ -26,19 +49,39 @@ export const DNS_RECORD_MATCHES: Body = {
     ),
     next: NEXT,
   }),
-  present: (found: PageResult<RecordMatchResult>, countedFrom) => {
-    const matches = found.nodes.map(({ domain, record }) => {
-      const { data, firstSeen, removed } = presentDnsRecord(record);
-      return { domain: domain.name, data, rdata: record.rdata, firstSeen, removed };
-    });
-    return { matches, next: nextOf(found, countedFrom) };
-  },
-  pageIn: (page: PageResult<RecordMatchResult>) => page,
+  present: (found: PageResult<RecordMatchResult>, countedFrom) => ({
+    matches: RECORD_PAGE.itemsIn(found),
+    next: nextOf(found, countedFrom),
+  }),
+  page: RECORD_PAGE,
 };
 
 interface HeaderMatchResult {
   readonly domain: { readonly name: string };
+  readonly name: string;
+  readonly value: string;
+  readonly from: string;
+  readonly to: string | null;
+  /** For tables. */
+  readonly lastSeen?: string | null;
+  readonly source?: string | null;
 }
+
+const HEADER_PAGE: PageBody = {
+  pageIn: (page: PageResult<HeaderMatchResult>) => page,
+  itemsIn: ({ nodes }: PageResult<HeaderMatchResult>) =>
+    nodes.map(({ domain, ...match }) => ({ domain: domain.name, ...match })),
+  columns: STAY_COLUMNS,
+  rowsIn: ({ nodes }: PageResult<HeaderMatchResult>) =>
+    nodes.map(({ domain, name, value, from, to, lastSeen, source }) => ({
+      ...{ domain: domain.name, kind: 'HTTP', name, value },
+      ...{ first_seen: from, last_seen: lastSeen, removed: to, source },
+    })),
+  exampleRow: {
+    ...{ domain: 'example.com', kind: 'HTTP', name: 'server', value: 'nginx' },
+    ...{ first_seen: EARLIER, last_seen: EARLIER, source: 'probe-1' },
+  },
+};
 
 /** Search HTTP headers. */
 export const HTTP_HEADER_MATCHES: Body = {
@@ -59,11 +102,18 @@ export const HTTP_HEADER_MATCHES: Body = {
     next: NEXT,
   }),
   present: (found: PageResult<HeaderMatchResult>, countedFrom) => ({
-    matches: found.nodes.map(({ domain, ...match }) => ({ domain: domain.name, ...match })),
+    matches: HEADER_PAGE.itemsIn(found),
     next: nextOf(found, countedFrom),
   }),
-  pageIn: (page: PageResult<HeaderMatchResult>) => page,
+  page: HEADER_PAGE,
 };
+
+interface DomainMatchResult {
+  readonly domain: string;
+  readonly created: string;
+  readonly lastUpdate: string;
+  readonly lastChange: string;
+}
 
 /** Search domains. */
 export const DOMAIN_MATCHES: Body = {
@@ -80,9 +130,20 @@ export const DOMAIN_MATCHES: Body = {
     ),
     next: NEXT,
   }),
-  present: (found: PageResult<object>, countedFrom) => ({
+  present: (found: PageResult<DomainMatchResult>, countedFrom) => ({
     matches: found.nodes,
     next: nextOf(found, countedFrom),
   }),
-  pageIn: (page: PageResult<object>) => page,
+  page: {
+    pageIn: (page: PageResult<DomainMatchResult>) => page,
+    itemsIn: ({ nodes }: PageResult<DomainMatchResult>) => nodes,
+    columns: DOMAIN_COLUMNS,
+    rowsIn: ({ nodes }: PageResult<DomainMatchResult>) =>
+      nodes.map(({ domain, created, lastUpdate, lastChange }) => ({
+        ...{ domain, created, last_update: lastUpdate, last_change: lastChange },
+      })),
+    exampleRow: {
+      ...{ domain: 'example.com', created: EARLIER, last_update: EARLIER, last_change: EARLIER },
+    },
+  },
 };

@@ -1,0 +1,270 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSamples } from '../../../src/importers/samples.js';
+import { CHANGE_COLUMNS, csvHead, csvLine, DOMAIN_COLUMNS, STAY_COLUMNS } from '../../../src/model/csv.js';
+import { createRecorder } from '../../../src/recorder/recorder.js';
+import { preferredType } from '../../../src/rest/v1/media-types.js';
+import { runDms } from '../../journeys/dms-command.js';
+import { standInForCitus } from '../../support/citus.js';
+import { parseCsv } from '../../support/csv.js';
+import { onShards, openTestDatabase, type TestDatabase } from '../../support/database.js';
+import { NOW, observation } from '../../support/observations.js';
+import { startTestService, type TestService } from '../../support/service.js';
+
+const CSV = 'text/csv';
+const NDJSON = 'application/x-ndjson';
+
+/** Lists of all kinds, with more entries than a page of three. */
+const LISTS = [
+  '/search/dns-records?host=*example*',
+  '/search/dns-records?host=*example*&at=2023-10-01',
+  '/search/http-headers?name=server&contains=ngi',
+  '/search/domains?match=*example*',
+  '/domain/example.com/changes?types=A&types=MX&names=server',
+  '/changes?kinds=DNS_RECORD_ADDED&kinds=HEADER_UPDATED',
+];
+
+let database: TestDatabase;
+let service: TestService;
+/** On the same database, with the statements for tables that are distributed over a Citus cluster. */
+let onCluster: TestService;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  service = await startTestService({ database });
+  const recorder = createRecorder(database.pool);
+  await recordSamples(recorder, NOW);
+  const domain = 'table.example';
+  await recorder.record([
+    observation({ domain, at: 0, records: ['192.0.2.1'], headers: { server: 'nginx' }, source: 'one' }),
+    observation({ domain, at: 10, records: ['192.0.2.1'], headers: { server: 'nginx', via: '"a", b' } }),
+    observation({ domain, at: 20, records: [], headers: { via: '=1+1' }, source: 'two' }),
+    observation({ domain, at: 30, records: ['192.0.2.1'], headers: { server: 'nginx' } }),
+    observation({ domain, at: 40, headers: { server: 'nginx/2' }, source: 'a, "b"' }),
+    observation({ domain, at: 50, records: ['192.0.2.1'] }),
+  ]);
+  await standInForCitus(database.pool);
+  onCluster = await startTestService({ database: onShards(database), role: 'api' });
+});
+afterAll(async () => {
+  await onCluster.stop();
+  await service.stop();
+  await database.close();
+});
+
+async function get(path: string, accept?: string, fields: Record<string, string> = {}) {
+  const headers = { ...fields, ...(accept !== undefined && { accept }) };
+  const response = await fetch(`${service.url}${path.replace(/^(?!\/api)/, '/api/v1')}`, { headers });
+  return { status: response.status, text: await response.text(), fields: response.headers };
+}
+
+function linkOf(fields: Headers): string | undefined {
+  return /^<(.*)>; rel="next"$/.exec(fields.get('link') ?? '')?.[1];
+}
+
+/** All pages of a list, each of three entries, by their links. */
+async function pagesOf(path: string, accept: string): Promise<string[]> {
+  const pages: string[] = [];
+  for (let next: string | undefined = `${path}&first=3`; next !== undefined; ) {
+    const { status, text, fields } = await get(next, accept);
+    expect(status).toBe(200);
+    expect(fields.get('content-type')).toBe(`${accept}; charset=utf-8`);
+    pages.push(text);
+    next = linkOf(fields);
+  }
+  return pages;
+}
+
+async function itemsOf(path: string): Promise<Record<string, unknown>[]> {
+  const body = JSON.parse((await get(`${path}&first=500`)).text);
+  return body.matches ?? body.changes;
+}
+
+test.each(LISTS)('%s as NDJSON has a line for each entry, as the body in JSON has it', async (path) => {
+  const pages = await pagesOf(path, NDJSON);
+  const lines = pages.join('').split('\n');
+  expect(lines.pop()).toBe('');
+  expect(lines.map((line) => JSON.parse(line))).toEqual(await itemsOf(path));
+  expect(pages.length).toBeGreaterThan(1);
+});
+
+test.each(LISTS)('%s as CSV has a line of names on every page, and a line for each entry', async (path) => {
+  const pages = await pagesOf(path, CSV);
+  const [head = ''] = pages[0]?.split(/(?<=\r\n)/) ?? [];
+  for (const page of pages) expect(page.startsWith(head)).toBe(true);
+  expect(pages.flatMap(parseCsv)).toHaveLength((await itemsOf(path)).length);
+});
+
+describe('the rows of a search are those of `dms export --format csv`, byte for byte', () => {
+  const instants = [
+    '2023-01-10T08:00:00Z',
+    '2023-09-10',
+    '2024-01-01T00:00:15Z',
+    '2024-01-01T00:00:35Z',
+    undefined,
+  ];
+  const exported = async (at: string | undefined) => {
+    const options = at === undefined ? [] : ['--at', at];
+    const { stdout } = await runDms(['export', '--format', 'csv', ...options], database.environment);
+    return stdout.split(/(?<=\r\n)/);
+  };
+  /** As one server finds them, and a cluster. */
+  const searched = async (path: string, at: string | undefined) => {
+    const query = `${path}&first=500${at === undefined ? '' : `&present=true&at=${at}`}`;
+    const { text } = await get(query, CSV);
+    const ofCluster = await fetch(`${onCluster.url}/api/v1${query}`, { headers: { accept: CSV } });
+    expect(await ofCluster.text()).toBe(text);
+    return text.split(/(?<=\r\n)/);
+  };
+
+  test.each(instants)('records at %s', async (at) => {
+    const [head, ...rows] = await exported(at);
+    const expected = rows.filter((row) => /^[^,]*,DNS,[^,]*example/.test(row));
+    expect(await searched('/search/dns-records?host=*example*', at)).toEqual([head, ...expected]);
+    expect(expected.length).toBeGreaterThan(0);
+  });
+
+  test.each(instants)('headers at %s', async (at) => {
+    const [head, ...rows] = await exported(at);
+    const expected = rows.filter((row) => /^[^,]*,HTTP,server,,,"?[^,]*nginx/.test(row));
+    expect(await searched('/search/http-headers?name=server&contains=nginx', at)).toEqual([
+      head,
+      ...expected,
+    ]);
+    expect(expected.length).toBeGreaterThan(0);
+  });
+});
+
+test('domains have their names and times', async () => {
+  const rows = parseCsv((await get('/search/domains?match=*example*', CSV)).text);
+  expect(rows).toEqual(
+    (await itemsOf('/search/domains?match=*example*')).map(({ domain, created, lastUpdate, lastChange }) => ({
+      ...{ domain, created, last_update: lastUpdate, last_change: lastChange },
+    })),
+  );
+});
+
+test('of changes, a record added stands in `new`, one removed in `old`, and the name is that of the owner or of the header', async () => {
+  const path = '/domain/table.example/changes';
+  const rows = parseCsv((await get(path, CSV)).text);
+  const items = await itemsOf(`${path}?order=OLDEST_FIRST`);
+  expect(rows.map(({ id }) => id)).toEqual(items.map(({ id }) => id));
+  const shown = rows.map((row) => [
+    row['kind'],
+    row['name'],
+    row['type'],
+    row['old'],
+    row['new'],
+    row['last_seen'],
+  ]);
+  expect(shown).toContainEqual(['DNS_RECORD_ADDED', 'table.example', 'A', '', '192.0.2.1', '']);
+  const gone = '2024-01-01T00:00:10.000000Z';
+  expect(shown).toContainEqual(['DNS_RECORD_REMOVED', 'table.example', 'A', '192.0.2.1', '', gone]);
+  expect(shown).toContainEqual(['HEADER_UPDATED', 'via', '', '"a", b', '=1+1', gone]);
+  expect(shown).toContainEqual(['HEADER_GONE', 'server', '', 'nginx', '', gone]);
+  expect(new Set(rows.map(({ domain }) => domain))).toEqual(new Set(['table.example']));
+  expect(new Set(rows.map(({ routine }) => routine))).toEqual(new Set(['INITIAL', '']));
+  const feed = parseCsv((await get('/changes?domains=table.example', CSV)).text);
+  expect(new Set(feed.map((row) => JSON.stringify(row)))).toEqual(
+    new Set(rows.map((row) => JSON.stringify(row))),
+  );
+});
+
+test('any row is read again as it was by a reader of RFC 4180', () => {
+  const value = fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', ' ', '=', 'a', 'é', ';') });
+  for (const columns of [STAY_COLUMNS, DOMAIN_COLUMNS, CHANGE_COLUMNS]) {
+    const row = fc.record(Object.fromEntries(columns.map((column) => [column, value])));
+    fc.assert(
+      fc.property(fc.array(row), (rows) => {
+        const text = csvHead(columns) + rows.map((each) => csvLine(columns, each)).join('');
+        expect(parseCsv(text)).toEqual(rows);
+      }),
+      { numRuns: 50 },
+    );
+  }
+});
+
+describe('a client gets the media type that it prefers', () => {
+  const offered = ['application/json', CSV, NDJSON, 'text/event-stream'] as const;
+  test.each([
+    [undefined, 'application/json'],
+    ['', 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
+    ['text/html', 'application/json'],
+    ['text/csv', CSV],
+    ['TEXT/CSV; charset=utf-8; header=present', CSV],
+    ['text/csv, */*', CSV],
+    ['text/csv;q=0.5, */*', 'application/json'],
+    ['text/csv, application/json', 'application/json'],
+    ['text/csv, application/json;q=0.9', CSV],
+    ['text/csv;q=0, */*', 'application/json'],
+    ['text/csv;q=0', 'application/json'],
+    ['text/*', CSV],
+    ['application/json;q=0, */*', CSV],
+    ['application/x-ndjson, text/csv;q=0.9', NDJSON],
+    ['text/event-stream', 'text/event-stream'],
+    ['text/event-stream, application/json', 'application/json'],
+    ['application/problem+json', 'application/json'],
+  ])('Accept: %s: %s', (accept, expected) => {
+    expect(preferredType(accept, offered)).toBe(expected);
+  });
+
+  test('and caches know that it depends on Accept', async () => {
+    for (const accept of ['application/json', CSV, NDJSON]) {
+      expect((await get('/search/domains?match=*example*', accept)).fields.get('vary')).toMatch(/^Accept, /);
+    }
+  });
+
+  test('which for what is no list is JSON', async () => {
+    const { text, fields } = await get('/domain/example.com', CSV);
+    expect(fields.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(JSON.parse(text)).toMatchObject({ domain: 'example.com' });
+  });
+
+  test('and errors are problems in JSON', async () => {
+    const { status, text, fields } = await get('/search/dns-records?ip=a', CSV);
+    expect([status, fields.get('content-type')]).toEqual([400, 'application/json; charset=utf-8']);
+    expect(JSON.parse(text)).toMatchObject({ code: 'INVALID_PARAMETER' });
+  });
+});
+
+test('changes of a domain are revalidated in each media type by a tag of its own', async () => {
+  const path = '/domain/example.com/changes';
+  const types = ['application/json', CSV, NDJSON];
+  const tags = await Promise.all(types.map(async (type) => (await get(path, type)).fields.get('etag') ?? ''));
+  expect(new Set(tags).size).toBe(3);
+  for (const [at, type] of types.entries()) {
+    const statuses = await Promise.all(
+      tags.map(async (tag) => (await get(path, type, { 'if-none-match': tag })).status),
+    );
+    expect(statuses).toEqual(types.map((_, other) => (other === at ? 304 : 200)));
+  }
+});
+
+test('HEAD has the header fields of GET, and bodies are compressed in every media type', async () => {
+  for (const accept of [CSV, NDJSON]) {
+    const path = `${service.url}/api/v1/changes?first=500`;
+    const headers = { accept, 'accept-encoding': 'gzip' };
+    const response = await fetch(path, { headers });
+    await response.text();
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    const head = await fetch(path, { headers, method: 'HEAD' });
+    expect([head.headers.get('content-type'), head.headers.get('vary')]).toEqual([
+      response.headers.get('content-type'),
+      response.headers.get('vary'),
+    ]);
+  }
+});
+
+test('a question that has a long query keeps its link, which is all that leads to the next page', async () => {
+  const many = Array.from({ length: 200 }, (_, at) => `domains=a${at}.example`).join('&');
+  const { fields } = await get(`/changes?${many}&domains=table.example&first=1`, CSV);
+  expect(linkOf(fields)?.length).toBeGreaterThan(2_000);
+});
+
+test('without any entry, CSV is the line of names, and NDJSON is empty', async () => {
+  const path = '/search/dns-records?ip=192.0.2.222';
+  expect((await get(path, CSV)).text).toBe(`${STAY_COLUMNS.join(',')}\r\n`);
+  expect((await get(path, NDJSON)).text).toBe('');
+});
