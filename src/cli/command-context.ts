@@ -93,8 +93,9 @@ export function createCommandContext(parent: Process, speech: Speech): CommandCo
     async withConnections(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
       const { withMigrated } = await import('./open-database.js');
-      const { openConnections } = await import('../database/client.js');
-      return withMigrated(await openConnections(options), notes, work);
+      const { openConnections, withDistribution } = await import('../database/client.js');
+      const [connections] = await openConnections(options).then(withDistribution);
+      return withMigrated(connections, notes, work);
     },
   };
 }

@@ -132,7 +132,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-async function withDistribution(connections: Connections): Promise<readonly [Connections, Distribution]> {
+/** How the tables of a database are stored. @throws OperationError as readDistribution(): it is closed then. */
+export async function withDistribution(
+  connections: Connections,
+): Promise<readonly [Connections, Distribution]> {
   try {
     return [connections, await readDistribution(connections.pool)];
   } catch (error) {

@@ -61,6 +61,14 @@ export function isPassing(error: unknown): boolean {
   return isLost(error) || codesOf(error).includes(DEADLOCK);
 }
 
+/**
+ * Whether the database refuses a statement as one that it does not support (PostgreSQL, appendix A: feature_not_supported). This program makes
+ * none for the tables that it found when it was started: they have been distributed over a Citus cluster since, or migrated.
+ */
+export function isOfChangedTables(error: unknown): boolean {
+  return codesOf(error).includes('0A000');
+}
+
 /** The codes of an error: its own, and the kind and SQLSTATE that Prisma has from its driver. */
 export function codesOf(error: unknown): string[] {
   const driverError = property(property(property(error, 'meta'), 'driverAdapterError'), 'cause');
@@ -82,7 +90,11 @@ const EXPLANATIONS: readonly (readonly [codes: RegExp, text: string])[] = [
     /^25006$/,
     'The database is read-only, so nothing can be written to it now: it may be a replica, or failing over to another server. Set DATABASE_URL to one that can be written to, or wait',
   ],
-  [/^(?:53100|58030)$/, 'The disk of the database is full or fails: make room on it, and start again'],
+  [/^53100$/, 'The disk of the database is full: make room on it, and start again'],
+  [
+    /^58030$/,
+    'The database cannot reach its data: its disk fails, or a node of its cluster is down. Mend what the message names, and start again',
+  ],
   [
     /^(?:53300|TooManyConnections)$/,
     'The database has no connection left: end other programs that use it, or raise its max_connections',

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
-import { isDatabaseFailure } from '../database/database-failure.js';
+import { isDatabaseFailure, isOfChangedTables } from '../database/database-failure.js';
 import {
   BusyError,
   type ErrorCode,
@@ -26,6 +26,9 @@ const LONGEST_MESSAGE = 1_000;
 /** A database that restarts is back in about this many seconds. */
 const UNAVAILABLE_RETRY_AFTER = 5;
 
+const CHANGED_TABLES =
+  'The tables of the database have been changed since this process was started. It has to be started again.';
+
 /**
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database as
  * UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`.
@@ -43,6 +46,9 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
   }
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
+  if (isOfChangedTables(thrown)) {
+    return { code: 'UNAVAILABLE', message: CHANGED_TABLES, retryAfter: UNAVAILABLE_RETRY_AFTER };
+  }
   if (!isDatabaseFailure(thrown)) {
     return { code: 'INTERNAL', message: "Internal error. It is in the server's log." };
   }

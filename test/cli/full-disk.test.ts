@@ -87,3 +87,21 @@ test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
     }
   },
 );
+
+test('an import that a lost node of a cluster ends does not say that the disk is full', async () => {
+  const database = await openTestDatabase();
+  try {
+    await database.pool.query(`
+      CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE 'connection to the remote node 192.0.2.1:5432 failed' USING ERRCODE = 'io_error'; END $$;
+      CREATE TRIGGER lost BEFORE INSERT ON domain FOR EACH ROW EXECUTE FUNCTION lose()`);
+    const line = JSON.stringify({ domain: 'a.example', observedAt: '2024-01-01T00:00:00Z', dnsRecords: [] });
+    const { code, stderr } = await runDms(['import', '-'], database.environment, Readable.from([line]));
+    expect(stderr).toContain('192.0.2.1:5432 failed');
+    expect(stderr).toContain('or a node of its cluster is down');
+    expect(stderr).not.toContain('is full');
+    expect(code).toBe(1);
+  } finally {
+    await database.close();
+  }
+});

@@ -6,6 +6,7 @@ import { runDms } from '../journeys/dms-command.js';
 import { SHARDS, standInForCitus } from '../support/citus.js';
 import { openTestDatabase, TEST_PARTITIONS, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { observation, observationLine } from '../support/observations.js';
+import { startTestService } from '../support/service.js';
 
 const PARTITIONS = 5;
 
@@ -137,6 +138,23 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
       });
     });
 
+    test('are refused by an import, an export and dms observe, too, while only some of them are distributed', async () => {
+      await database.pool.query(
+        `DELETE FROM pg_dist_shard WHERE logicalrelid = 'watched_domain'::regclass;
+         DELETE FROM pg_dist_partition WHERE logicalrelid = 'watched_domain'::regclass`,
+      );
+      const line = observationLine({ domain: 'part.example', at: 1, records: ['192.0.2.1'] });
+      for (const args of [['import', '-'], ['export'], ['observe', 'part.invalid']]) {
+        expect(await runDms(args, database.environment, Readable.from([line]))).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('dms migrate --citus was ended before it was done. Run it again.'),
+        });
+      }
+      const { rows } = await database.pool.query("SELECT FROM domain WHERE name = 'part.example'");
+      expect(rows).toHaveLength(0);
+      expect(await dms('migrate', '--citus')).toMatchObject({ code: 0 });
+    });
+
     test('give what was recorded to all commands', async () => {
       const lines = [
         observationLine({ domain: 'a.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
@@ -187,6 +205,28 @@ describe.skipIf(TEST_SERVER === undefined || TEST_PARTITIONS !== undefined)(
     });
   },
 );
+
+test('a process from before the tables were distributed answers a search that the cluster refuses with 503, and asks for its restart', async () => {
+  const service = await startTestService();
+  try {
+    // As Citus refuses what it cannot divide.
+    await service.database.pool.query(`
+      ALTER TABLE dns_record RENAME TO divided;
+      CREATE FUNCTION refused() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+        RAISE 'complex joins are only supported when all distributed tables are co-located' USING ERRCODE = 'feature_not_supported';
+      END $$;
+      CREATE VIEW dns_record AS SELECT * FROM divided WHERE refused()`);
+    const response = await fetch(`${service.url}/api/v1/search/dns-records?ip=192.0.2.1`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).not.toBeNull();
+    expect(await response.json()).toMatchObject({
+      code: 'UNAVAILABLE',
+      detail: expect.stringContaining('It has to be started again.'),
+    });
+  } finally {
+    await service.stop();
+  }
+});
 
 /** All rows of the tables of domains. */
 async function rowsOf({ pool }: TestDatabase): Promise<unknown> {

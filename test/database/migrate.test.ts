@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { type MigrationSteps, migrate } from '../../src/database/migrate.js';
 import { createReadinessCheck } from '../../src/database/readiness.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
 const SECOND = 'CREATE TABLE "second" (id bigint);\n\nCREATE INDEX second_id ON second (id);\n';
@@ -72,6 +72,31 @@ describe('migrate', () => {
     expect(rows.map(({ name }) => name)).toEqual(names);
     expect(rows[0].applied_at).toBeGreaterThanOrEqual(before - 5_000_000n);
   });
+
+  test('takes a database in which migration 0014 made the extension as it did first, and programs that share it stay ready', async () => {
+    await migrate(pool, DATA_STEPS);
+    const { rowCount } = await pool.query(
+      `UPDATE schema_migration SET checksum = 'ca89a5e219f1079d022ea7542eb02ea67ce1ca50ef916456bea4b014ea323e4c'
+        WHERE name = '0014_names_texts_and_feed'`,
+    );
+    expect(rowCount).toBe(1);
+    expect(await migrate(pool, DATA_STEPS)).toEqual({ applied: [], reports: [] });
+    expect(await (await createReadinessCheck(pool))()).toBe('ready');
+  });
+
+  test.skipIf(TEST_SERVER === undefined)(
+    'leaves an extension alone that an administrator has made',
+    async () => {
+      await pool.query(`
+      CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'must be owner of extension pg_trgm'; END $$;
+      CREATE EVENT TRIGGER refused ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`);
+      try {
+        expect((await migrate(pool, DATA_STEPS)).applied).toContain('0014_names_texts_and_feed');
+      } finally {
+        await pool.query('DROP EVENT TRIGGER refused; DROP FUNCTION refuse');
+      }
+    },
+  );
 
   test('changes nothing the second time', async () => {
     await migrate(pool, DATA_STEPS);

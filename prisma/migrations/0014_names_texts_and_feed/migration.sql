@@ -3,7 +3,12 @@
 -- pg_trgm finds a part of a text by its trigrams. Names and texts that many domains share are in tables of their own, once
 -- each, with these indexes; records and headers are found by what is in theirs.
 
-CREATE EXTENSION IF NOT EXISTS pg_trgm;
+-- Only where it is missing: on a Citus cluster, IF NOT EXISTS is refused to who does not own the extension that is there.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm') THEN
+    CREATE EXTENSION pg_trgm;
+  END IF;
+END $$;
 
 -- The names of domains, and the owner names of records.
 CREATE TABLE known_name (

@@ -47,13 +47,14 @@ export async function watchDomains(
   const pace = every ?? DEFAULT_PACE;
   const sorted = [...names].sort();
   // Those that are not watched yet, and then the others: whether ON CONFLICT has inserted or updated a row cannot be told of
-  // partitioned tables.
-  const added = await retryOnContention(
-    () => prisma.$executeRaw`
+  // partitioned tables. Citus counts the rows that were offered, and returns those that were inserted.
+  const inserted = await retryOnContention(
+    () => prisma.$queryRaw<unknown[]>`
       INSERT INTO watched_domain (name, every, due, scheduled)
       SELECT name, ${pace}::bigint, ${now}::bigint, ${now}::bigint FROM unnest(${sorted}::text[]) AS new (name)
-          ON CONFLICT (name) DO NOTHING`,
+          ON CONFLICT (name) DO NOTHING RETURNING name`,
   );
+  const added = inserted.length;
   if (every === null) return { added, changed: 0 };
   const changed = await retryOnContention(
     () => prisma.$executeRaw`
