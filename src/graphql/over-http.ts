@@ -135,7 +135,7 @@ async function readAndIdentify(
       const check = (octets: number | undefined) => documentLimit?.checkLength(viewer, octets);
       await bodies.read(request, response, viewer.rateLimitKey, check);
     }
-    const parameters = readParameters(request, sandbox);
+    const parameters = readParameters(request, response, sandbox);
     const document = documents.identify(parameters);
     return { parameters, document, octets: request.bodyOctets ?? 0, viewer, response };
   } catch (error) {

@@ -162,18 +162,19 @@ export function requireEvents(request: IncomingMessage): void {
   throw rejection(406, 'NOT_ACCEPTABLE', message);
 }
 
-/** Apollo's names, which its clients send. */
-const PREFLIGHT_FIELDS = ['apollo-require-preflight', 'x-apollo-operation-name'];
+/** What browsers say of a request by a page of another origin (Fetch Metadata, section 2.2). */
+const FOREIGN = ['cross-site', 'same-site'];
 
 /**
- * Rejects a GET that a page of another site may have sent without a preflight request (Fetch Standard, section 2.2.2):
- * it would be executed at the expense of the user of that page.
+ * Rejects a GET that a browser sends for a page of another origin, unless CORS allows that page: it would be executed at the expense of
+ * the page's reader. Clients that are no browsers do not say where a request comes from.
  */
-function requirePreflight({ headers }: IncomingMessage): void {
-  if (headers['content-type'] !== undefined) return;
-  if (PREFLIGHT_FIELDS.some((name) => headers[name] !== undefined && headers[name] !== '')) return;
+function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse): void {
+  const site = headers['sec-fetch-site'];
+  if (typeof site !== 'string' || !FOREIGN.includes(site)) return;
+  if (response.hasHeader('access-control-allow-origin')) return;
   throw badRequest(
-    'The request could come from a page of another site (CSRF). Send the header field content-type: application/json or apollo-require-preflight: true.',
+    'The request comes from a page of another site (CSRF), which CORS_ORIGINS does not allow.',
   );
 }
 
@@ -379,10 +380,15 @@ function requireShallow(json: string, what: string): void {
  * Reads the parameters of a request, from its body or its URL.
  *
  * @param request Its body is parsed.
+ * @param response Has the fields of CORS for the request.
  * @param page Whether a browser would get a page at this address.
  * @throws RejectedRequest
  */
-export function readParameters(request: IncomingMessage, page: boolean): GraphqlParameters {
+export function readParameters(
+  request: IncomingMessage,
+  response: ServerResponse,
+  page: boolean,
+): GraphqlParameters {
   const { method, body, url = '' } = request;
   if (method === 'POST') {
     const reason = Array.isArray(body) ? 'The body is a list: send one operation in a request.' : NO_QUERY;
@@ -401,7 +407,7 @@ export function readParameters(request: IncomingMessage, page: boolean): Graphql
     false,
     `The request has no query. ${HOW_TO_SEND}${page ? ', or open this address in a browser' : ''}.`,
   );
-  requirePreflight(request);
+  requireOwnPage(request, response);
   return read;
 }
 

@@ -71,11 +71,19 @@ describe('a request', () => {
   test('is answered by GET, but not to a page of another site', async () => {
     const { app } = await serve();
     const query = { query: NAME, variables: '{"name":"a.example"}' };
-    const own = await supertest(app).get('/graphql').query(query).set('apollo-require-preflight', 'yes');
-    expect(own.body.data).toEqual({ domain: { name: 'a.example' } });
-    const foreign = await supertest(app).get('/graphql').query(query);
-    expect(foreign.status).toBe(400);
-    expect(foreign.body).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+    const get = (site?: string) => {
+      const request = supertest(app).get('/graphql').query(query);
+      return site === undefined ? request : request.set('sec-fetch-site', site);
+    };
+    for (const site of [undefined, 'none', 'same-origin']) {
+      expect((await get(site)).body.data).toEqual({ domain: { name: 'a.example' } });
+    }
+    for (const site of ['same-site', 'cross-site']) {
+      const foreign = await get(site);
+      expect(foreign.status).toBe(400);
+      expect(foreign.body).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+      expect(foreign.body.data).toBeUndefined();
+    }
     const form = await supertest(app)
       .post('/graphql')
       .type('text/plain')
@@ -87,17 +95,13 @@ describe('a request', () => {
   test('is answered by HEAD as by GET, without the body', async () => {
     const { app } = await serve();
     const ask = (method: 'get' | 'head') =>
-      supertest(app)
-        [method]('/graphql')
-        .query({ query: '{ __typename }' })
-        .set('apollo-require-preflight', 'yes');
+      supertest(app)[method]('/graphql').query({ query: '{ __typename }' });
     const [got, head] = [await ask('get'), await ask('head')];
     expect([got.status, head.status]).toEqual([200, 200]);
     expect(head.headers).toEqual({ ...got.headers, date: head.headers['date'] });
     expect(head.headers['content-length']).toBe(String(got.text.length));
     expect(head.text).toBeUndefined();
-    const foreign = await supertest(app).head('/graphql').query({ query: '{ __typename }' });
-    expect(foreign.status).toBe(400);
+    expect((await ask('head').set('sec-fetch-site', 'cross-site')).status).toBe(400);
   });
 
   test('with 100 domains, each field of each type spelled out, is a normal one', async () => {

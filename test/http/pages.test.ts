@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import express, { type ErrorRequestHandler } from 'express';
+import { buildSchema } from 'graphql';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { handleErrors } from '../../src/http/handle-errors.js';
@@ -34,6 +35,8 @@ const DOCUMENTS = [
   ['/api/v1/openapi.json', JSON_TYPE],
   ['/api/v1/docs', HTML_TYPE],
   ['/graphiql', HTML_TYPE],
+  ['/schema.graphql', 'text/plain; charset=utf-8'],
+  ['/possibleTypes.json', JSON_TYPE],
   ['/.well-known/api-catalog', LINKSET_TYPE],
 ] as const;
 
@@ -210,6 +213,7 @@ describe('the catalog of APIs (RFC 9727)', () => {
       },
       {
         anchor: '/a/dms/graphql',
+        'service-desc': [{ href: '/a/dms/schema.graphql', type: 'text/plain' }],
         'service-doc': [{ href: '/a/dms/graphiql', type: 'text/html' }],
         status: [{ href: '/readyz', type: 'application/json' }],
       },
@@ -217,6 +221,21 @@ describe('the catalog of APIs (RFC 9727)', () => {
     const hrefs = [...JSON.stringify(linkset).matchAll(/"href":"([^"]+)"/g)].map(([, href = '']) => href);
     for (const href of hrefs) expect((await fetch(new URL(href, based.url))).status).toBe(200);
   });
+});
+
+test('the schema of GraphQL and the types of its interfaces and unions are what introspection says', async () => {
+  const text = async (path: string) => (await fetch(based.url + path)).text();
+  const query = '{ __schema { types { name possibleTypes { name } } } }';
+  const { body } = await request(based.url).post('/graphql').send({ query });
+  const types: readonly { name: string; possibleTypes: readonly { name: string }[] | null }[] =
+    body.data.__schema.types;
+  const inSchema = buildSchema(await text('/schema.graphql')).getTypeMap();
+  expect(Object.keys(inSchema).sort()).toEqual(types.map(({ name }) => name).sort());
+  const possible = types.flatMap(({ name, possibleTypes }) =>
+    possibleTypes === null ? [] : [[name, possibleTypes.map((type) => type.name)]],
+  );
+  expect(possible.map(([name]) => name)).toContain('Node');
+  expect(JSON.parse(await text('/possibleTypes.json'))).toEqual(Object.fromEntries(possible));
 });
 
 test('the start page links the documents', async () => {

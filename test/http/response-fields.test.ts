@@ -191,6 +191,22 @@ describe('pages of other sites (CORS_ORIGINS)', () => {
     },
   );
 
+  test('may send GraphQL by GET where their origin is listed, and cause nothing where it is not', async () => {
+    const path = '/graphql?query={__typename}';
+    const statuses = async (of: TestService, site: string) => {
+      const asked = [{ origin: ALLOWED }, { origin: 'https://other.example' }, {}].map(
+        async (fields) => (await get(of, { ...fields, 'sec-fetch-site': site }, path)).status,
+      );
+      return Promise.all(asked);
+    };
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await statuses(service, site)).toEqual([200, 400, 400]);
+      expect(await statuses(closed, site)).toEqual([400, 400, 400]);
+      expect(await statuses(open, site)).toEqual([200, 200, 200]);
+    }
+    expect(await statuses(closed, 'same-origin')).toEqual([200, 200, 200]);
+  });
+
   test('caches keep answers apart by origin, whether a page sends the request or not', async () => {
     for (const headers of [{}, { origin: ALLOWED }, { origin: 'https://other.example' }]) {
       expect((await get(service, headers)).headers.get('vary')).toContain('Origin');

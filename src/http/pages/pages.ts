@@ -1,4 +1,5 @@
 import type { Handler } from 'express';
+import { possibleTypes, schemaText } from '../../graphql/schema.js';
 import { openApiDocument } from '../../rest/v1/openapi/document.js';
 import { ROUTES } from '../../rest/v1/routes.js';
 import { PACKAGE } from '../../rest/v1/validators.js';
@@ -38,6 +39,14 @@ function pagesByPath(service: DocumentedService): ReadonlyMap<string, Handler> {
       staticHandler({ mediaType: 'application/json; charset=utf-8', body: openApi }),
     ],
     [`${basePath}/api/v1/docs`, staticHandler(docsPage(assets))],
+    [
+      `${basePath}/schema.graphql`,
+      staticHandler({ mediaType: `${SDL_TYPE}; charset=utf-8`, body: schemaText() }),
+    ],
+    [
+      `${basePath}/possibleTypes.json`,
+      staticHandler({ mediaType: 'application/json; charset=utf-8', body: JSON.stringify(possibleTypes()) }),
+    ],
     [API_CATALOG_PATH, catalog],
     // For a proxy that forwards only the base path: it can map the root's to this one.
     [basePath + API_CATALOG_PATH, catalog],
@@ -55,6 +64,8 @@ export const API_CATALOG_PATH = '/.well-known/api-catalog';
 const PROFILE = 'https://www.rfc-editor.org/info/rfc9727';
 const JSON_TYPE = 'application/json';
 const HTML_TYPE = 'text/html';
+/** There is no registered media type of schemas. */
+const SDL_TYPE = 'text/plain';
 
 /**
  * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
@@ -74,6 +85,7 @@ function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
     },
     {
       anchor: `${basePath}/graphql`,
+      'service-desc': [{ href: `${basePath}/schema.graphql`, type: SDL_TYPE, title: 'GraphQL API: schema' }],
       ...(graphiql ? { 'service-doc': [graphiqlOf(basePath)] } : {}),
       status,
     },
