@@ -190,17 +190,20 @@ async function usedOnShards(
   const { names, texts: others } = sortedByTable(texts);
   const txt = others.filter(({ kind }) => kind === 'TXT').map(({ text }) => text);
   const values = others.filter(({ kind }) => kind !== 'TXT').map(keyOf);
-  const hashes = (hashed: readonly string[]) =>
-    Prisma.sql`ANY (ARRAY (SELECT hashtextextended(text, 0) FROM unnest(${hashed}::text[]) AS text))`;
+  const hashesOf = async (hashed: readonly string[]) => {
+    const rows = await transaction.$queryRaw<{ hash: bigint }[]>`
+      SELECT hashtextextended(text, 0) AS hash FROM unnest(${hashed}::text[]) AS text`;
+    return Prisma.sql`ANY (${rows.map(({ hash }) => hash)}::bigint[])`;
+  };
   const found = [
     await transaction.$queryRaw<ErasedText[]>`
       SELECT '' AS kind, name AS text FROM domain WHERE name = ANY (${names})`,
     await transaction.$queryRaw<ErasedText[]>`
       SELECT DISTINCT '' AS kind, host AS text FROM dns_record WHERE host = ANY (${names}) AND host <> domain`,
     await transaction.$queryRaw<ErasedText[]>`
-      SELECT DISTINCT 'TXT' AS kind, ${TEXT} AS text FROM dns_record WHERE type = 'TXT' AND ${TEXT_HASH} = ${hashes(txt)}`,
+      SELECT DISTINCT 'TXT' AS kind, ${TEXT} AS text FROM dns_record WHERE type = 'TXT' AND ${TEXT_HASH} = ${await hashesOf(txt)}`,
     await transaction.$queryRaw<ErasedText[]>`
-      SELECT DISTINCT name AS kind, value AS text FROM header_change WHERE value IS NOT NULL AND ${VALUE_HASH} = ${hashes(values)}`,
+      SELECT DISTINCT name AS kind, value AS text FROM header_change WHERE value IS NOT NULL AND ${VALUE_HASH} = ${await hashesOf(values)}`,
   ];
   return found.flat();
 }
