@@ -1,10 +1,10 @@
 import type { Sighting } from '../history/apply-observation.js';
 import { type Moment, momentsOf, sightingsOf } from '../history/moments.js';
-import type { RecordStay } from '../history/state.js';
+import { OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
-import { canonicalType } from '../model/dns-types.js';
+import { canonicalType, TYPE_NAMES } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import { type ExportFormat, isReadable, type Omit, selectedPeriods } from './export-format.js';
 import { isSelected, type Selection } from './selection.js';
@@ -23,11 +23,14 @@ export function* exportDms(
   const { at } = selection;
   const readable = readableHistory(history, at, omit);
   const select = selector(readable, selection);
+  const unknown = TYPE_NAMES.find((type) => !readable.state.types.has(type)) ?? '';
   for (const moment of momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
     const written = select(moment);
-    if (written !== null) yield `${JSON.stringify(observationOf(history.name, written))}\n`;
+    if (written === null) continue;
+    const types = written.types && importable(written.types, unknown);
+    yield `${JSON.stringify(observationOf(history.name, { ...written, types }))}\n`;
   }
   const stays = readable.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
   for (const sightings of sightingsByLine({ ...readable, stays })) {
@@ -44,6 +47,12 @@ function asOf({ record, removal }: RecordStay, at: Instant | undefined) {
     type: record.type,
     removed: removal !== null && isKnown(removal.removed, at) ? removal.removed : null,
   };
+}
+
+/** Types as a line may name them. @param unknown One of OTHER_TYPES. */
+function importable(types: readonly string[], unknown: string): readonly string[] {
+  const known = types.filter((type) => type !== OTHER_TYPES);
+  return known.length === 0 ? [unknown] : known;
 }
 
 /** What the moments of a history tell of what is selected; null: nothing. They are all kept: they tell when it was seen. */
@@ -83,7 +92,8 @@ function sightingsByLine(history: StoredHistory): [Sighting, ...Sighting[]][] {
 
 /** A history without the records that no import takes. */
 function readableHistory(history: StoredHistory, at: Instant | undefined, omit: Omit): StoredHistory {
-  const types = new Map([...history.state.types].filter(([type]) => canonicalType(type) === type));
+  const isImportable = (type: string) => canonicalType(type) === type || type === OTHER_TYPES;
+  const types = new Map([...history.state.types].filter(([type]) => isImportable(type)));
   const stays = history.stays.filter(({ record, firstSeen }) => {
     if (isReadable(record)) return true;
     if (isKnown(firstSeen, at)) omit('unreadable');

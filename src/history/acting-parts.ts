@@ -2,13 +2,13 @@ import type { DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import { digestOfHeaders, digestOfRecords, isDigestOf, unseenOf } from './digest.js';
-import { type DomainState, firstOfType, latestOfType, type PartTimes } from './state.js';
+import { type DomainState, firstOfType, latestOfType, OTHER_TYPES } from './state.js';
 
 /** What an observation does to the parts of a domain that it covers. */
 export interface ActingParts {
-  /** It covers every DNS type, and is newer than the latest observation that did. */
+  /** It covers every DNS type, and is stale for none. */
   everyType: boolean;
-  /** The DNS types that it acts on. */
+  /** The DNS types that it acts on; OTHER_TYPES where it is stale for one that is known. */
   readonly types: ActingType[];
   /** The headers that it acts on; null when HTTP was not observed, or not later than before. */
   http: ActingHeaders | null;
@@ -77,12 +77,16 @@ function compareTypes(
     if (latest === observedAt) parts.contradicts ||= differs;
     else parts.types.push({ type, records, digest, differs });
   }
-  if (dns.types === undefined) compareEveryType(state?.everyType ?? null, observedAt, parts);
+  if (dns.types === undefined) compareOtherTypes(state, observedAt, parts);
 }
 
-function compareEveryType(known: PartTimes | null, observedAt: Instant, parts: ActingParts): void {
-  parts.everyType = known === null || known.latest < observedAt;
-  if (known !== null && known.latest > observedAt) setStale(parts, observedAt, known.first);
+/** After the types that are known, of an observation of every type. */
+function compareOtherTypes(state: DomainState | null, observedAt: Instant, parts: ActingParts): void {
+  const latest = latestOfType(state, OTHER_TYPES);
+  if (latest !== null && latest > observedAt) setStale(parts, observedAt, firstOfType(state, OTHER_TYPES));
+  if (latest !== null && latest >= observedAt) return;
+  if (parts.stale) parts.types.push({ type: OTHER_TYPES, records: [], digest: '', differs: false });
+  else parts.everyType = true;
 }
 
 function setStale(parts: ActingParts, observedAt: Instant, first: Instant | null): void {
@@ -92,7 +96,10 @@ function setStale(parts: ActingParts, observedAt: Instant, first: Instant | null
 
 function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
   if (dns.types === undefined) {
-    return state === null ? dns.records.keys() : new Set([...state.types.keys(), ...dns.records.keys()]);
+    if (state === null) return dns.records.keys();
+    const types = new Set([...state.types.keys(), ...dns.records.keys()]);
+    types.delete(OTHER_TYPES);
+    return types;
   }
   const seen = [...(dns.observedOwners?.keys() ?? [])].filter((type) => state?.types.has(type) === true);
   return seen.length === 0 ? dns.types : new Set([...dns.types, ...seen]);

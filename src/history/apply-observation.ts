@@ -1,7 +1,7 @@
 import { compareDnsRecords, type DnsRecord } from '../model/dns-record.js';
 import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
-import type { ActingParts, ActingType } from './acting-parts.js';
+import type { ActingParts } from './acting-parts.js';
 import { type DnsChanges, diffHeaders, diffRecords, identityOf } from './diff.js';
 import { digestOfRecords } from './digest.js';
 import type { Judged } from './judge-https.js';
@@ -10,6 +10,7 @@ import {
   type HeaderChange,
   type Holdings,
   latestOfType,
+  namedTimes,
   type PartTimes,
   type RecordedResponse,
   type RecordStay,
@@ -56,7 +57,7 @@ export function applyObservation(
     lastUpdate: later(state?.lastUpdate, observedAt),
     lastChange: changed ? later(state?.lastChange, observedAt) : (state?.lastChange ?? null),
     everyType: acting.everyType ? extended(state?.everyType, observedAt) : (state?.everyType ?? null),
-    types: nextTypes(state, observation, acting.types),
+    types: nextTypes(state, observation, acting),
     http:
       http === null ? (state?.http ?? null) : { ...extended(state?.http, observedAt), digest: http.digest },
     https,
@@ -121,7 +122,7 @@ export function applySightings(
   for (const type of added) {
     const records = Array.from(present.get(type)?.values() ?? [], (stay) => stay.record);
     types.set(type, {
-      named: null,
+      named: namedTimes(state, type),
       ...types.get(type),
       digest: digestOfRecords(records.sort(compareDnsRecords)),
     });
@@ -147,15 +148,16 @@ export function isEmpty(changes: Changes): boolean {
 
 function nextTypes(
   state: DomainState | null,
-  { dns, observedAt }: Observation,
-  acting: readonly ActingType[],
+  { observedAt }: Observation,
+  { everyType, types: acting }: ActingParts,
 ): DomainState['types'] {
-  const byName = dns?.types !== undefined;
+  // One of every type that is stale for a known one is one of the others by name.
+  const byName = !everyType;
   const known: DomainState['types'] = state?.types ?? new Map();
-  if (!byName && acting.every((part) => !part.differs)) return known;
+  if (acting.every((part) => !byName && !part.differs)) return known;
   const types = new Map(known);
   for (const { type, digest } of acting) {
-    const named = types.get(type)?.named ?? null;
+    const named = namedTimes(state, type);
     types.set(type, { ...types.get(type), digest, named: byName ? extended(named, observedAt) : named });
   }
   return types;

@@ -13,6 +13,7 @@ import {
   type Holdings,
   latestOfType,
   NOTHING_HELD,
+  OTHER_TYPES,
   type PartTimes,
   type RecordStay,
 } from './state.js';
@@ -97,8 +98,11 @@ function extendOnce(
   const restrict = restrictionTo(history?.state ?? null, observations, older);
   const lines = observations.map((observation, line) => ({ line, ...restrict(observation) }));
   const domain = observations[0]?.domain ?? '';
+  const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
   const events = [
-    ...(history === null ? [] : Array.from(momentsOf(history, 'replay'), (moment) => known(domain, moment))),
+    ...(history === null
+      ? []
+      : Array.from(momentsOf(history, 'replay'), (moment) => known(domain, moment, unknown))),
     ...lines.flatMap(eventsOfLine),
     ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
       time: sighting.seenAt,
@@ -106,7 +110,7 @@ function extendOnce(
       sighting,
     })),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
-  const replayed = replay(events, httpsGrace);
+  const replayed = replay(events, history?.state.types ?? new Map(), httpsGrace);
   const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
     const found = replayed.outcomes.get(line) ?? { ...STALE, precedes };
     if (!isStale) return found;
@@ -161,9 +165,14 @@ function bySource(a: Event, b: Event): number {
   return compareUtf8(a.sighting.source ?? '', b.sighting.source ?? '');
 }
 
-function known(domain: string, { observedAt, source, stays, types, headers }: Moment): Event {
+/** @param others Types that are among OTHER_TYPES. */
+function known(
+  domain: string,
+  { observedAt, source, stays, types, headers }: Moment,
+  others: readonly string[],
+): Event {
   const dns = stays && {
-    ...(types && { types: new Set(types) }),
+    ...(types && { types: new Set(types.includes(OTHER_TYPES) ? [...types, ...others] : types) }),
     records: recordsByType(stays.map(({ record }) => record)),
   };
   const observation = {
@@ -198,11 +207,8 @@ function restrictionTo(
   observations: readonly Observation[],
   older: boolean,
 ): (observation: Observation) => Restricted {
-  const types = new Set([
-    ...(state?.types.keys() ?? []),
-    ...observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]),
-  ]);
-  const { everyType = null, http = null } = state ?? {};
+  const types = new Set([...(state?.types.keys() ?? []), ...typesIn(observations), OTHER_TYPES]);
+  const http = state?.http ?? null;
   return (observation) => {
     const { dns, httpHeaders, response: _, ...rest } = observation;
     const { observedAt: time } = observation;
@@ -210,15 +216,20 @@ function restrictionTo(
       part !== null && time < part.latest && !(older && time < part.first);
     const late = typesOf(dns, types).filter((type) => isLate(timesOfType(state, type)));
     const isLateHttp = httpHeaders !== undefined && isLate(http);
-    const isStale = late.length > 0 || isLateHttp || (isOfEveryType(dns) && isLate(everyType));
+    const isStale = late.length > 0 || isLateHttp;
     if (!isStale) return { observation, isStale, precedes: false };
-    const left = dns && withoutTypes(dns, new Set(late), types);
+    const left = late.length === 0 ? dns : dns && withoutTypes(dns, new Set(late), types);
     const ofHttp = isLateHttp ? null : httpOf(observation);
     const parts = [...late.map((type) => timesOfType(state, type)), isLateHttp ? http : null];
     const precedes = parts.some((part) => time < (part?.first ?? time));
     if (left === undefined && ofHttp === null) return { observation: null, isStale, precedes };
     return { observation: { ...rest, ...(left && { dns: left }), ...ofHttp }, isStale, precedes };
   };
+}
+
+/** The types that observations name or bring. */
+function typesIn(observations: readonly Observation[]): string[] {
+  return observations.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
 }
 
 /** The types that an observation is of, among those that are known. Sightings are late nowhere. */
@@ -231,10 +242,6 @@ function httpOf({
   response,
 }: Observation): Pick<Observation, 'httpHeaders' | 'response'> | null {
   return httpHeaders === undefined ? null : { httpHeaders, ...(response && { response }) };
-}
-
-function isOfEveryType(dns: DnsObservation | undefined): boolean {
-  return dns !== undefined && dns.types === undefined;
 }
 
 function timesOfType(state: DomainState | null, type: string): PartTimes | null {
@@ -269,9 +276,13 @@ interface Replay {
 }
 
 /** Applies events in their order; sightings that follow each other together, since each would copy what is present. */
-function replay(events: readonly Event[], httpsGrace: bigint | undefined): Replay {
+function replay(
+  events: readonly Event[],
+  types: DomainState['types'],
+  httpsGrace: bigint | undefined,
+): Replay {
   const replayed: Replay = {
-    ...{ state: null, holdings: NOTHING_HELD },
+    ...{ state: beforeAll(events, types), holdings: NOTHING_HELD },
     ...{ changes: [], firsts: new Map(), outcomes: new Map() },
   };
   for (let next = 0; next < events.length; ) {
@@ -284,6 +295,17 @@ function replay(events: readonly Event[], httpsGrace: bigint | undefined): Repla
     else replayObservations(replayed, run, httpsGrace);
   }
   return replayed;
+}
+
+/** Nothing but which types are known: an observation of OTHER_TYPES is of none of them. */
+function beforeAll([first]: readonly Event[], types: DomainState['types']): DomainState | null {
+  if (first === undefined || types.size === 0) return null;
+  const known = [...types.keys()].filter((type) => type !== OTHER_TYPES);
+  return {
+    ...{ created: first.time, lastUpdate: first.time, lastChange: null },
+    ...{ everyType: null, http: null, https: null },
+    types: new Map(known.map((type) => [type, { digest: '', named: null }])),
+  };
 }
 
 function replaySightings(replayed: Replay, run: readonly Event[]): void {

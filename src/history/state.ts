@@ -15,12 +15,18 @@ export interface DomainState {
   readonly lastChange: Instant | null;
   /** The observations of every DNS type at once: they count for each type, those not yet seen too. */
   readonly everyType: PartTimes | null;
-  /** By DNS type. */
+  /** By DNS type, and OTHER_TYPES. */
   readonly types: ReadonlyMap<string, TypeState>;
   readonly http: (PartTimes & { readonly digest: string }) | null;
   /** Null until the site has answered over HTTPS. */
   readonly https: HttpsState | null;
 }
+
+/**
+ * Among the types of a domain: those that it was not known to have. An observation of every type that is stale for a known one
+ * is one of the others by name, and of these. No DNS type has this name.
+ */
+export const OTHER_TYPES = '*';
 
 /** What is known of a site that has answered over HTTPS. */
 export interface HttpsState {
@@ -39,7 +45,7 @@ export interface PartTimes {
 export interface TypeState {
   /** Digest of the records that are present; empty when there are none. */
   readonly digest: string;
-  /** The observations that queried this type by name; null when there were none. */
+  /** The observations that queried this type by name, or were stale for another one; null when there were none. */
   readonly named: PartTimes | null;
   /** The sightings of its records (DnsObservation.sighted); null or absent when there were none. */
   readonly sighted?: PartTimes | null;
@@ -130,7 +136,7 @@ export function lastSeenOf(
 
 /** The time of the latest observation of a DNS type, by name or among all types; null when there was none. */
 export function latestOfType(state: DomainState | null, type: string): Instant | null {
-  const named = state?.types.get(type)?.named?.latest ?? null;
+  const named = namedTimes(state, type)?.latest ?? null;
   const every = state?.everyType?.latest ?? null;
   if (named === null || every === null) return named ?? every;
   return named > every ? named : every;
@@ -138,8 +144,13 @@ export function latestOfType(state: DomainState | null, type: string): Instant |
 
 /** The time of the first observation of a DNS type, by name or among all types; null when there was none. */
 export function firstOfType(state: DomainState | null, type: string): Instant | null {
-  const named = state?.types.get(type)?.named?.first ?? null;
+  const named = namedTimes(state, type)?.first ?? null;
   const every = state?.everyType?.first ?? null;
   if (named === null || every === null) return named ?? every;
   return named < every ? named : every;
+}
+
+/** The observations that queried a DNS type by name: of one that is not known, those of OTHER_TYPES. */
+export function namedTimes(state: DomainState | null, type: string): PartTimes | null {
+  return (state?.types.get(type) ?? state?.types.get(OTHER_TYPES))?.named ?? null;
 }

@@ -4,7 +4,7 @@ import { canonicalFieldName, canonicalFieldValue } from '../model/header-fields.
 import { compareInstants, type Instant } from '../model/instant.js';
 import { canonicalIp } from '../model/ip-address.js';
 import { digestOfHeaders, unseenOf } from './digest.js';
-import { type HeaderState, latestOfType, type RecordStay } from './state.js';
+import { type HeaderState, latestOfType, OTHER_TYPES, type RecordStay } from './state.js';
 import { findStayViolations, latestBefore } from './stay-violations.js';
 import type { StoredHeaderChange, StoredHistory } from './stored-history.js';
 import { isCanonical, isSourceOrNull, isWithin, isWritable, timeText } from './violation-text.js';
@@ -62,7 +62,8 @@ function changeTimes({ firstSeen, removal }: RecordStay): Instant[] {
 
 function* types({ state, stays }: StoredHistory): Generator<string> {
   for (const type of state.types.keys()) {
-    if (canonicalType(type) !== type) yield `the type ${JSON.stringify(type)} is not in canonical form`;
+    if (canonicalType(type) !== type && type !== OTHER_TYPES)
+      yield `the type ${JSON.stringify(type)} is not in canonical form`;
     if (latestOfType(state, type) === null && state.types.get(type)?.sighted == null) {
       yield `the type ${JSON.stringify(type)} is there, but was never observed`;
     }

@@ -1,5 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { FirstTimes } from '../history/routine.js';
+import { OTHER_TYPES } from '../history/state.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject } from '../model/json-values.js';
 import type { DnsEntry } from './dns-entries.js';
@@ -111,6 +112,7 @@ export function parsePartTimes(text: string, entries: Entries, at: Instant | und
   const every = timesOf(dnsFirst, dnsLatest);
   const ofEntries = at === undefined ? new Map<string, Instant[]>() : timesOfTypes(entries.dnsRecords ?? []);
   const types = Object.entries(stored).flatMap(([type, { first, latest, sightedFirst }]) => {
+    if (type === OTHER_TYPES) return [];
     // A record's times tell when its type was observed, unless they may be those of sightings.
     const shown = sightedFirst === undefined ? (ofEntries.get(type) ?? []) : [];
     const times = between([...every, ...timesOf(first, latest), ...shown], at);

@@ -155,3 +155,21 @@ test('of what changed nothing, the first and latest of each part are exported, a
   const exported = [...exportDms(historyOf(observations))].map((line) => parseDmsLine(line, NOW).observedAt);
   expect(exported).toEqual([1, 4, 5, 7, 11, 12, 13, 14].map(instant));
 });
+
+test('an observation of all types that is late for one is one of the others by name, of types not seen before, too', () => {
+  const text = { host: 'example.com', class: 'IN', type: 'TXT', txt: 'a', entries: ['a'] };
+  const late = [
+    observation({ at: 10, records: ['192.0.2.1', text] }),
+    observation({ at: 51, records: [], types: ['A'] }),
+    observation({ at: 50, records: [text] }),
+  ];
+  const exportedTypes = (observations: Parameters<typeof historyOf>[0]) =>
+    Array.from(exportDms(historyOf(observations)), (line) => JSON.parse(line).dnsTypes);
+  expect(exportedTypes(late)).toEqual([undefined, ['TXT'], ['A']]);
+  const exchanged = { host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'mail.example.com' };
+  const older = observation({ at: 49, records: [exchanged], types: ['MX'] });
+  expect(exportedTypes([...late, older])).toEqual([undefined, ['TXT'], ['A']]);
+  // Where no other type is known, it is one of a type that no record has.
+  const unknown = [observation({ at: 51, records: [], types: ['A'] }), observation({ at: 50, records: [] })];
+  expect(exportedTypes(unknown)).toEqual([['NS'], ['A']]);
+});

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
+import { identityOf } from '../../src/history/diff.js';
 import { extendHistory } from '../../src/history/extend-history.js';
+import { lastSeenOf, latestOfType } from '../../src/history/state.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
@@ -202,4 +204,102 @@ test('a complete observation among sightings removes what it does not hold, unti
     [instant(12), null],
   ]);
   expect(findViolations(late)).toEqual([]);
+});
+
+const TYPES = ['A', 'MX', 'TXT'];
+
+/** What was accepted of each type, one by one: when it was observed, and what it held. */
+class Evidence {
+  readonly #observed = new Map(TYPES.map((type) => [type, new Map<bigint, ReadonlySet<string>>()]));
+  readonly #sighted = new Set<string>();
+
+  /** Observations in the order in which they come: after the latest of a type. */
+  add(observations: readonly Observation[]): void {
+    for (const observation of observations)
+      this.#addWhere(observation, (at, times) => times.every((time) => time < at));
+  }
+
+  /** Observations that come together: before the first of a type, or after the latest. */
+  addOlder(observations: readonly Observation[]): void {
+    const known = new Map(Array.from(this.#observed, ([type, times]) => [type, [...times.keys()]]));
+    const counts = (at: bigint, _times: readonly bigint[], type: string) => {
+      const before = known.get(type) ?? [];
+      return before.every((time) => time < at) || before.every((time) => time > at);
+    };
+    for (const observation of observations) this.#addWhere(observation, counts);
+  }
+
+  #addWhere(
+    { dns, observedAt }: Observation,
+    counts: (at: bigint, times: readonly bigint[], type: string) => boolean,
+  ): void {
+    for (const type of dns === undefined ? [] : (dns.types ?? TYPES)) {
+      const times = this.#observed.get(type);
+      if (times?.has(observedAt) !== false || !counts(observedAt, [...times.keys()], type)) continue;
+      times.set(observedAt, new Set((dns?.records.get(type) ?? []).map(identityOf)));
+    }
+  }
+
+  addSightings(observations: readonly Observation[]): void {
+    for (const { dns, observedAt } of observations) {
+      for (const record of [...(dns?.records.values() ?? [])].flat())
+        this.#sighted.add(`${identityOf(record)} ${record.type} ${observedAt}`);
+    }
+  }
+
+  /** The times of a history's stays at which the record was not seen, or was, when it is told to be gone. */
+  contradictions({ state, stays }: StoredHistory): string[] {
+    return stays.flatMap((stay) => {
+      const { record, firstSeen, removal } = stay;
+      const held = this.#observed.get(record.type);
+      const isSeen = (at: bigint) =>
+        held?.get(at)?.has(identityOf(record)) === true ||
+        this.#sighted.has(`${identityOf(record)} ${record.type} ${at}`);
+      const { lastSeen } = removal ?? lastSeenOf(stay, latestOfType(state, record.type));
+      const isGone = removal === null || held?.get(removal.removed)?.has(identityOf(record)) === false;
+      return [firstSeen, lastSeen].every(isSeen) && isGone ? [] : [`${identityOf(record)} ${lastSeen}`];
+    });
+  }
+}
+
+/** Which of several observers at one time it was is not always known. */
+function withoutSources({ stays }: StoredHistory) {
+  return stays.map(({ source: _, removal, ...stay }) => ({
+    ...stay,
+    removal: removal && { ...removal, source: undefined },
+  }));
+}
+
+test('each time that is told of a record is that of an observation of its type, or of a sighting: after late, older and sighted ones, and as exported', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyParts, { minLength: 1, maxLength: 10 }),
+      fc.array(anySighting, { maxLength: 3 }),
+      fc.array(anyParts, { minLength: 1, maxLength: 4 }),
+      (parts, seen, older) => {
+        const [observations, before] = [parts.map(observation), older.map(observation)];
+        const evidence = new Evidence();
+        evidence.add(observations);
+        const known = historyOf(observations);
+        expect(evidence.contradictions(known)).toEqual([]);
+        const sighted = seen.flatMap(sightings);
+        evidence.addSightings(sighted);
+        const among = sighted.length === 0 ? known : extended(known, sighted, false);
+        expect(evidence.contradictions(among)).toEqual([]);
+        evidence.addOlder(before);
+        const backfilled = extended(among, before, true);
+        expect(evidence.contradictions(backfilled)).toEqual([]);
+        expect(findViolations(backfilled)).toEqual([]);
+        for (const history of [known, among, backfilled]) {
+          const exported = Array.from(exportDms(history), (line) => parseDmsLine(line, instant(1_000)));
+          const elsewhere = extended(null, exported, false);
+          expect(evidence.contradictions(elsewhere)).toEqual([]);
+          if (sighted.length === 0) expect(withoutSources(elsewhere)).toEqual(withoutSources(history));
+          const { created, lastUpdate } = elsewhere.state;
+          expect({ ...history.state, created, lastUpdate }).toEqual(history.state);
+        }
+      },
+    ),
+    { numRuns: repeats(2_000, 250) },
+  );
 });

@@ -93,7 +93,6 @@ export function apply(state: Map<string, string>, { kind, data, name = '', new: 
 /** An item of Domain changes. */
 export interface ChangeItem {
   readonly kind: string;
-  readonly routine?: string | null;
   readonly data?: object;
   readonly name?: string;
   readonly new?: string | null;
@@ -108,8 +107,7 @@ export async function allChanges(url: string, domain: string, query: Query): Pro
   for (let after: readonly string[] = []; ; ) {
     const { changes, next } = await changesAt(url, `${domain}/changes`, { ...query, after });
     expect(changes.length).toBeLessThanOrEqual(Number(query['first']));
-    // Of which no replay tells.
-    found.push(...changes.map(({ routine: _, ...change }) => change));
+    found.push(...changes);
     if (next === null) return found;
     after = [next];
   }

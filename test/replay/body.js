@@ -87,8 +87,8 @@ export function changeItems({ changes }) {
         (one.entry && other.entry ? compareEntries(one.entry, other.entry) : 0) ||
         compareValues(one.name, other.name),
     )
-    .map(({ kind, date, source, entry, name, old, new: value, lastSeen }) => ({
-      ...{ kind, date, source },
+    .map(({ kind, date, source, routine, entry, name, old, new: value, lastSeen }) => ({
+      ...{ kind, date, source, routine },
       ...(entry === undefined ? { name, old, new: value } : { data: entry.data }),
       ...(lastSeen === undefined ? {} : { lastSeen }),
     }));

@@ -16,6 +16,7 @@
  * @property {string} kind
  * @property {string} date
  * @property {string | null} source
+ * @property {'INITIAL' | null} routine whether its part was observed for the first time
  * @property {Entry} [entry]
  * @property {string} [name]
  * @property {string | null} [old]
@@ -145,6 +146,17 @@ function actOn(history, part, observation) {
 }
 
 /**
+ * What the first observation of a part shows was there before.
+ *
+ * @param {DomainHistory} history before the observation
+ * @param {string} part
+ * @returns {'INITIAL' | null}
+ */
+function initial(history, part) {
+  return latestOf(history, part) === undefined ? 'INITIAL' : null;
+}
+
+/**
  * @param {DomainHistory} history
  * @param {string} type
  * @param {Observation} observation
@@ -160,14 +172,15 @@ function actOnType(history, type, { time, source, records: all = [] }) {
   const gone = [...present].filter(([key]) => !observed.has(key));
   const come = [...observed].filter(([key]) => !present.has(key));
   const lastSeen = latestOf(history, type) ?? time;
+  const routine = initial(history, type);
   for (const [, entry] of gone) {
     entry.removed = time;
-    history.changes.push({ kind: 'DNS_RECORD_REMOVED', date: time, source, entry, lastSeen });
+    history.changes.push({ kind: 'DNS_RECORD_REMOVED', date: time, source, routine: null, entry, lastSeen });
   }
   for (const [, data] of come) {
     const entry = { data, firstSeen: time, removed: null };
     history.entries.push(entry);
-    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, entry });
+    history.changes.push({ kind: 'DNS_RECORD_ADDED', date: time, source, routine, entry });
   }
   return gone.length + come.length > 0;
 }
@@ -182,7 +195,7 @@ function actOnType(history, type, { time, source, records: all = [] }) {
 function actOnHeaders(history, { time, source, headers = new Map() }) {
   let changed = false;
   const { present } = history;
-  const base = { date: time, source };
+  const base = { date: time, source, routine: null };
   for (const [name, old] of present) {
     if (headers.has(name)) continue;
     const lastSeen = latestOf(history, HTTP) ?? time;
@@ -213,7 +226,7 @@ function actOnHeaders(history, { time, source, headers = new Map() }) {
  * @param {string} time
  */
 function valueChange(history, name, old, time) {
-  if (old === null) return { kind: 'HEADER_CREATED' };
+  if (old === null) return { kind: 'HEADER_CREATED', routine: initial(history, HTTP) };
   const lastSeen = history.present.has(name) ? latestOf(history, HTTP) : history.lastSeen.get(name);
   return { kind: 'HEADER_UPDATED', lastSeen: lastSeen ?? time };
 }
