@@ -125,6 +125,13 @@ describe('passive DNS', () => {
     ]);
   });
 
+  test('is to be imported after observations, which the summary says', async () => {
+    const cof = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
+    expect(cof.stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
+    const other = await runDms(['import', '-'], database.environment, Readable.from([OBSERVED]));
+    expect(other.stderr).not.toContain('passive DNS');
+  });
+
   test('is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
     await dms(['import', '-'], RECENT);
     const { changes, next } = await rest('/changes');

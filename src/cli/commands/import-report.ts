@@ -91,8 +91,8 @@ export function summaryJson(
   })}\n`;
 }
 
-/** What the lines could not tell, and what can be done about stale ones, as lines of text. */
-export function remarksText(summary: ImportSummary): string {
+/** What the lines could not tell, and what can be done about stale ones, as lines of text. @param formats Those of the inputs. */
+export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportFormat>): string {
   const { stale, older, lost, lostBetween, partial, remarks: untold } = summary;
   const remarks = Array.from(untold, ([remark, { lines, example }]) => {
     const told = example === undefined ? '' : ` For example, ${example}`;
@@ -123,6 +123,12 @@ export function remarksText(summary: ImportSummary): string {
         (lostBetween === 0
           ? 'Import all the files again with one command, and --backfill.'
           : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.'),
+    );
+  }
+  if (formats.has('cof')) {
+    remarks.push(
+      'Import passive DNS after all observations of the same domains: older files of other formats that are imported later can ' +
+        'give another history than before it.',
     );
   }
   return remarks.map((line) => `${line}\n`).join('');

@@ -125,7 +125,7 @@ async function importFiles(context: CommandContext, run: ImportRun): Promise<voi
   const sumUp = async (ending: string) => {
     hideProgress();
     context.warn(ending + warningText(summary));
-    context.notes.write(rejectedText(summary, rejects) + remarksText(summary));
+    context.notes.write(rejectedText(summary, rejects) + remarksText(summary, run.detected));
     const seconds = (performance.now() - began) / 1000;
     if (run.json) await writeText(context.stdout, summaryJson(summary, seconds, run.detected));
     else await context.sumUp(summaryText(summary, seconds, run.detected));
