@@ -20,11 +20,13 @@ export interface FailedAnswer extends Failed {
   readonly aliases?: readonly DnsRecord[];
 }
 
-/** A negative answer without proof from a recursive server (RFC 2308): one more query decides. */
+/** A negative answer without proof from a recursive server (RFC 2308): another server decides. */
 export interface BareAnswer {
   readonly kind: 'bare';
+  /** Its address and port. */
+  readonly server: string;
   readonly nameExists: boolean;
-  /** What to report if no second answer agrees. */
+  /** What to report if no other server agrees. */
   readonly failure: Failure;
 }
 

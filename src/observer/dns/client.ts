@@ -138,7 +138,7 @@ class Lookup {
     }
   }
 
-  /** A negative answer without proof counts if the next one, of another server if there is one, is equal. */
+  /** A negative answer without proof counts if the next one, of another server, is equal: a server asked twice is one witness. */
   async #answer(question: Question, { triesLeft, queried, reported }: Query): Promise<DnsAnswer> {
     let bare: BareAnswer | undefined;
     for (let left = triesLeft; left > 0; left -= 1) {
@@ -146,14 +146,14 @@ class Lookup {
       if (answer.kind === 'answered' || (answer.kind === 'failed' && isFinal(answer))) return answer;
       reported = moreTelling(reported, answer);
       if (answer.kind === 'failed') continue;
-      if (bare !== undefined) {
+      if (bare !== undefined && bare.server !== answer.server) {
         const { nameExists } = answer;
         return bare.nameExists === nameExists
           ? { kind: 'answered', nameExists, records: [], aliases: [] }
           : reported;
       }
       bare = answer;
-      left = Math.max(left, 2);
+      left = Math.max(left, Math.min(2, this.#options.servers.length));
     }
     return reported ?? STOPPED;
   }

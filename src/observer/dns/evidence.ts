@@ -68,7 +68,8 @@ export function readAnswer(
     if (rcode !== header.rcode) return rcodeFailure(server, rcode);
     const answer = weigh(question, header, sections);
     if (answer.kind === 'answered') return answer;
-    return { ...answer, failure: { ...answer.failure, message: `${server} ${answer.failure.message}` } };
+    const failure = { ...answer.failure, message: `${server} ${answer.failure.message}` };
+    return answer.kind === 'bare' ? { ...answer, server, failure } : { ...answer, failure };
   } catch (error) {
     if (error instanceof MalformedMessageError || error instanceof InvalidObservationError) {
       return failed('malformed', `${server} sends a malformed message: ${error.message}`);
@@ -89,8 +90,11 @@ function rcodeFailure(server: string, rcode: number): FailedAnswer {
   return failed(rcode === REFUSED ? 'refused' : 'rcode', message);
 }
 
+/** What a message proves, whichever server sends it. */
+type Weight = DnsAnswer | Omit<BareAnswer, 'server'>;
+
 /** What a whole message proves. The message of a failure completes a sentence that begins with the server. */
-function weigh(question: Question, header: Header, sections: Sections): DnsAnswer | BareAnswer {
+function weigh(question: Question, header: Header, sections: Sections): Weight {
   const qtype = typeNumber(question.type) ?? 0;
   // A DNAME applies only to the names below it.
   const others = sections.answer.filter((record) => !(qtype === DNAME && isOf(record, DNAME, question.name)));
@@ -178,12 +182,7 @@ function readPositive(
 }
 
 /** A message without records of the queried type: they do not exist, or the server does not know them. */
-function readNegative(
-  qtype: number,
-  header: Header,
-  chain: Chain,
-  sections: Sections,
-): DnsAnswer | BareAnswer {
+function readNegative(qtype: number, header: Header, chain: Chain, sections: Sections): Weight {
   const nameExists = header.rcode === NOERROR;
   const { answer, authority, additional } = sections;
   if (!answer.every((record) => belongsTo(chain, record))) {
@@ -200,7 +199,7 @@ function readNegative(
     return { kind: 'answered', nameExists, records: [], aliases: aliasRecords(chain) };
   }
   if (header.recursionAvailable && answer.length === 0 && authority.length === 0) {
-    const message = 'denies the records without proof, and no second answer says the same';
+    const message = 'denies the records without proof, and no other resolver of DNS_SERVERS says the same';
     return { kind: 'bare', nameExists, failure: { code: 'unproven', message } };
   }
   return chain.links.length > 0

@@ -33,7 +33,7 @@ export interface Evidence extends Chain {
   readonly records: readonly DnsRecord[];
 }
 
-/** A negative answer without an SOA: it counts if a second question is answered the same. */
+/** A negative answer without an SOA: it counts if another server answers the same. */
 interface Bare extends Chain {
   readonly kind: 'bare';
   readonly nameExists: boolean;
@@ -53,22 +53,18 @@ const [NOERROR, NXDOMAIN] = [0, 3];
 const [QR, OPCODE, AA, TC, RA, RCODE] = [0x8000, 0x7800, 0x0400, 0x0200, 0x0080, 0x000f];
 
 /**
- * Judges all replies to one question, in the order in which they came: to the first time that it was
+ * Judges all replies of one server to one question, in the order in which they came: to the first time that it was
  * asked, and to each time that it was asked again.
  *
  * @param replies without those that have another id.
  */
 export function judge(question: AskedQuestion, replies: readonly Buffer[]): Verdict {
   let last: Verdict = { kind: 'none', why: 'no reply', aliases: [] };
-  const bare = new Set<boolean>();
   for (const reply of replies) {
     last = judgeReply(question, reply);
     if (last.kind === 'evidence') return last;
-    if (last.kind !== 'bare') continue;
-    if (bare.has(last.nameExists)) return { ...last, kind: 'evidence', records: [] };
-    bare.add(last.nameExists);
   }
-  return last.kind === 'bare' ? { ...last, kind: 'none', why: 'nobody says the same' } : last;
+  return last.kind === 'bare' ? { ...last, kind: 'none', why: 'no other server says the same' } : last;
 }
 
 /** Judges one reply by itself. */

@@ -154,8 +154,13 @@ describe('a denial without proof, of a server that resolves (RFC 2308)', () => {
     expect(await askedOf(bare(NXDOMAIN), bare(NXDOMAIN))).toEqual({ outcome: 'NXDOMAIN', asked: [1, 1] });
   });
 
-  test('counts where the one server that there is says so twice', async () => {
-    expect(await askedOf(bare(NO_DATA))).toEqual({ outcome: [], asked: [2] });
+  test('does not count where only one server says so, however often', async () => {
+    expect(await askedOf(bare(NO_DATA))).toEqual({ outcome: { failed: 'unproven' }, asked: [1] });
+    const server = await serverForTest({ zone: ZONE });
+    server.behave('*', bare(NO_DATA));
+    const client = clientForTest([server], { timeout: SHORT, tries: 3 });
+    expect(await outcome(client, 'example.test', 'A')).toEqual({ failed: 'unproven' });
+    expect(server.questions).toBe(3);
   });
 
   test('does not count where the second says something else, or nothing', async () => {
