@@ -74,6 +74,8 @@ async function* headsIn(socket: AsyncIterable<Buffer>): AsyncGenerator<string> {
     }
     checkBeginning(text);
   }
+  // As for curl, the end of the connection ends a head of whole lines.
+  if (text.endsWith('\n')) yield text;
 }
 
 /** Where the first head in the text ends: an empty line ends it (RFC 9112, section 2.1). -1: nowhere yet. */

@@ -60,6 +60,7 @@ const READ_AS_CURL_DOES: readonly Case[] = [
   ['a reason phrase at the code', 'HTTP/1.1 200OK\r\nServer: x\r\n\r\n', X],
   ['two blanks before the code', 'HTTP/1.1  200 OK\r\nServer: x\r\n\r\n', X],
   ['a status of 999', 'HTTP/1.1 999 X\r\nServer: x\r\n\r\n', X],
+  ['a head that ends with the connection', `${OK}Server: x\r\n`, X],
   ['interim responses', `HTTP/1.1 100 C\n\nHTTP/1.1 103 E\r\nLink: a\r\n\r\n${OK}Server: x\r\n\r\n`, X],
   // No history can hold such names: the other fields are observed.
   ['a blank in a name', `${OK}X Y: z\r\nServer: x\r\n\r\n`, X],
@@ -102,7 +103,7 @@ const REJECTED_AS_BY_CURL: readonly Case[] = [
 
 /** curl shows these to its user; a history must not hold what may be half of a head, or a guess. */
 const READ_BY_CURL_ONLY: readonly Case[] = [
-  ['a head without its end', `${OK}Server: x\r\n`, 'closed'],
+  ['a head that ends within a line', `${OK}Server: x\r\nVia: y`, 'closed'],
   ['HTTP/2 in a status line', 'HTTP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
   ['CR in a value, after which curl drops the rest', `${OK}A: a\rb\r\n\r\n`, 'malformed'],
 ];

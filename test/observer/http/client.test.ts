@@ -343,7 +343,7 @@ describe('an unusable response is a failure', () => {
     ['NUL in a value', `${HEAD}X: a\0b\r\n\r\n`, 'malformed'],
     ['a name of 2,000 characters', `${HEAD}${'x'.repeat(2000)}: y\r\n\r\n`, 'malformed'],
     ['half a status line', 'HTTP/1.1 2', 'closed'],
-    ['half a head', `${HEAD}Server: x\r\n`, 'closed'],
+    ['half a head', `${HEAD}Server: x`, 'closed'],
     ['interim responses only', interim(3), 'closed'],
     ['nothing', '', 'closed'],
   ])('%s', async (_what, octets, code) => {
