@@ -161,13 +161,17 @@ async function countRequest(
 /** Compiles the operations of a route. */
 export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
   const text = readStoredOperation(route.operation);
+  const stored = executor.prepare(text);
   const { live } = route;
   const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
   return {
     ...route,
     readParameters: parameterReader(route.path, route.parameters),
-    stored: executor.prepare(text),
-    table: executor.prepare(readStoredOperation(route.operation, [...TABLE_FRAGMENTS, ...FRAGMENTS])),
+    stored,
+    table:
+      route.body.page === undefined
+        ? stored
+        : executor.prepare(readStoredOperation(route.operation, [...TABLE_FRAGMENTS, ...FRAGMENTS])),
     mediaTypes: mediaTypesOf(route),
     validation: state && { stored: state, tag: tagOfOperation(text) },
     stream: live && {

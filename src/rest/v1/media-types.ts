@@ -21,10 +21,10 @@ export function preferredType(accept: string | undefined, offered: readonly Medi
   let most = 0;
   for (const type of offered) {
     const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];
+    // The most specific range counts. Weights have three digits.
     const range = ranges.findIndex((each) => weights.has(each));
-    // Weights have three digits.
-    const preference = (weights.get(ranges[range] ?? type) ?? 0) * 3_000 - range;
-    if (preference > most) [preferred, most] = [type, preference];
+    const preference = (weights.get(ranges[range] ?? '') ?? 0) * 3_000 - range;
+    if (range >= 0 && preference > most) [preferred, most] = [type, preference];
   }
   return preferred;
 }

@@ -337,8 +337,7 @@ export const ROUTES: readonly Route[] = [
       operation: 'changes-live.graphql',
       parameters: { domains: DOMAINS, kinds: KINDS, after: AFTER },
       description:
-        'Server-sent events (HTML, section 9.2), for a client whose `Accept` names `text/event-stream` and not ' +
-        '`application/json`: each change as it is recorded. `data` is an item of `changes`, `id` its cursor. A first event without ' +
+        'Server-sent events (HTML, section 9.2), for a client that prefers `text/event-stream`: each change as it is recorded. `data` is an item of `changes`, `id` its cursor. A first event without ' +
         'data has the `id` where the stream begins: at `Last-Event-ID`, at `after`, or now. The parameters `order` and `first` ' +
         'are not allowed. When the service ends the stream, since the client reads too slowly, the rate limit is used up, an ' +
         'hour is over, the database is not available or the service stops, the last event is `end`, whose data is a problem: ' +

@@ -128,7 +128,8 @@ function exampleValue({ schema, example }: Parameter): unknown {
 }
 
 const DESCRIPTION = `The history of domains, read-only. Every operation has the method GET, and HEAD for the header
-fields alone; any other is rejected with 405. Bodies are JSON, with their keys in the order shown here.
+fields alone; any other is rejected with 405. Bodies are JSON, with their keys in the order shown here; pages of lists
+are CSV or NDJSON, too, for a client that prefers these, and have the next page in \`Link\`.
 Errors have the members of RFC 9457 and a \`code\`; their media type is \`application/problem+json\` for a client
 whose \`Accept\` names it, and \`application/json\` for all others.
 
