@@ -145,7 +145,7 @@ function isBeginning(first: Buffer, magic: Buffer): boolean {
 }
 
 function piped(source: Bytes, transform: Duplex): Bytes {
-  return pipeline(Readable.from(source), transform, () => {});
+  return pipeline(Readable.from(source, { highWaterMark: 1 }), transform, () => {});
 }
 
 /** @throws OperationError for data that are damaged; what the source throws. */

@@ -63,6 +63,25 @@ test('an input is named by its path, or as standard input', async () => {
   expect(await open('-')).toMatchObject({ name: 'standard input', size: null });
 });
 
+test('of a packed file, what was read tells how much of its lines was taken, from the beginning on', async () => {
+  // As lines of addresses are: packed to about a fifth.
+  const text = Array.from({ length: 200_000 }, (_, at) => `{"ip":"192.0.2.${(at * 7919) % 65_521}"}\n`).join(
+    '',
+  );
+  const packed = gzipSync(text);
+  let [read, taken] = [0, 0];
+  const count = (octets: number) => {
+    read += octets;
+  };
+  const input = await openInput(await file('progress', packed), Readable.from([]), count);
+  for await (const octets of input.bytes) {
+    // The next is asked for when all lines of this one are recorded.
+    taken += octets.length;
+    expect(Math.abs(read / packed.length - taken / text.length)).toBeLessThan(0.1);
+  }
+  expect([read, taken]).toEqual([packed.length, text.length]);
+});
+
 test.each([
   [
     'cut',
