@@ -2,14 +2,21 @@ import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-reco
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
 import { InvalidDomainError, InvalidObservationError } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
+import type { Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
-import type { Observation } from '../model/observation.js';
+import { excessOfRecords, type Observation, type ObservationLimits } from '../model/observation.js';
 import { quoted } from '../model/text.js';
 import type { ParsedLine } from './import-lines.js';
 import type { Remark } from './import-summary.js';
 
 export type Json = Readonly<Record<string, unknown>>;
+
+export interface AnswerOptions {
+  /** The time of lines without one. */
+  readonly observedAt?: Instant | undefined;
+  readonly limits: ObservationLimits;
+}
 
 /** A record as a tool writes it. What cannot be read of it costs its type, and nothing else of the line. */
 export interface AnswerRecord {
@@ -37,15 +44,17 @@ export type Unobserved = ReadonlyMap<string, string>;
 /**
  * What a line says: what was observed of its types, and which types were not, for its remarks.
  *
+ * @param limits A type with more records than they allow was not observed.
  * @param unobserved Of the types without an answer.
  * @throws InvalidObservationError where nothing was observed.
  */
 export function lineOfAnswers(
   answers: readonly DnsAnswers[],
+  limits: ObservationLimits,
   unobserved: Unobserved = new Map(),
   remarks: readonly Remark[] = [],
 ): ParsedLine {
-  const found = answers.map(observationOfAnswers);
+  const found = answers.map((each) => observationOfAnswers(each, limits));
   const observations = found.flatMap(({ observation }) => observation ?? []);
   const all = new Map([...unobserved, ...found.flatMap((one) => [...one.unobserved])]);
   if (observations.length > 0) return { observations, remarks: [...remarks, ...remarksOf(all)] };
@@ -72,7 +81,10 @@ function remarksOf(unobserved: Unobserved): Remark[] {
  *
  * @returns null where no type was observed. A type with a record that is not valid, or not of class IN, was not.
  */
-function observationOfAnswers(answers: DnsAnswers): {
+function observationOfAnswers(
+  answers: DnsAnswers,
+  limits: ObservationLimits,
+): {
   readonly observation: Observation | null;
   readonly unobserved: Unobserved;
 } {
@@ -88,6 +100,10 @@ function observationOfAnswers(answers: DnsAnswers): {
       return [];
     }
   });
+  for (const [type, { length }] of recordsByType(all)) {
+    const excess = excessOfRecords(type, length, limits);
+    if (excess !== null) unobserved.set(type, `${excess}.`);
+  }
   const records = all.filter(({ type }) => !unobserved.has(type));
   const byType = recordsByType(records);
   const types = [...(asked ?? []), ...byType.keys()].filter((type) => !unobserved.has(type));

@@ -5,6 +5,7 @@ import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { quoted } from '../model/text.js';
 import {
+  type AnswerOptions,
   type AnswerRecord,
   isOf,
   isReferralToRoot,
@@ -31,12 +32,11 @@ const OMITTED = {
  * Makes what parses the lines that dnsx of ProjectDiscovery writes with `-json`, version 1.2: the DNS records of a name.
  *
  * The types that were queried are not in a line: those of which it has records were observed, others were not.
- *
- * @param observedAt The time of lines without one.
  */
-export function createDnsxParser(
-  observedAt: Instant | undefined,
-): (line: string, now: Instant) => ParsedLine {
+export function createDnsxParser({
+  observedAt,
+  limits,
+}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
   return (text, now) => {
     const line = parseJsonLine(text);
     if (line['hosts_file'] === true) {
@@ -58,7 +58,7 @@ export function createDnsxParser(
       );
     }
     const answers = { domain, observedAt: time, source: 'dnsx', types: null, records: own };
-    return lineOfAnswers([answers], undefined, isWhole || !isOmitting(line) ? [] : [OMITTED]);
+    return lineOfAnswers([answers], limits, undefined, isWhole || !isOmitting(line) ? [] : [OMITTED]);
   };
 }
 

@@ -140,17 +140,17 @@ const FORMATS: Readonly<Record<ImportFormat, Format>> = {
     keys: 'host and all',
     isOf: (has) =>
       has('host') && (has('resolver') || has('all') || (has('status_code') && !has('url') && !has('input'))),
-    createParser: ({ observedAt }) => createDnsxParser(observedAt),
+    createParser: createDnsxParser,
   },
   zdns: {
     keys: 'name and results',
     isOf: (has) => has('name') && (has('results') || (has('status') && has('data') && !has('type'))),
-    createParser: ({ observedAt }) => createZdnsParser(observedAt),
+    createParser: createZdnsParser,
   },
   massdns: {
     keys: 'name, type and status',
     isOf: (has) => has('name') && (has('status') ? has('type') && has('class') : has('error')),
-    createParser: ({ observedAt }) => createMassdnsParser(observedAt),
+    createParser: createMassdnsParser,
   },
   cof: {
     keys: 'rrname and rrtype',

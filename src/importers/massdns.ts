@@ -7,6 +7,7 @@ import { LAYOUTS } from '../model/rdata-layouts.js';
 import { parseRdataText } from '../model/rdata-text.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
+  type AnswerOptions,
   type AnswerRecord,
   failureOfAnswers,
   fieldText,
@@ -35,12 +36,11 @@ const TXT_STRINGS = {
 
 /**
  * Makes what parses the lines that massdns writes with `-o J`, version 1.1: the answer to a question for one type.
- *
- * @param observedAt The time of lines without one: older versions write none.
  */
-export function createMassdnsParser(
-  observedAt: Instant | undefined,
-): (line: string, now: Instant) => ParsedLine {
+export function createMassdnsParser({
+  observedAt,
+  limits,
+}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
   return (text, now) => {
     const line = parseJsonLine(text);
     requireAnswer(line);
@@ -63,7 +63,7 @@ export function createMassdnsParser(
     const observed = parseTimeOfLine('rx_ts', time, now, observedAt);
     const answer = { domain, observedAt: observed, source: 'massdns', types: new Set([type]), records };
     const hasText = type === 'TXT' && records.some((record) => record.type === type && isOf(domain, record));
-    return lineOfAnswers([answer], undefined, hasText ? [TXT_STRINGS] : []);
+    return lineOfAnswers([answer], limits, undefined, hasText ? [TXT_STRINGS] : []);
   };
 }
 

@@ -5,6 +5,7 @@ import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { octetEscape, quoted } from '../model/text.js';
 import {
+  type AnswerOptions,
   type AnswerRecord,
   type DnsAnswers,
   failureOfAnswers,
@@ -28,12 +29,11 @@ import { parseJsonLine, parseTimeOfLine } from './json-line.js';
  *
  * A type counts as observed where its status is NOERROR or NXDOMAIN and the response was not truncated. Version 1 does not write
  * the type that was queried: there, the types of the name's own records were observed.
- *
- * @param observedAt The time of lines without one.
  */
-export function createZdnsParser(
-  observedAt: Instant | undefined,
-): (line: string, now: Instant) => ParsedLine {
+export function createZdnsParser({
+  observedAt,
+  limits,
+}: AnswerOptions): (line: string, now: Instant) => ParsedLine {
   return (text, now) => {
     const line = parseJsonLine(text);
     const name = line['altered_name'] ?? line['name'];
@@ -46,7 +46,7 @@ export function createZdnsParser(
     const answers = outcomes.flatMap(({ answer }) => answer ?? []);
     const unobserved = new Map(outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure])));
     const remarks = outcomes.flatMap(({ remark }) => remark ?? []);
-    return lineOfAnswers(atOneTime(answers), unobserved, remarks);
+    return lineOfAnswers(atOneTime(answers), limits, unobserved, remarks);
   };
 }
 

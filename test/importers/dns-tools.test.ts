@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readSettings } from '../../src/config/env.js';
 import { createDnsxParser } from '../../src/importers/dnsx.js';
 import type { ParsedLine } from '../../src/importers/import-lines.js';
 import { createMassdnsParser } from '../../src/importers/massdns.js';
@@ -30,9 +31,12 @@ function shown({ observations, remarks = [] }: ParsedLine) {
 
 const parsers = { dnsx: createDnsxParser, zdns: createZdnsParser, massdns: createMassdnsParser };
 
+const { limits } = readSettings({});
+
 function read(tool: keyof typeof parsers, line: object | string, observedAt?: string) {
   const text = typeof line === 'string' ? line : JSON.stringify(line);
-  return shown(parsers[tool](observedAt === undefined ? undefined : parseInstant(observedAt))(text, NOW));
+  const time = observedAt === undefined ? {} : { observedAt: parseInstant(observedAt) };
+  return shown(parsers[tool]({ ...time, limits })(text, NOW));
 }
 
 /** The records of the only observation of a line. */
@@ -51,6 +55,16 @@ describe('a line of dnsx', () => {
     timestamp: '2024-03-01T12:20:30.123456789+02:00',
   };
   const record = (text: string, host = 'www.example.com.') => `${host}\t300\tIN\t${text}`;
+
+  test('of which a type has more records than LIMIT_RECORDS_PER_TYPE allows loses that type, and no other', () => {
+    const addresses = Array.from({ length: 1001 }, (_, at) => record(`A\t198.51.${at >> 8}.${at & 255}`));
+    const { observations, remarks } = read('dnsx', {
+      ...line,
+      all: [...addresses, record('MX\t10 mail.example.com.')],
+    });
+    expect(observations.map(({ types }) => types)).toEqual([['MX']]);
+    expect(remarks).toEqual(['A counts as not observed.']);
+  });
 
   test('gives the records in `all`, of the types that occur, and of no others', () => {
     const all = [
