@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startServiceWithSamples } from '../support/samples.js';
+import type { TestService } from '../support/service.js';
+import { ClientFolder } from './documented-clients.js';
+
+let service: TestService;
+let folder: ClientFolder;
+
+beforeAll(async () => {
+  folder = new ClientFolder();
+  service = await startServiceWithSamples();
+});
+afterAll(async () => {
+  await service.stop();
+  folder.remove();
+});
+
+/** When an address of example.com was still there, which is gone today. */
+const THEN = '2023-03-01T00:00:00Z';
+
+interface Shown {
+  readonly domain: {
+    readonly id: string;
+    readonly at: string | null;
+    readonly dnsRecords: readonly { readonly data: string; readonly removed: string | null }[];
+  };
+}
+
+/** What tells the two times apart. */
+function expectThenAndNow(then: Shown, now: Shown): void {
+  const stateOf = ({ domain }: Shown) =>
+    domain.dnsRecords.flatMap(({ data, removed }) => (data === '2001:db8::7' ? [removed] : []));
+  expect(stateOf(then)).toEqual([null]);
+  expect(stateOf(now)).toEqual(['2023-05-20T14:30:12.345678Z']);
+}
+
+describe('Apollo Client, as documented,', () => {
+  test('shows the present after the past was read, and the past after the present', async () => {
+    const { client, DOMAIN } = await folder.load('Apollo Client', service.url);
+    const read = async (at: string | undefined, fetchPolicy: string): Promise<Shown> =>
+      (await client.query({ query: DOMAIN, variables: { name: 'example.com', at }, fetchPolicy })).data;
+    const now = await read(undefined, 'network-only');
+    const then = await read(THEN, 'network-only');
+    expectThenAndNow(then, now);
+    expect(await read(undefined, 'cache-only')).toEqual(now);
+    expect(await read(THEN, 'cache-only')).toEqual(then);
+  });
+
+  test('joins the pages of a domain, and keeps what fragments on interfaces select', async () => {
+    const { client, CHANGES } = await folder.load('Apollo Client', service.url);
+    const query = client.watchQuery({ query: CHANGES, variables: { name: 'example.com' } });
+    const subscription = query.subscribe({});
+    onTestFinished(() => subscription.unsubscribe());
+    const edges = () => query.getCurrentResult().data?.domain?.changes?.edges ?? [];
+    await expect.poll(() => edges().length).toBe(5);
+    const { endCursor } = query.getCurrentResult().data.domain.changes.pageInfo;
+    await query.fetchMore({ variables: { after: endCursor } });
+    await expect.poll(() => edges().length).toBe(10);
+    expect(new Set(edges().map(({ node }: { node: { id: string } }) => node.id)).size).toBe(10);
+  });
+
+  test('keeps the fields beside one that fails', async () => {
+    const { client, DOMAIN } = await folder.load('Apollo Client', service.url);
+    const { gql } = await import('@apollo/client');
+    const query = gql`{ good: domain(name: "example.com") { id name } bad: domain(name: "a b") { id name } }`;
+    const { data, error } = await client.query({ query });
+    expect(data).toMatchObject({ good: { name: 'example.com' }, bad: null });
+    expect(error.errors[0].extensions.code).toBe('INVALID_DOMAIN');
+    expect(DOMAIN.kind).toBe('Document');
+  });
+});
+
+describe('urql with graphcache, as documented,', () => {
+  /** As the one in a browser, without a disk. */
+  function memoryStorage() {
+    const kept: Record<string, unknown> = {};
+    return {
+      kept,
+      writeData: async (entries: object) => void Object.assign(kept, entries),
+      readData: async () => ({ ...kept }),
+      writeMetadata: () => {},
+      readMetadata: async () => [],
+      onOnline: () => {},
+    };
+  }
+
+  const DOMAIN = `query ($name: String!, $at: Timestamp) { domain(name: $name, at: $at) { id at
+    dnsRecords { ... on DnsRecordEntry { id data removed } }
+    diff(from: "2023-03-01T00:00:00Z", to: "2024-01-01T00:00:00Z") { httpHeaders { name difference } } } }`;
+
+  test('shows the past and the present apart, also without a connection, and has no remarks', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    // Where it is "test", graphcache keeps nothing.
+    vi.stubEnv('NODE_ENV', 'development');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { createClient } = await folder.load('urql', service.url);
+    const storage = memoryStorage();
+    const read = async (
+      client: ReturnType<typeof createClient>,
+      at: string | undefined,
+      requestPolicy: string,
+    ): Promise<Shown> => {
+      const result = await client.query(DOMAIN, { name: 'example.com', at }, { requestPolicy }).toPromise();
+      expect(result.error).toBeUndefined();
+      return result.data;
+    };
+    const online = createClient(storage);
+    const now = await read(online, undefined, 'network-only');
+    const then = await read(online, THEN, 'network-only');
+    expectThenAndNow(then, now);
+    expect(await read(online, undefined, 'cache-only')).toEqual(now);
+    await expect.poll(() => JSON.stringify(storage.kept)).toContain(then.domain.id);
+    // Short queries are sent by GET.
+    expect(service.logged.filter(({ path }) => path === '/graphql').map(({ method }) => method)).toContain(
+      'GET',
+    );
+
+    const offline = createClient(storage);
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(await read(offline, undefined, 'cache-first')).toEqual(now);
+    expect(await read(offline, THEN, 'cache-first')).toEqual(then);
+    expect(warn.mock.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { codegen } from '@graphql-codegen/core';
+import { parse } from 'graphql';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { startTestService, type TestService } from '../support/service.js';
+import { ClientFolder, documentedCode } from './documented-clients.js';
+
+let service: TestService;
+let schema: string;
+let folder: ClientFolder;
+
+beforeAll(async () => {
+  folder = new ClientFolder();
+  mkdirSync(join(folder.path, 'src'));
+  service = await startTestService();
+  schema = await (await fetch(`${service.url}/schema.graphql`)).text();
+});
+afterAll(async () => {
+  await service.stop();
+  folder.remove();
+});
+
+/** Of Relay, which has programs for all systems in its package, and is therefore no dependency. */
+const RELAY_COMPILER = process.env['RELAY_COMPILER'];
+
+test.skipIf(RELAY_COMPILER === undefined)(
+  'Relay compiles connections, and domains that are fetched again, as documented',
+  () => {
+    const code = documentedCode('Relay', service.url);
+    folder.write('schema.graphql', schema);
+    folder.write('relay.config.json', code.get('json'));
+    folder.write('src/Domain.ts', code.get('ts'));
+    const { status, stdout, stderr } = spawnSync(RELAY_COMPILER ?? '', ['relay.config.json'], {
+      cwd: folder.path,
+      encoding: 'utf8',
+    });
+    expect(status, `${stdout}${stderr}`).toBe(0);
+    const artifact = readFileSync(
+      join(folder.path, 'src/__generated__/DomainChangesQuery.graphql.ts'),
+      'utf8',
+    );
+    expect(artifact).toMatch(/node\(id: \$id\)/);
+  },
+);
+
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
+const STRICT = [
+  '--strict',
+  '--noEmit',
+  '--skipLibCheck',
+  '--target',
+  'es2022',
+  '--moduleResolution',
+  'bundler',
+];
+
+test('GraphQL Code Generator writes types that tell the records apart, as documented', async () => {
+  const code = documentedCode('GraphQL Code Generator', service.url);
+  const { schema: address, generates } = parseYaml(code.get('yaml') ?? '');
+  expect(address).toBe(`${service.url}/schema.graphql`);
+  const path = 'src/operations.ts';
+  const { plugins, config }: { plugins: string[]; config: object } = generates[path];
+  const loaded = plugins.map(async (name) => [name, await import(`@graphql-codegen/${name}`)] as const);
+  const operation = parse(code.get('graphql') ?? '');
+  const types = await codegen({
+    filename: path,
+    schema: parse(schema),
+    documents: [{ location: 'records.graphql', document: operation }],
+    config,
+    plugins: plugins.map((name) => ({ [name]: {} })),
+    pluginMap: Object.fromEntries(await Promise.all(loaded)),
+  });
+  folder.write(path, types);
+  folder.write('src/mail-servers.ts', code.get('ts'));
+  const compile = (file: string) =>
+    spawnSync(process.execPath, [TSC, ...STRICT, file], { cwd: folder.path, encoding: 'utf8' });
+  expect(compile('src/mail-servers.ts').stdout).toBe('');
+  folder.write('src/wrong.ts', `${code.get('ts')}`.replace('record.target', 'record.ip'));
+  expect(compile('src/wrong.ts').stdout).toContain("Property 'ip' does not exist");
+});
