@@ -92,8 +92,10 @@ export function apply(state: Map<string, string>, { kind, data, name = '', new: 
 
 /** An item of Domain changes. */
 export interface ChangeItem {
+  readonly id: string;
   readonly kind: string;
   readonly data?: object;
+  readonly rdata?: string;
   readonly name?: string;
   readonly new?: string | null;
 }
