@@ -25,6 +25,8 @@ export default defineConfig({
   base: './',
   envDir: false,
   logLevel: 'warn',
+  // In tsconfig.json, too, which Vite does not find below a folder whose name has brackets.
+  oxc: { jsx: { importSource: 'preact' } },
   plugins: [operationsList],
   build: {
     outDir: fileURLToPath(new URL('../dist/web', import.meta.url)),
