@@ -4,13 +4,15 @@ import type { Invocation } from '../config/env.js';
 /**
  * How the user calls the program: as it was called, so that a hint can be repeated.
  *
- * `npx dms` is given only inside of the project: elsewhere, npx would fetch another package of that name.
+ * `npx dms` is given only inside of the project, or of the folder where it is installed as a package: elsewhere, npx would fetch
+ * another package of that name.
  */
 export function calledAs({ script, folder, project, environment }: Invocation): string {
   const { npm_command: npm, INIT_CWD: calledIn = folder, PATH = '', _: typed = '' } = environment;
   if (npm !== undefined) {
+    const home = project.replace(/\/node_modules\/[^/]+$/, '');
     // `npm start` runs in the project, wherever the user is.
-    const isInside = isWithin(project, folder) && isWithin(project, calledIn);
+    const isInside = isWithin(home, folder) && isWithin(home, calledIn);
     return isInside ? 'npx dms' : byNode(project, folder);
   }
   if (basename(script) === 'dms' && PATH.split(delimiter).includes(dirname(script))) return 'dms';

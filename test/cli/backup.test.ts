@@ -224,7 +224,7 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     const { stdout, stderr } = await dms(['restore', backup], directory);
     const setting = `DATA_DIR='${directory.replace("'", "'\\''")}'`;
     expect(stdout).toBe(`Restored into ${directory}.\n`);
-    expect(stderr).toBe(`Check it with ${setting} dms verify, serve it with ${setting} npm start.\n`);
+    expect(stderr).toBe(`Check it with ${setting} dms verify, serve it with ${setting} dms serve.\n`);
   });
 
   test('that was killed while it was restored leaves no database, and can be restored again', async () => {

@@ -242,6 +242,14 @@ describe('hints name the program as it was called', () => {
     ['npx dms', { script: '/root/.npm/_npx/1/node_modules/.bin/dms', folder, environment: npm }],
     ['npx dms', { script, folder, environment: { npm_command: 'start', INIT_CWD: '/srv/dms/docs' } }],
     ['node /srv/dms/bin/dms.js', { script, folder: '/root', environment: npm }],
+    [
+      'npx dms',
+      { script, project: '/srv/node_modules/domain-metadata-service', folder: '/srv/a', environment: npm },
+    ],
+    [
+      'node /root/.npm/_npx/1/node_modules/domain-metadata-service/bin/dms.js',
+      { script, project: '/root/.npm/_npx/1/node_modules/domain-metadata-service', folder, environment: npm },
+    ],
     ['node bin/dms.js', { script, folder, environment: { _: '/usr/bin/node' } }],
     ['./bin/dms.js', { script, folder, environment: { _: './bin/dms.js' } }],
     [

@@ -20,7 +20,7 @@ export async function runRestore(context: CommandContext, file: string): Promise
   }
   const at = isDefault(dataDirectory) ? '' : `DATA_DIR=${asArgument(dataDirectory)} `;
   await context.sumUp(`Restored into ${dataDirectory}.\n`);
-  context.notes.write(`Check it with ${at}dms verify, serve it with ${at}npm start.\n`);
+  context.notes.write(`Check it with ${at}dms verify, serve it with ${at}dms serve.\n`);
 }
 
 async function readable(file: string): Promise<Readable> {

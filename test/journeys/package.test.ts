@@ -1,0 +1,162 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.js';
+import { IS_LONG } from '../support/long-form.js';
+import { observationLine } from '../support/observations.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What npm packs of a folder. */
+function packed(): readonly string[] {
+  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const [{ files }]: readonly [{ readonly files: readonly { readonly path: string }[] }] = JSON.parse(stdout);
+  return files.map(({ path }) => path);
+}
+
+test('the package has what is run, and neither sources nor tests', () => {
+  const files = packed();
+  const folders = new Set(
+    files.map((path) =>
+      path
+        .replace(/[^/]+$/, '')
+        .split('/')
+        .slice(0, 4)
+        .join('/'),
+    ),
+  );
+  const places = [...folders].filter((folder) => !folder.startsWith('dist/')).sort();
+  const migrations = readdirSync(join(ROOT, 'prisma/migrations')).map((name) => `prisma/migrations/${name}/`);
+  expect(places).toEqual(['', 'bin/', ...migrations, 'samples/', 'src/rest/v1/operations'].sort());
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'schema.graphql',
+      'dist/main.js',
+      'dist/web/index.html',
+      'dist/web/operations.json',
+    ]),
+  );
+  expect(files.filter((path) => /\.(?:ts|map)$|\/\.|package-lock/.test(path))).toEqual([]);
+});
+
+/** Installing takes a minute of processor time, and what is installed 180 MB. */
+describe.skipIf(!IS_LONG)('the package, installed from its file in an empty folder', () => {
+  let folder: string;
+  let place: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dms-test-package-'));
+    // npm changes package.json while it packs, and other tests read it.
+    const checkout = join(folder, 'checkout');
+    await mkdir(checkout);
+    const copied = readdirSync(ROOT).filter((name) => !['.git', 'data', 'node_modules'].includes(name));
+    for (const name of copied) await cp(join(ROOT, name), join(checkout, name), { recursive: true });
+    // By hard links, where both are on one file system.
+    const [from, to] = [join(ROOT, 'node_modules'), join(checkout, 'node_modules')];
+    if ((await run('cp', ['-al', from, to], folder)).code !== 0)
+      await succeed('cp', ['-a', from, to], folder);
+    await succeed('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], checkout);
+    expect(readFileSync(join(checkout, 'package.json'), 'utf8')).toBe(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    );
+    await rm(checkout, { recursive: true });
+
+    place = join(folder, 'place');
+    await mkdir(place);
+    const file = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+    await succeed('npm', ['install', '--ignore-scripts', '--offline', join('..', file)], place);
+  }, 600_000);
+  afterAll(() => rm(folder, { recursive: true }));
+
+  /** Runs a program to its end. */
+  async function run(program: string, args: readonly string[], cwd: string) {
+    // As a shell has it, and not as the npm that runs the tests.
+    const own = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|DATABASE_URL$)/.test(name));
+    const child = spawn(program, args, {
+      cwd,
+      env: Object.fromEntries(own),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      stdout += part;
+    });
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      stderr += part;
+    });
+    const [code] = await once(child, 'close');
+    return { code, stdout, stderr };
+  }
+
+  async function succeed(program: string, args: readonly string[], cwd: string): Promise<string> {
+    const { code, stdout, stderr } = await run(program, args, cwd);
+    expect([code, code === 0 ? '' : stdout + stderr], [program, ...args].join(' ')).toEqual([0, '']);
+    return stdout;
+  }
+
+  test('has the versions of package-lock.json, and none of what only development needs', () => {
+    const { packages }: { packages: Record<string, { version?: string; dev?: boolean; peer?: boolean }> } =
+      JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+    const home = join(place, 'node_modules/domain-metadata-service');
+    const found = readdirSync(join(home, 'node_modules'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(?:^|\/node_modules\/)(?:@[^/]+\/)?[^/]+\/package\.json$/.test(path))
+      .map((path) => `node_modules/${path.slice(0, -'/package.json'.length)}`)
+      .filter((path) => path in packages);
+    expect(found.length).toBeGreaterThan(200);
+    for (const path of found) {
+      const { version } = JSON.parse(readFileSync(join(home, path, 'package.json'), 'utf8'));
+      expect([path, version]).toEqual([path, packages[path]?.version]);
+    }
+    expect(found.filter((path) => packages[path]?.dev === true)).toEqual([]);
+    const others = readdirSync(join(place, 'node_modules')).filter((name) => !name.startsWith('.'));
+    expect(others).toEqual(['domain-metadata-service']);
+  });
+
+  test('imports and shows by npx dms, with its data in the folder where it is called', async () => {
+    const line = observationLine({ domain: 'packed.example', at: 1, records: ['192.0.2.1'] });
+    await writeFile(join(place, 'observations.ndjson'), line);
+    await succeed('npx', ['dms', 'import', 'observations.ndjson'], place);
+    expect(await succeed('npx', ['dms', 'show', 'packed.example'], place)).toContain('192.0.2.1');
+    expect(existsSync(join(place, 'data'))).toBe(true);
+    const wrong = await run('npx', ['dms', 'watch'], place);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('npx dms watch add')]);
+  });
+
+  test('serves both APIs, the page and the documents, and installs nothing', async () => {
+    const port = await freePort();
+    const child = spawn('npx', ['dms', 'serve'], {
+      cwd: place,
+      env: { ...process.env, PORT: `${port}`, SAMPLES: 'off' },
+      stdio: 'ignore',
+    });
+    try {
+      const url = `http://127.0.0.1:${port}`;
+      const headers = { 'apollo-require-preflight': 'true' };
+      const statusOf = async (path: string) =>
+        (await fetch(url + path, { headers }).catch(() => undefined))?.status;
+      await expect.poll(() => statusOf('/readyz')).toBe(200);
+      for (const path of [
+        '/api/v1/domain/packed.example',
+        '/graphql?query=%7B__typename%7D',
+        '/',
+        '/docs/settings',
+        '/graphiql',
+        '/api/v1/docs',
+        '/api/v1/openapi.json',
+      ]) {
+        expect([path, await statusOf(path)]).toEqual([path, 200]);
+      }
+    } finally {
+      child.kill('SIGTERM');
+      await once(child, 'close');
+    }
+  });
+});
