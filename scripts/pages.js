@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql';
@@ -47,21 +48,23 @@ const documents = {
   ),
 };
 
-const marked = new Marked({
-  renderer: {
-    heading({ tokens, depth, text }) {
-      const content = this.parser.parseInline(tokens);
-      return `<h${depth} id="${slugOf(text)}">${content}</h${depth}>\n`;
+/** @param {string} document that is made HTML of */
+const markedFor = (document) =>
+  new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        const content = this.parser.parseInline(tokens);
+        return `<h${depth} id="${slugOf(text)}">${content}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens);
+        const address = /^https?:/.test(href) ? href : addressOf(href, document);
+        return address === undefined ? text : `<a href="${address}">${text}</a>`;
+      },
+      // The only HTML are pictures, which show the pages themselves.
+      html: () => '',
     },
-    link({ href, tokens }) {
-      const text = this.parser.parseInline(tokens);
-      const address = /^https?:/.test(href) ? href : addressOf(href);
-      return address === undefined ? text : `<a href="${address}">${text}</a>`;
-    },
-    // The only HTML are pictures, which show the pages themselves.
-    html: () => '',
-  },
-});
+  });
 
 /**
  * The anchor of a heading, as GitHub makes it.
@@ -79,19 +82,25 @@ function slugOf(text) {
  * Where a link to a document leads; undefined: to a file that is not served.
  *
  * @param {string} href
+ * @param {string} document that has it
  */
-function addressOf(href) {
+function addressOf(href, document) {
   if (href.startsWith('#')) return href;
-  const [, path, anchor = ''] = /^(?:docs\/)?(.+)\.md(#.*)?$/.exec(href) ?? [];
-  return path === undefined || /^[A-Z]/.test(path) ? undefined : path + anchor;
+  const [, path = '', anchor = ''] = /^(?:docs\/)?(.+)\.md(#.*)?$/.exec(href) ?? [];
+  return posix.join(posix.dirname(document), path) in documents && path !== '' ? path + anchor : undefined;
 }
+
+/** Where the documents say that the service is: in theirs, it is the one that serves them. */
+const EXAMPLE = 'http://127.0.0.1:4000/';
 
 for (const [name, file] of Object.entries(documents)) {
   const target = new URL(`documents/${name || 'index'}.html`, OUTPUT);
   mkdirSync(new URL('.', target), { recursive: true });
-  const html = await marked.parse(readFileSync(file, 'utf8'));
+  const html = await markedFor(name).parse(readFileSync(file, 'utf8'));
   // What may be wider than the screen is scrolled by keys, too.
+  const root = '../'.repeat(name.split('/').length);
   const scrolled = html
+    .replaceAll(`href="${EXAMPLE}`, `href="${root}`)
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');

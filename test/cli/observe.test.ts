@@ -111,6 +111,24 @@ test('each observation is one line of the log where standard error is no termina
   expect((await dmsWith(logged, 'observe', '--dry-run', 'logged.example.test')).stderr).toBe('');
 });
 
+test('what is observed of a watched domain otherwise counts for its list, as what a worker observes', async () => {
+  await dms('watch', 'add', 'logged.example.test');
+  const watched = async () => JSON.parse((await dms('watch', 'list', '--json')).stdout);
+  dns.behave('logged.example.test', rcode(SERVFAIL));
+  expect((await dms('observe', 'logged.example.test')).code).toBe(1);
+  const failed = await watched();
+  expect(failed).toMatchObject({ failures: 1, outcome: { dns: { answered: [] } } });
+  dns.behave('logged.example.test', undefined);
+  expect((await dms('observe', '--dry-run', 'logged.example.test')).code).toBe(0);
+  expect(await watched()).toEqual(failed);
+  expect((await dms('observe', 'logged.example.test')).code).toBe(0);
+  expect(await watched()).toMatchObject({
+    failures: 0,
+    outcome: { dns: { failures: {} }, http: { status: 200 } },
+  });
+  expect((await watched()).observedAt > failed.observedAt).toBe(true);
+});
+
 test('a name that does not exist is called so', async () => {
   const { code, stdout } = await dms('observe', '--dry-run', 'exmple.example.test');
   expect(code).toBe(0);

@@ -41,24 +41,24 @@ observed 2023-04-01T12:00:00Z to 2023-09-09T09:09:09Z
 4 records and headers when first observed, 4 changes since, the last 2023-09-09T09:09:09Z
 
 A
-  203.0.113.81             ·························█  2023-09-09 - present
+  203.0.113.81             ·························█  since 2023-09-09
 
 CNAME
   cdn.example.net          ██████████████████████████  2023-04-01 - 2023-09-09
 
 TXT
   "moved \\"home\\" in 2023" " – no CDN"
-                           ·························█  2023-09-09 - present
+                           ·························█  since 2023-09-09
 
 A cdn.example.net
   203.0.113.80             ██████████████████████████  2023-04-01 - 2023-09-09
 
 HTTP last-modified
   Fri, 08 Sep 2023 10:00:00 GMT
-                           ·························█  2023-09-09 - present
+                           ·························█  since 2023-09-09
 
 HTTP server
-  Apache/2.4.57 (Debian)   ·························█  2023-09-09 - present
+  Apache/2.4.57 (Debian)   ·························█  since 2023-09-09
 `);
   });
 
@@ -231,7 +231,7 @@ describe('dms search', () => {
 
   test('shows a record with its owner name, its data, and when it was there', async () => {
     expect((await said('search', '--target', 'sip.example.net')).replace(/ +/g, ' ')).toBe(
-      'example.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net 2023-02-01T00:00:00Z - present\n',
+      'example.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z\n',
     );
   });
 

@@ -244,3 +244,21 @@ test('the start page links the documents', async () => {
     expect(page).toContain(`<a href="/a/dms${path}">`);
   }
 });
+
+test('the documents link to nothing but one another, this service, and other hosts', async () => {
+  const { origin } = new URL(based.url);
+  const pages = new Set([`${based.url}/docs/`]);
+  for (const page of pages) {
+    const response = await fetch(page, { headers: { accept: 'text/html' } });
+    expect([page, response.status]).toEqual([page, 200]);
+    if (!page.startsWith(`${based.url}/docs/`)) continue;
+    for (const [, href = ''] of (await response.text()).matchAll(/<a [^>]*href="([^"]*)"/g)) {
+      const target = new URL(href, page);
+      if (target.hostname !== '127.0.0.1') continue;
+      expect(target.origin, href).toBe(origin);
+      target.hash = '';
+      pages.add(target.href);
+    }
+  }
+  expect(pages.size).toBeGreaterThan(20);
+});

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
 import { openTestDatabase } from '../support/database.js';
@@ -100,8 +100,10 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       const numbers = page.locator('.numbers');
       await numbers.getByText('31').waitFor();
       const shown = (await numbers.innerText()).replace(/\s+/g, ' ');
-      expect(shown).toBe('Domains 5 DNS records 31 HTTP headers 10 Changes 54 Since 2023-01-10');
-      await page.locator('.feed li').nth(20).waitFor();
+      expect(shown).toBe(
+        'Domains 5 DNS records 31 HTTP headers 10 Changes and first sights 54 Since 2023-01-10',
+      );
+      await page.locator('.feed > li').nth(6).waitFor();
       const links = page.getByRole('navigation', { name: 'APIs and documents' });
       expect(await links.innerText()).toContain('needs the internet');
       for (const link of await links.getByRole('link').all()) {
@@ -172,7 +174,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const difference = page.getByRole('region', { name: /^From 2023-02-01 00:00:00 to 2023-12-01/ });
     await difference.getByRole('row', { name: /^server/ }).waitFor();
     expect(await difference.locator('tbody').getByRole('row').count()).toBe(2);
-    expect(await page.locator('.changes .tag').allInnerTexts()).toEqual([
+    expect(await page.locator('.changes .tag').allTextContents()).toEqual([
       'server',
       'TXT',
       'TXT',
@@ -228,6 +230,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await page.getByRole('checkbox', { name: 'NS', exact: true }).check();
     await page.keyboard.press('Escape');
     const changes = page.getByRole('region', { name: 'Changes', exact: true });
+    await changes.getByText('First observed, with 1 record').click();
     await changes.getByText('ns1.example').waitFor();
     expect(await changes.locator('.change').count()).toBe(1);
     expect(await page.locator('.loaded').count()).toBe(0);
@@ -286,7 +289,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const domain = `live${Date.now()}.example`;
     const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
     await own.getByRole('heading', { name: 'Nothing is recorded for this domain' }).waitFor();
-    await Promise.all([start, own].map((page) => page.getByText('Live', { exact: true }).waitFor()));
+    await Promise.all([start, own].map((page) => page.getByText('Updates automatically').waitFor()));
     await record({ domain, at: 1, records: ['192.0.2.1'], headers: { server: 'one' } });
     await start.locator('.feed').getByRole('link', { name: domain }).first().waitFor();
     const now = own.getByRole('region', { name: 'Latest state', exact: true });
@@ -296,7 +299,40 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await now.getByText('two').waitFor();
     expect(await now.innerText()).not.toContain('192.0.2.1');
     expect(await own.locator('.changes .change').count()).toBe(5);
-    expect(await own.locator('.facts').innerText()).toContain('2 records, 1 header, 5 changes');
+    expect(await own.locator('.facts').innerText()).toContain(
+      '2 records, 1 header, 3 changes, 2 there when first observed',
+    );
+  });
+
+  test('tells what was there when first observed from what changed, what was not observed from what is not there, and since when nothing is known', async () => {
+    const domain = `first${Date.now()}.example`;
+    await record({ domain, at: 1, records: ['192.0.2.1', '192.0.2.2'] });
+    const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
+    const told = start.locator('.feed > li').filter({ hasText: domain });
+    await told.getByText('First observed, with 2 records').click();
+    await told.getByText('192.0.2.2').waitFor();
+    await own.getByText('As of 2024-01-01 00:00:01, when the domain was last observed.').waitFor();
+    await own.getByText('Not observed.').waitFor();
+    const facts = (await own.locator('.facts').innerText()).replace(/\s+/g, ' ');
+    expect(facts).toContain('Last change none since then');
+    expect(facts).toContain('2 records, 0 headers, 0 changes, 2 there when first observed');
+    await own.locator('.changes').getByText('First observed, with 2 records').waitFor();
+    await record({ domain, at: 2, headers: {} });
+    await own.reload();
+    await own.getByText('None.').waitFor();
+  });
+
+  test('does not say that nothing has changed where the feed has less than the histories', async () => {
+    const database = await openTestDatabase();
+    const short = await startOther({ database });
+    onTestFinished(() => database.close());
+    const page = await open('/', {}, short);
+    await page.getByText('Nothing has changed yet.').waitFor();
+    await createRecorder(database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
+    await database.pool.query('DELETE FROM change_feed WHERE number > (SELECT min(number) FROM change_feed)');
+    await page.reload();
+    await page.getByText('The page of a domain has all of its changes.').waitFor();
+    expect(await page.getByText('Nothing has changed yet.').count()).toBe(0);
   });
 
   test('hostile values are inert, and what is not visible of them is shown', async () => {
@@ -468,9 +504,9 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       'npx dms watch add example.com --every 6h',
       'npx dms import observations.ndjson',
     ]);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Updates automatically').waitFor();
     await createRecorder(empty.database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
-    await page.locator('.feed').getByText('192.0.2.1').waitFor();
+    await page.locator('.feed').getByText('First observed, with 1 record').waitFor();
     await page.locator('.numbers').waitFor();
   });
 
@@ -490,7 +526,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await page.getByRole('button', { name: 'Use the token' }).click();
     await state.getByText('198.51.100.24').waitFor();
     expect(await page.getByLabel('Access token').count()).toBe(0);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Updates automatically').waitFor();
     await page.reload();
     await state.getByText('198.51.100.24').waitFor();
     expect(await page.evaluate('JSON.stringify(localStorage)')).toBe('{}');
@@ -508,14 +544,14 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const guarded = await startOther({ database: service.database, anonymousScopes: new Set() });
     const page = await open('/domains/example.com', {}, guarded);
     await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
-    await page.getByText('Not live').waitFor();
+    await page.getByText('Does not update now').waitFor();
     expect(await page.getByLabel('Access token').count()).toBe(0);
     withoutComplaints(/40[13]/);
   });
 
   inLongForm('says what failed, and has it again when the service is back', async () => {
     const page = await open('/domains/example.com');
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Updates automatically').waitFor();
     await page.locator('.changes li').first().waitFor();
     const abort = (route: { abort(): Promise<void> }) => route.abort();
     await page.route('**/graphql', abort);
@@ -525,12 +561,12 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await page.unroute('**/graphql', abort);
     const state = page.getByRole('region', { name: /^At 2023-06-01 23:59:59/ });
     await state.getByText('198.51.100.23').waitFor();
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Updates automatically').waitFor();
     withoutComplaints(/ERR_FAILED/);
   });
 
   inLongForm.each([
-    ['/', 'LatestChanges', '.feed .change'],
+    ['/', 'LatestChanges', '.feed li'],
     ['/', 'Overview', '.numbers'],
     ['/domains/example.com', 'DomainRecords', '.state .pivot'],
     ['/domains/example.com', 'DomainSummary', '.facts'],
@@ -620,7 +656,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       await record({ domain, at, headers: { 'content-security-policy': policy } });
     }
     const page = await open(`/domains/${domain}`);
-    await page.locator('.changes .change').nth(5).waitFor();
+    await page.locator('.changes > li').nth(5).waitFor();
     await page.getByRole('button', { name: 'Change before' }).click();
     await page.getByRole('heading', { name: /^At 2024/ }).waitFor();
   });
@@ -669,7 +705,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
       const page = await open('/?q=example.com', {}, listed);
       await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
       await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
-      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByText('Updates automatically').waitFor();
       expect(await page.getByRole('link', { name: /GraphiQL|Sandbox/ }).count()).toBe(0);
     });
 

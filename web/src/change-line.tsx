@@ -1,5 +1,5 @@
 import { type Change, type FeedChange, isChange } from './domain/history.js';
-import { Time } from './parts.js';
+import { counted, Time } from './parts.js';
 import { comparedHeaders, HeaderValue, Owner, Rdata } from './values.js';
 
 const VERBS: Readonly<Partial<Record<Change['kind'], readonly [sign: string, verb: string]>>> = {
@@ -11,8 +11,47 @@ const VERBS: Readonly<Partial<Record<Change['kind'], readonly [sign: string, ver
   HEADER_RETURNED: ['+', 'returned'],
 };
 
+/** The changes of an observation. What was there when its part was first observed did not change: it is told as a number, and opens. */
+export function ObservedChanges({ changes }: { readonly changes: readonly FeedChange[] }) {
+  const initial = changes.filter(({ routine }) => routine === 'INITIAL');
+  const others = changes.filter(({ routine }) => routine !== 'INITIAL');
+  return (
+    <>
+      {others.length > 0 && <Lines changes={others} />}
+      {initial.length > 0 && (
+        <details class="initial">
+          <summary>First observed, with {contentOf(initial)}</summary>
+          <Lines changes={initial} />
+        </details>
+      )}
+    </>
+  );
+}
+
+/** How many records and headers: `3 records and 1 header`. */
+function contentOf(initial: readonly FeedChange[]): string {
+  const records = initial.filter((change) => 'record' in change).length;
+  const headers = initial.length - records;
+  return [
+    ...(records > 0 ? [counted(records, 'record')] : []),
+    ...(headers > 0 ? [counted(headers, 'header')] : []),
+  ].join(' and ');
+}
+
+function Lines({ changes }: { readonly changes: readonly FeedChange[] }) {
+  return (
+    <ul class="plain">
+      {changes.map((change) => (
+        <li key={change.id}>
+          <ChangeLine change={change} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** What changed, in a line: of a record or of a header, or of what was told before. */
-export function ChangeLine({ change }: { readonly change: FeedChange }) {
+function ChangeLine({ change }: { readonly change: FeedChange }) {
   if (isChange(change)) return <OwnChangeLine change={change} />;
   return (
     <span class="change">
@@ -48,7 +87,7 @@ function OwnChangeLine({ change }: { readonly change: Change }) {
       {'lastSeen' in change && (
         <span class="muted">
           {' '}
-          last seen <Time value={change.lastSeen} />
+          {'new' in change ? 'the old value last seen' : 'last seen'} <Time value={change.lastSeen} />
         </span>
       )}
     </span>

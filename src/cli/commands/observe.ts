@@ -4,10 +4,12 @@ import type { DomainCheck } from '../../observer/observe-domain.js';
 import { hasFailed } from '../../observer/outcome.js';
 import {
   createCheckReport,
+  type RecordedCheck,
   type RecordObservations,
   type ReportCheck,
   recordChecks,
 } from '../../observer/record-checks.js';
+import { noteObserved } from '../../observer/schedule/watch-list.js';
 import { createObserver } from '../../observing.js';
 import { createRecorder, previewFirst } from '../../recorder/recorder.js';
 import { createLogger } from '../../telemetry/logging.js';
@@ -32,7 +34,9 @@ export async function runObserve(
   const { httpsGrace } = context.settings().observe;
   if (!options.dryRun) {
     return context.withConnections('create', ({ pool }) =>
-      observeAll(run, createRecorder(pool, { httpsGrace }).record),
+      observeAll(run, createRecorder(pool, { httpsGrace }).record, (recorded) =>
+        noteObserved(pool, recorded),
+      ),
     );
   }
   try {
@@ -53,8 +57,15 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** @param record records what is observed or, in a dry run, compares it with what is recorded. */
-async function observeAll(run: Run, record: RecordObservations): Promise<void> {
+/**
+ * @param record records what is observed or, in a dry run, compares it with what is recorded.
+ * @param note keeps the outcomes; absent in a dry run.
+ */
+async function observeAll(
+  run: Run,
+  record: RecordObservations,
+  note?: (recorded: readonly RecordedCheck[]) => Promise<void>,
+): Promise<void> {
   const { context, names, signal } = run;
   const { dryRun, json } = run.options;
   const observer = createObserver(context.settings(), context.now);
@@ -71,7 +82,9 @@ async function observeAll(run: Run, record: RecordObservations): Promise<void> {
     return texts.delete(name);
   };
   const take = async (checks: readonly DomainCheck[]): Promise<void> => {
-    for (const recorded of await recordChecks(record, checks)) {
+    const all = await recordChecks(record, checks);
+    await note?.(all);
+    for (const recorded of all) {
       const { domain } = recorded.check;
       report?.(recorded);
       texts.set(domain, json ? checkAsJson(recorded, !dryRun) : checkAsText(recorded, !dryRun));

@@ -99,7 +99,7 @@ const DOMAINS: Search = {
 };
 
 function timesText(from: string, to: string | null): string {
-  return `${shortTime(from)} - ${to === null ? 'present' : shortTime(to)}`;
+  return to === null ? `since ${shortTime(from)}` : `${shortTime(from)} - ${shortTime(to)}`;
 }
 
 const BY_KIND = { domains: DOMAINS, records: RECORDS, headers: HEADERS };

@@ -303,8 +303,9 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
     spans.some(([from, to]) => at >= from && at < to) ? '█' : '·',
   ).join('');
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
-  const dates = `${first?.from.slice(0, 10)} - ${last?.to?.slice(0, 10) ?? 'present'}${times}`;
-  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates)}\n`;
+  const day = (time = '') => time.slice(0, 10);
+  const dates = last?.to == null ? `since ${day(last?.from)}` : `${day(first?.from)} - ${day(last.to)}`;
+  return `${labelOf(value, valueWidth)}${paint(isPresent ? 'green' : 'dim', bar)}  ${paint('dim', dates + times)}\n`;
 }
 
 /** A value that is there, and since when. */

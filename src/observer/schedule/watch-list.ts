@@ -1,8 +1,10 @@
+import type { Pool } from 'pg';
 import type { PrismaClient } from '../../database/generated/client.js';
 import type { Instant } from '../../model/instant.js';
 import { isJsonObject } from '../../model/json-values.js';
 import { retryOnContention } from '../../recorder/contention.js';
-import type { CheckOutcome } from '../outcome.js';
+import { type CheckOutcome, hasFailed } from '../outcome.js';
+import type { RecordedCheck } from '../record-checks.js';
 
 /** A domain that is observed repeatedly. */
 export interface WatchedDomain {
@@ -78,6 +80,26 @@ export async function countWatched(prisma: PrismaClient): Promise<number> {
     { count: number }[]
   >`SELECT count(*)::int AS count FROM watched_domain`;
   return row?.count ?? 0;
+}
+
+/** Keeps what others than the worker have observed of watched domains: what was observed last is what counts. */
+export async function noteObserved(pool: Pool, recorded: readonly RecordedCheck[]): Promise<void> {
+  const names = recorded.map(({ check }) => check.domain);
+  await retryOnContention(() =>
+    pool.query(
+      `UPDATE watched_domain AS w
+          SET observed_at = done.observed_at, outcome = done.outcome::json,
+              failures = CASE WHEN done.has_failed THEN w.failures + 1 ELSE 0 END
+         FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) AS done (name, observed_at, outcome, has_failed)
+        WHERE w.name = ANY ($1) AND w.name = done.name AND (w.observed_at IS NULL OR w.observed_at < done.observed_at)`,
+      [
+        names,
+        recorded.map(({ check }) => check.observedAt),
+        recorded.map(({ outcome }) => JSON.stringify(outcome)),
+        recorded.map(({ outcome }) => hasFailed(outcome)),
+      ],
+    ),
+  );
 }
 
 /** Those of the names that are watched, sorted. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CHANGE_COLUMNS, type CsvRow } from '../../../src/model/csv.js';
-import { ChangeLine } from '../change-line.js';
+import { ObservedChanges } from '../change-line.js';
 import { formatNumber, MoreButton, Section, Time } from '../parts.js';
 import { Text } from '../values.js';
 import { DownloadButtons } from './exports.js';
@@ -60,13 +60,7 @@ export function ChangeList({ name, changes, loaded, total, hasMore, isLoading, m
                 </span>
               )}
             </p>
-            <ul class="plain">
-              {ofObservation.map((change) => (
-                <li key={change.id}>
-                  <ChangeLine change={change} />
-                </li>
-              ))}
-            </ul>
+            <ObservedChanges changes={ofObservation} />
           </li>
         ))}
       </ol>

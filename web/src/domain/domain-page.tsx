@@ -17,7 +17,7 @@ import { Difference } from './difference.js';
 import { type Filter, FilterChoice, filterOf, matchesChange, matchesLane } from './filter.js';
 import { type Change, lanesOf } from './history.js';
 import { Instants, isInvalid, type Moments, momentsOf } from './instants.js';
-import { LatestState, StateAt } from './state.js';
+import { LatestState, type Observed, StateAt } from './state.js';
 import { type Span, Timeline } from './timeline.js';
 import { TimelineTable } from './timeline-table.js';
 import { type HistoryInUse, useHistory } from './use-history.js';
@@ -129,7 +129,7 @@ function History({ domain, counts, used, filter }: HistoryProps) {
   const filterChoice = <FilterChoice history={used.whole} filter={filter} />;
   return (
     <>
-      <Facts domain={domain} counts={counts} />
+      <Facts domain={domain} counts={counts} used={used} />
       {used.error !== null && <Failure error={used.error} />}
       <Section
         title="Timeline"
@@ -174,6 +174,7 @@ function History({ domain, counts, used, filter }: HistoryProps) {
           name={domain.name}
           at={settled.at}
           filter={filter}
+          observed={observedUpTo(domain, settled.at)}
           occasion={recordedUpTo(used.recorded, settled.at)}
         />
       ) : settled.mode === 'two' ? (
@@ -185,7 +186,13 @@ function History({ domain, counts, used, filter }: HistoryProps) {
           occasion={recordedUpTo(used.recorded, settled.to)}
         />
       ) : (
-        <LatestState name={domain.name} filter={filter} now={used} />
+        <LatestState
+          name={domain.name}
+          filter={filter}
+          observed={observedUpTo(domain, domain.lastUpdate)}
+          now={used}
+          lastUpdate={domain.lastUpdate}
+        />
       )}
       <ChangeList
         name={domain.name}
@@ -205,8 +212,28 @@ function recordedUpTo(recorded: readonly Change[], time: string): number {
   return recorded.filter(({ date }) => date <= time).length;
 }
 
-function Facts({ domain, counts }: Pick<HistoryProps, 'domain' | 'counts'>) {
-  const { registrableDomain } = domain;
+/** Which parts were observed up to a time: of others nothing is known, not even that there is nothing. */
+function observedUpTo({ parts }: Domain, time: string): Observed {
+  const observed = parts.filter(({ firstObserved }) => firstObserved != null && firstObserved <= time);
+  return {
+    dns: observed.some((part) => part.name !== 'HTTP'),
+    http: observed.some((part) => part.name === 'HTTP'),
+  };
+}
+
+/** What changed since the first observation; as long as not all changes are loaded, how many there are with these. */
+function changesText(
+  { changeCount }: NonNullable<Counts>,
+  { since, changes }: HistoryInUse['history'],
+): string {
+  if (since !== null || changes.length === 0)
+    return `${counted(changeCount, 'change')} with what was there at first`;
+  const initial = changes.filter(({ routine }) => routine === 'INITIAL').length;
+  return `${counted(changeCount - initial, 'change')}, ${formatNumber(initial)} there when first observed`;
+}
+
+function Facts({ domain, counts, used }: Pick<HistoryProps, 'domain' | 'counts' | 'used'>) {
+  const { registrableDomain, created, lastChange } = domain;
   const failed = domain.parts.filter(({ failure }) => failure != null);
   return (
     <>
@@ -225,16 +252,14 @@ function Facts({ domain, counts }: Pick<HistoryProps, 'domain' | 'counts'>) {
         </div>
         <div>
           <dt>Last change</dt>
-          <dd>
-            <Time value={domain.lastChange} />
-          </dd>
+          <dd>{lastChange === created ? 'none since then' : <Time value={lastChange} />}</dd>
         </div>
         <div>
           <dt>Recorded</dt>
           <dd>
             {counts === undefined
               ? '–'
-              : `${counted(counts.dnsRecordCount, 'record')}, ${counted(counts.httpHeaderCount, 'header')}, ${counted(counts.changeCount, 'change')}`}
+              : `${counted(counts.dnsRecordCount, 'record')}, ${counted(counts.httpHeaderCount, 'header')}, ${changesText(counts, used.whole)}`}
           </dd>
         </div>
         {registrableDomain != null && registrableDomain !== domain.name && (

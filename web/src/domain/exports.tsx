@@ -46,7 +46,7 @@ function restQuery(view: Moments): string {
 function fileSuffix(view: Moments): string {
   const short = (time: string) => time.replaceAll(':', '');
   if (view.mode === 'two') return `${short(view.from)}-${short(view.to)}`;
-  return view.mode === 'one' ? short(view.at) : 'now';
+  return view.mode === 'one' ? short(view.at) : 'latest';
 }
 
 /** GraphiQL reads the query behind the `#`, which is not sent to the server. */

@@ -90,7 +90,7 @@ export function withRecorded(history: LoadedHistory, recorded: readonly Change[]
       else records.delete(keyOf(change.record));
     } else {
       const value = 'new' in change ? change.new : change.old;
-      const seen = 'lastSeen' in change ? change.lastSeen : change.date;
+      const seen = 'new' in change ? change.date : change.lastSeen;
       const known = headers.get(change.name)?.lastSeen ?? seen;
       const lastSeen = known > seen ? known : seen;
       headers.set(change.name, { name: change.name, value, present: 'new' in change, lastSeen });

@@ -16,13 +16,26 @@ import type { HistoryInUse } from './use-history.js';
 interface StateProps {
   readonly name: string;
   readonly filter: Filter;
+  /** Whether DNS and HTTP were observed up to the time that is shown. */
+  readonly observed: Observed;
+}
+
+export interface Observed {
+  readonly dns: boolean;
+  readonly http: boolean;
 }
 
 /** So many records or headers are shown at first, and with each step. */
 const STEP = 100;
 
+interface LatestStateProps extends StateProps {
+  readonly now: HistoryInUse;
+  /** When the domain was last observed. */
+  readonly lastUpdate: string;
+}
+
 /** The records and headers as they were observed last: as they were loaded, and recorded since. */
-export function LatestState({ now, ...props }: StateProps & { readonly now: HistoryInUse }) {
+export function LatestState({ now, lastUpdate, ...props }: LatestStateProps) {
   const { history, isCut } = now;
   const { filter } = props;
   const records = useParts(
@@ -35,6 +48,9 @@ export function LatestState({ now, ...props }: StateProps & { readonly now: Hist
   );
   return (
     <ShownState {...props} title="Latest state" view={{ mode: 'now' }} records={records} headers={headers}>
+      <p class="muted">
+        As of <Time value={lastUpdate} />, when the domain was last observed.
+      </p>
       {isCut && <p class="muted">Only the first 10,000 are shown.</p>}
     </ShownState>
   );
@@ -90,7 +106,8 @@ interface ShownStateProps extends StateProps {
   readonly children?: ComponentChildren;
 }
 
-function ShownState({ name, filter, title, view, records, headers, children }: ShownStateProps) {
+function ShownState(props: ShownStateProps) {
+  const { name, filter, observed, title, view, records, headers, children } = props;
   const shown = records.nodes.filter(({ type }) => matchesType(filter, type));
   const present = headers.nodes.filter((header) => header.present && matchesHeader(filter, header.name));
   const data = { domain: name, dnsRecords: shown, httpHeaders: present };
@@ -115,11 +132,11 @@ function ShownState({ name, filter, title, view, records, headers, children }: S
     >
       {children}
       <h3>DNS records</h3>
-      <Found pages={records} what="records" isEmpty={shown.length === 0}>
+      <Found pages={records} what="records" isEmpty={shown.length === 0} isObserved={observed.dns}>
         <RecordSets records={shown} name={name} />
       </Found>
       <h3>HTTP headers</h3>
-      <Found pages={headers} what="headers" isEmpty={present.length === 0}>
+      <Found pages={headers} what="headers" isEmpty={present.length === 0} isObserved={observed.http}>
         <Headers headers={present} />
       </Found>
     </Section>
@@ -131,16 +148,17 @@ interface FoundProps {
   readonly what: string;
   /** Whether none of what is loaded is shown. */
   readonly isEmpty: boolean;
+  readonly isObserved: boolean;
   readonly children: ComponentChildren;
 }
 
-function Found({ pages, what, isEmpty, children }: FoundProps) {
+function Found({ pages, what, isEmpty, isObserved, children }: FoundProps) {
   const { error, isLoading, hasMore, nodes, more, again } = pages;
   if (error !== undefined && nodes.length === 0) return <Failure error={error} again={again} />;
   return (
     <>
       {isLoading && nodes.length === 0 && <Loading what={what} />}
-      {isEmpty && !isLoading && !hasMore && <p class="muted">None.</p>}
+      {isEmpty && !isLoading && !hasMore && <p class="muted">{isObserved ? 'None.' : 'Not observed.'}</p>}
       {!isEmpty && children}
       {error !== undefined && <Failure error={error} again={again} />}
       {hasMore && <MoreButton isLoading={isLoading} more={more} label={`More ${what}`} />}

@@ -499,7 +499,7 @@ function Tooltip({ hovered, width }: { readonly hovered: Hovered; readonly width
       <br />
       {bar.from === null ? 'before what is loaded' : <Time value={timestampOf(bar.from)} />}
       {' – '}
-      {bar.to === null ? 'present' : <Time value={timestampOf(bar.to)} />}
+      {bar.to === null ? 'not gone when last observed' : <Time value={timestampOf(bar.to)} />}
       {bar.lastSeen < (bar.to ?? Number.POSITIVE_INFINITY) && (
         <>
           <br />

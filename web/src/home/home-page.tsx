@@ -51,7 +51,7 @@ export function HomePage() {
           )}
           <Links />
         </div>
-        <LatestChanges onChange={countAgain} />
+        <LatestChanges onChange={countAgain} hasHistory={(data?.statistics?.changes ?? 0) > 0} />
       </div>
     </>
   );
@@ -133,7 +133,7 @@ function Overview({ statistics }: { readonly statistics: OverviewQuery['statisti
         <Figure name="Domains" value={statistics?.domains} />
         <Figure name="DNS records" value={statistics?.dnsRecords} />
         <Figure name="HTTP headers" value={statistics?.httpHeaders} />
-        <Figure name="Changes" value={statistics?.changes} />
+        <Figure name="Changes and first sights" value={statistics?.changes} />
         <div>
           <dt>Since</dt>
           <dd>

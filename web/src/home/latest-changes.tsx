@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { domainAddress } from '../address.js';
 import { ask, reconnected } from '../api.js';
-import { ChangeLine } from '../change-line.js';
+import { ObservedChanges } from '../change-line.js';
 import { type FeedChange, groupBy } from '../domain/history.js';
 import { LatestChangesDocument, LiveChangesDocument } from '../operations.generated.js';
 import { Failure, Loading, Section, Time } from '../parts.js';
@@ -10,12 +10,18 @@ import { Text } from '../values.js';
 
 const MOST_SHOWN = 40;
 
+interface LatestChangesProps {
+  readonly onChange: () => void;
+  readonly hasHistory: boolean;
+}
+
 /**
  * What changed last at any domain: as it is recorded.
  *
  * @param props.onChange Called when something was recorded.
+ * @param props.hasHistory Whether changes are known that the feed may not have.
  */
-export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
+export function LatestChanges({ onChange, hasHistory }: LatestChangesProps) {
   const [latest, setLatest] = useState<readonly FeedChange[] | null>(null);
   const [recorded, setRecorded] = useState<readonly FeedChange[]>([]);
   const [error, setError] = useState<Error | null>(null);
@@ -71,7 +77,13 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
       <p class="muted">In the order of recording.</p>
       {error !== null && <Failure error={error} again={again} />}
       {latest === null && error === null && !isPaused && <Loading what="changes" />}
-      {latest !== null && changes.length === 0 && <p class="muted">Nothing has changed yet.</p>}
+      {latest !== null && changes.length === 0 && (
+        <p class="muted">
+          {hasHistory
+            ? 'None is in the feed: it has what was recorded since the upgrade that began it, for as long as CHANGES_KEPT says. The page of a domain has all of its changes.'
+            : 'Nothing has changed yet.'}
+        </p>
+      )}
       <ol class="feed">
         {[...groupBy(changes, ({ domain, date }) => `${domain.name} ${date}`)].map(
           ([key, [first, ...others]]) =>
@@ -83,13 +95,7 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
                   </a>{' '}
                   <Time value={first.date} />
                 </p>
-                <ul class="plain">
-                  {[first, ...others].map((change) => (
-                    <li key={change.id}>
-                      <ChangeLine change={change} />
-                    </li>
-                  ))}
-                </ul>
+                <ObservedChanges changes={[first, ...others]} />
               </li>
             ),
         )}
@@ -102,7 +108,7 @@ export function LatestChanges({ onChange }: { readonly onChange: () => void }) {
 export function LiveState({ isLive }: { readonly isLive: boolean }) {
   return (
     <span class={isLive ? 'live' : 'live off'} role="status">
-      {isLive ? 'Live' : 'Not live'}
+      {isLive ? 'Updates automatically' : 'Does not update now'}
     </span>
   );
 }

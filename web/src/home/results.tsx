@@ -44,8 +44,8 @@ export function Results({ questions }: { readonly questions: readonly WordQuesti
 
 const PRESENCE = [
   [undefined, 'At any time'],
-  ['true', 'Now'],
-  ['false', 'Not any more'],
+  ['true', 'When last observed'],
+  ['false', 'Gone'],
 ] as const;
 
 interface ResultProps {
