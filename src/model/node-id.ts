@@ -30,6 +30,7 @@ export function readNodeId(id: string): NodeName {
   const [letter, domain = '', at = '', ...key] = Buffer.from(id, 'base64url').toString().split('\n');
   const kind = KINDS.find((each) => each[0] === letter);
   if (kind === undefined || !isDomainName(domain) || key.some((text) => text.includes('\0'))) throw noId();
+  if (kind === 'domain' && key.length > 0) throw noId();
   const name = { kind, domain, at: at === '' ? undefined : instantOfKey(at), key };
   // Base64url and numbers may be written in several ways, of which one is an id.
   if (writeNodeId(name) !== id) throw noId();

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
@@ -157,6 +158,41 @@ describe('an id', () => {
       const { data, errors } = await send(NODE, { id });
       expect([id, data?.node, errors?.[0]?.extensions.code]).toEqual([id, null, 'INVALID_PARAMETER']);
     }
+  });
+
+  test('made of anything gives what has it, null, or the error INVALID_PARAMETER', async () => {
+    const number = fc.oneof(
+      fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }).map(String),
+      fc.constantFrom('0', '-1', '1704067201000000', '1704067202000000'),
+    );
+    const word = fc.oneof(
+      fc.constantFrom(
+        'A',
+        'server',
+        'DNS_RECORD_ADDED',
+        'DNS_RECORD_REMOVED',
+        'HEADER_UPDATED',
+        'HISTORY_EXTENDED',
+        '',
+      ),
+      fc.string({ unit: 'binary', maxLength: 5 }),
+    );
+    const parts = fc.tuple(
+      fc.constantFrom('d', 'r', 'h', 'c'),
+      fc.constant('example.com'),
+      fc.oneof(fc.constant(''), number),
+      fc.array(fc.oneof(number, word), { maxLength: 5 }),
+    );
+    const property = fc.asyncProperty(fc.array(parts, { minLength: 20, maxLength: 20 }), async (all) => {
+      const ids = all.map(([kind, domain, at, key]) =>
+        Buffer.from([kind, domain, at, ...key].join('\n')).toString('base64url'),
+      );
+      const fields = ids.map((id, place) => `n${place}: node(id: "${id}") { id }`);
+      const { data, errors = [] } = await send(`{ ${fields.join(' ')} }`);
+      expect(errors.filter(({ extensions: { code } }) => code !== 'INVALID_PARAMETER')).toEqual([]);
+      for (const [place, id] of ids.entries()) expect([null, id]).toContain(data[`n${place}`]?.id ?? null);
+    });
+    await fc.assert(property, { numRuns: 10 });
   });
 
   test('costs as a domain', async () => {
