@@ -6,6 +6,7 @@ import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
 import { canonicalType, TYPE_NAMES } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
+import type { SiteResponse } from '../model/observation.js';
 import { type ExportFormat, isReadable, type Omit, selectedPeriods } from './export-format.js';
 import { isSelected, type Selection } from './selection.js';
 
@@ -24,13 +25,15 @@ export function* exportDms(
   const readable = readableHistory(history, at, omit);
   const select = selector(readable, selection);
   const unknown = TYPE_NAMES.find((type) => !readable.state.types.has(type)) ?? '';
+  const responses = new Map(history.responses.map((response) => [response.observedAt, response]));
   for (const moment of momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
     const written = select(moment);
     if (written === null) continue;
     const types = written.types && importable(written.types, unknown);
-    yield `${JSON.stringify(observationOf(history.name, { ...written, types }))}\n`;
+    const site = written.headers === null ? undefined : responses.get(moment.observedAt);
+    yield `${JSON.stringify(observationOf(history.name, { ...written, types, site }))}\n`;
   }
   const stays = readable.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
   for (const sightings of sightingsByLine({ ...readable, stays })) {
@@ -105,15 +108,18 @@ function readableHistory(history: StoredHistory, at: Instant | undefined, omit: 
 /** A moment, or sightings in place of its records. */
 interface Written extends Pick<Moment, 'observedAt' | 'types' | 'headers' | 'source'> {
   readonly stays: readonly { readonly record: DnsRecord }[] | null;
+  /** Where the headers came from, if that is known. */
+  readonly site?: SiteResponse | undefined;
 }
 
-function observationOf(domain: string, { observedAt, stays, types, headers, source }: Written): object {
+function observationOf(domain: string, { observedAt, stays, types, headers, site, source }: Written): object {
   return {
     domain,
     observedAt: formatInstant(observedAt),
     ...(stays === null ? {} : { dnsRecords: stays.map(({ record }) => dnsRecordData(record)) }),
     ...(types === null ? {} : { dnsTypes: types }),
     ...(headers === null ? {} : { httpHeaders: Object.fromEntries(headers) }),
+    ...(site === undefined ? {} : { site: { scheme: site.scheme, status: site.status } }),
     ...(source === null ? {} : { source }),
   };
 }

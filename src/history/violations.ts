@@ -144,7 +144,7 @@ function* responses({ state, stays, headers, responses }: StoredHistory): Genera
     const response = `the response at ${timeText(observedAt)}`;
     if (!isWithin(state.http, observedAt)) yield `${response} is outside the observations of HTTP`;
     if (!changes.has(observedAt)) yield `${response} is of an observation that changed nothing`;
-    if (!isCanonical(address, canonicalIp)) {
+    if (address !== null && !isCanonical(address, canonicalIp)) {
       yield `${response} is of ${JSON.stringify(address)}, which is not an IP address in canonical form`;
     }
   }

@@ -12,26 +12,29 @@ import {
   requireTexts,
   unknownKey,
 } from '../model/json-values.js';
-import type { DnsObservation, Observation } from '../model/observation.js';
+import { type DnsObservation, isStatus, type Observation, type SiteResponse } from '../model/observation.js';
 import { parseSourceName, quoted } from '../model/text.js';
 import { parseJsonLine, parseObservedAt } from './json-line.js';
 import { LatestLines } from './latest-lines.js';
 
-const KEYS = new Set(['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'sighted', 'source']);
+const KEYS = new Set([
+  ...['domain', 'observedAt', 'dnsRecords', 'dnsTypes', 'httpHeaders', 'site', 'sighted', 'source'],
+]);
+const SITE_KEYS = new Set(['scheme', 'status']);
 
 /** How a line begins where its domain and its time come first and without escapes. */
 const HEAD = /^\{"domain": ?"([\w.-]+)", ?"observedAt": ?"([\w:.+-]+)", ?(?=")/;
 
 /** What a line contains besides its domain and time. */
-type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'source'>;
+type Body = Pick<Observation, 'dns' | 'httpHeaders' | 'response' | 'source'>;
 
 const latestLines = new LatestLines<{ readonly domain: string; readonly body: Body }>();
 
 /**
  * An observation from a line of format `dms`: one JSON object with the keys `domain`, `observedAt`, and
  * optionally `dnsRecords` (the complete set of records), `dnsTypes` (the types that it is complete for),
- * `httpHeaders` (name to value or values), `sighted` (the records were seen, and nothing else is known) and `source`. Lines of one domain that differ only in their
- * times may give the same `dns` and `httpHeaders` objects.
+ * `httpHeaders` (name to value or values), `site` (where these came from), `sighted` (the records were seen, and nothing else is
+ * known) and `source`. Lines of one domain that differ only in their times may give the same `dns` and `httpHeaders` objects.
  *
  * @param now The present, which no observation may be ahead of by more than five minutes.
  * @throws InvalidObservationError for a line that cannot be accepted as a whole. The message, one line,
@@ -62,11 +65,26 @@ function parseBody(object: Readonly<Record<string, unknown>>): Body {
   if (isSighted) requireSightings(object);
   if (dns !== undefined) body.dns = isSighted ? sightingsIn(dns) : dns;
   if (httpHeaders !== undefined) body.httpHeaders = parseHeaders(httpHeaders);
+  if (object['site'] !== undefined)
+    body.response = readAt('site', () => parseSite(object['site'], httpHeaders));
   if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
   if (dnsRecords === undefined && httpHeaders === undefined) {
     throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
   }
   return body;
+}
+
+/** The response that the headers are of. */
+function parseSite(site: unknown, headers: unknown): SiteResponse {
+  if (headers === undefined)
+    throw new InvalidObservationError('it is where httpHeaders came from, which the line has not.');
+  if (!isJsonObject(site)) throw new InvalidObservationError('it is not an object.');
+  for (const key in site) if (!SITE_KEYS.has(key)) throw unknownKey(key, SITE_KEYS);
+  const { scheme, status } = site;
+  if (scheme !== 'https' && scheme !== 'http')
+    throw new InvalidObservationError('scheme: it is neither https nor http.');
+  if (!isStatus(status)) throw new InvalidObservationError('status: it is not a number from 100 to 999.');
+  return { scheme, status, address: null };
 }
 
 /** @throws InvalidObservationError for what cannot be sightings. */

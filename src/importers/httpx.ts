@@ -6,7 +6,7 @@ import type { Instant } from '../model/instant.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { memoized } from '../model/memoized.js';
-import type { Observation } from '../model/observation.js';
+import { isStatus, type Observation } from '../model/observation.js';
 import { type HeaderField, parseResponseHead } from '../model/response-head.js';
 import { quoted } from '../model/text.js';
 import { requireInvalid } from './dns-answers.js';
@@ -107,10 +107,6 @@ function responseOf({ url, status_code: status, host_ip, host }: HttpxLine): Pic
 
 function isIpAddress(value: unknown): value is string {
   return typeof value === 'string' && (isIpv4(value) || isIpv6(value));
-}
-
-function isStatus(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
 
 interface Headers {

@@ -28,8 +28,13 @@ export interface SiteResponse {
   readonly scheme: 'https' | 'http';
   /** The status code, from 100 to 999. */
   readonly status: number;
-  /** Where the connection went: an IP address in canonical form. */
-  readonly address: string;
+  /** Where the connection went: an IP address in canonical form; null: that is unknown. */
+  readonly address: string | null;
+}
+
+/** Whether a value is a status code (RFC 9110, section 15, whose classes end at 599; others are in use). */
+export function isStatus(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 999;
 }
 
 /** The complete set of a domain's records, of every type or of the types that were queried. */

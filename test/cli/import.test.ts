@@ -171,6 +171,29 @@ describe('dms import', () => {
     );
   });
 
+  test('where headers came from is kept where they changed, exported again, and told elsewhere', async () => {
+    const line = (at: number, server: string, status: number) =>
+      `${JSON.stringify({
+        ...JSON.parse(observationLine({ at, headers: { server } })),
+        site: { scheme: 'https', status },
+      })}\n`;
+    await dms(['import', '-'], line(1, 'a', 200) + line(2, 'b', 503));
+    const { stdout } = await dms(['export']);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((each) => JSON.parse(each).site),
+    ).toEqual([
+      { scheme: 'https', status: 200 },
+      { scheme: 'https', status: 503 },
+    ]);
+    expect((await dms(['verify'])).code).toBe(0);
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], stdout);
+    expect((await dms(['export'])).stdout).toBe(stdout);
+  });
+
   test('a line is counted once, and with a remark where only a part of it was recorded', async () => {
     const line = (at: string, ...types: readonly string[]) =>
       `${JSON.stringify({ domain: 'part.example', observedAt: at, dnsRecords: [], dnsTypes: types })}\n`;

@@ -227,10 +227,13 @@ describe('HTTP', () => {
       const settings = { OBSERVE_PRIVATE: 'allow', OBSERVE_HTTP_PORT: String(site.port) };
       const { stdout } = await dms(['observe', 'head.example'], settings);
       const [line = '{}'] = (await dms(['export'])).stdout.split('\n');
-      const { httpHeaders } = JSON.parse(line);
+      const { httpHeaders, site: from } = JSON.parse(line);
       if (right instanceof RegExp)
         expect([stdout, httpHeaders]).toEqual([expect.stringMatching(right), undefined]);
-      else expect(httpHeaders).toEqual(right);
+      else {
+        expect(httpHeaders).toEqual(right);
+        expect(from).toEqual({ scheme: 'http', status: expect.any(Number) });
+      }
     },
   );
 });

@@ -241,7 +241,7 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
     ['1', NO_OBJECT],
     [
       '{"__proto__":{"domain":"a"}}',
-      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source\.$/,
+      /^unknown key "__proto__": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source\.$/,
     ],
     ['{}', /^domain: it is missing\.$/],
   ])('%j', (line, reason) => {
@@ -257,11 +257,11 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
     [{ http_headers: {} }, 'unknown key "http_headers": write httpHeaders.'],
     [
       { 'a\nb': 1 },
-      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source.',
+      'unknown key "a\\nb": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source.',
     ],
     [
       { constructor: 1 },
-      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, sighted, source.',
+      'unknown key "constructor": remove it, or write one of domain, observedAt, dnsRecords, dnsTypes, httpHeaders, site, sighted, source.',
     ],
     [{ domain: undefined }, 'domain: it is missing.'],
     [{ domain: 1 }, 'domain: it is not a string.'],
@@ -273,6 +273,17 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
       'observedAt: "today" is not an RFC 3339 time: write it like 2024-03-01T10:20:30.123456Z.',
     ],
     [{ dnsRecords: undefined, dnsTypes: undefined, httpHeaders: undefined }, neither],
+    [{ site: 'https' }, 'site: it is not an object.'],
+    [{ site: { scheme: 'ftp', status: 200 } }, 'site: scheme: it is neither https nor http.'],
+    [{ site: { scheme: 'http', status: '200' } }, 'site: status: it is not a number from 100 to 999.'],
+    [
+      { site: { scheme: 'http', status: 200, address: '192.0.2.1' } },
+      'site: unknown key "address": remove it, or write one of scheme, status.',
+    ],
+    [
+      { site: { scheme: 'http', status: 200 }, httpHeaders: undefined },
+      'site: it is where httpHeaders came from, which the line has not.',
+    ],
     [{ sighted: false }, 'sighted: it is not true; leave it out otherwise.'],
     [{ sighted: true }, 'dnsTypes: a line with sighted tells of its dnsRecords alone.'],
     [
