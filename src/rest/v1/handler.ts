@@ -367,7 +367,7 @@ export interface FoundBody {
   /** With the version of what the body has, where the operation selects one. */
   readonly state: object;
   readonly body: string | readonly Buffer[];
-  /** Of a page that others follow, the cursor of the next one, for a query without durations; otherwise null. */
+  /** Of a page that others follow, the cursor of the next one; otherwise null. */
   readonly next: string | null;
 }
 
@@ -402,7 +402,7 @@ export async function findBody(
     const { version } = result.extensions ?? {};
     const state = version === undefined ? found : { version };
     const body = writeBody(route.body, found, countedFrom, mediaType);
-    return { state, body, next: nextOf(route.body.page?.pageIn(found), null) };
+    return { state, body, next: nextOf(route.body.page?.pageIn(found), countedFrom) };
   }
   const parts = new BodyInParts();
   let first: object | undefined;

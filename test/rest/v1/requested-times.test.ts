@@ -135,6 +135,7 @@ describe('pages of a question with a duration', () => {
       for (let page = first; page.body.next !== null; ) {
         const link = linkOf(page.fields) ?? '';
         const linked = new URLSearchParams(link.split('?')[1]);
+        expect(linked.get('after')).toBe(page.body.next);
         expect([linked.get('seenFrom'), linked.get('seenTo')]).toEqual([
           instants.get('seenFrom'),
           instants.get('seenTo'),
