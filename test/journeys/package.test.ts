@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TEST_SERVER } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observationLine } from '../support/observations.js';
@@ -47,8 +48,15 @@ test('the package has what is run, and neither sources nor tests', () => {
   expect(files.filter((path) => /\.(?:ts|map)$|\/\.|package-lock/.test(path))).toEqual([]);
 });
 
-/** Installing takes a minute of processor time, and what is installed 180 MB. */
-describe.skipIf(!IS_LONG)('the package, installed from its file in an empty folder', () => {
+/** The environment as a shell has it, without what the npm that runs the tests has set. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:npm_|INIT_CWD$|DATABASE_URL$)/i.test(name)),
+);
+
+/** Installing takes a minute of processor time, and what is installed 180 MB. It has the embedded database. */
+const IS_INSTALLED = IS_LONG && TEST_SERVER === undefined;
+
+describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty folder', () => {
   let folder: string;
   let place: string;
 
@@ -78,11 +86,9 @@ describe.skipIf(!IS_LONG)('the package, installed from its file in an empty fold
 
   /** Runs a program to its end. */
   async function run(program: string, args: readonly string[], cwd: string) {
-    // As a shell has it, and not as the npm that runs the tests.
-    const own = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|DATABASE_URL$)/.test(name));
     const child = spawn(program, args, {
       cwd,
-      env: Object.fromEntries(own),
+      env: ENVIRONMENT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let [stdout, stderr] = ['', ''];
@@ -134,9 +140,12 @@ describe.skipIf(!IS_LONG)('the package, installed from its file in an empty fold
     const port = await freePort();
     const child = spawn('npx', ['dms', 'serve'], {
       cwd: place,
-      env: { ...process.env, PORT: `${port}`, SAMPLES: 'off' },
-      stdio: 'ignore',
+      env: { ...ENVIRONMENT, PORT: `${port}`, SAMPLES: 'off' },
+      // Who waits for the end of the output waits for the service, too, and not only for npx.
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
     });
+    child.stdout.resume();
     try {
       const url = `http://127.0.0.1:${port}`;
       const headers = { 'apollo-require-preflight': 'true' };
@@ -155,7 +164,8 @@ describe.skipIf(!IS_LONG)('the package, installed from its file in an empty fold
         expect([path, await statusOf(path)]).toEqual([path, 200]);
       }
     } finally {
-      child.kill('SIGTERM');
+      // To the whole group, as Ctrl-C in a terminal.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
       await once(child, 'close');
     }
   });
