@@ -186,6 +186,34 @@ describe('DNS', () => {
   });
 });
 
+/** What is written, and the name that is queried. */
+const NAMES: Readonly<Record<string, string>> = {
+  'www.vilnius-.example.de': 'www.vilnius-.example.de',
+  '-blah.example.com': '-blah.example.com',
+  '-.example.cz': '-.example.cz',
+  'r3---sn-abc1defghijkl-m2no.example.com': 'r3---sn-abc1defghijkl-m2no.example.com',
+  '☕🦊✈.ws': 'xn--53hy7af013i.ws',
+  'i❤️.ws': 'xn--i-7iq.ws',
+  'xn--v86cr064b.example': 'xn--v86cr064b.example',
+  'xn--xn---epa.example': 'xn--xn---epa.example',
+  'надвор’е.бел': 'xn--80aeff0bjo6418c.xn--90ais',
+  '_dmarc.example.com': '_dmarc.example.com',
+  'spf_.example.com': 'spf_.example.com',
+  'example.com.': 'example.com',
+  'EXAMPLE。org': 'example.org',
+  'faß.de': 'xn--fa-hia.de',
+  ai: 'ai',
+};
+
+test('names that resolve are observed, each as resolvers know it, and what is no name is told', async () => {
+  dns.generate((_name, type) => (type === 'TXT' ? ['"seen"'] : []));
+  const { code, stdout } = await dms(['observe', '--dry-run', '--', ...Object.keys(NAMES)]);
+  expect(code).toBe(0);
+  expect(Array.from(stdout.matchAll(/^(\S+) at /gm), ([, name]) => name)).toEqual(Object.values(NAMES));
+  expect(stdout.match(/^\+ TXT +"seen"$/gm)).toHaveLength(Object.keys(NAMES).length);
+  for (const name of ['*.example.com', '1.2.3.4']) expect((await dms(['observe', name])).code).toBe(2);
+});
+
 describe('HTTP', () => {
   /** What is recorded of the head, as curl reads it; or why nothing is. */
   const RIGHT: Readonly<Record<string, Readonly<Record<string, string>> | RegExp>> = {
