@@ -64,8 +64,8 @@ test('an input is named by its path, or as standard input', async () => {
 });
 
 test('of a packed file, what was read tells how much of its lines was taken, from the beginning on', async () => {
-  // As lines of addresses are: packed to about a fifth.
-  const text = Array.from({ length: 200_000 }, (_, at) => `{"ip":"192.0.2.${(at * 7919) % 65_521}"}\n`).join(
+  // As lines of addresses are: packed to about a fifth, of which what is read ahead is a small part.
+  const text = Array.from({ length: 600_000 }, (_, at) => `{"ip":"192.0.2.${(at * 7919) % 65_521}"}\n`).join(
     '',
   );
   const packed = gzipSync(text);
