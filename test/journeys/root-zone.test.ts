@@ -111,7 +111,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   /** Records a domain beside the zone while the page is open, and erases it again. */
   async function showsLive(page: WatchedPage['page'], url: string): Promise<void> {
     await page.goto(url);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Updates automatically', { exact: true }).waitFor();
     const line =
       '{"domain":"live.example","observedAt":"2024-01-01T00:00:00Z","httpHeaders":{"server":"one"}}\n';
     const imported = startDms(['import', '-'], home.environment, Readable.from([line])).result;
@@ -130,7 +130,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
       await page.getByLabel('Access token').fill(created.stdout.trim());
       await page.getByRole('button', { name: 'Use the token' }).click();
       await page.locator('.changes li').first().waitFor();
-      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByText('Updates automatically', { exact: true }).waitFor();
       await walkThrough(page, serving.url);
       // The browser reports each answer that wanted the token.
       expect(complaints.filter((complaint) => !complaint.includes('401'))).toEqual([]);

@@ -307,11 +307,15 @@ function withPlus(time: string): string {
 }
 
 function decodeDomain(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new InvalidDomainError(
-      `${quoted(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
-    );
+  // Node.js before 20.20 lets octets outside ASCII pass.
+  if (/^[ -~]*$/.test(segment)) {
+    try {
+      return decodeURIComponent(segment);
+    } catch {
+      // Told below.
+    }
   }
+  throw new InvalidDomainError(
+    `${quoted(segment)} is not a domain name: it is not percent-encoded UTF-8 (RFC 3986, section 2.1).`,
+  );
 }

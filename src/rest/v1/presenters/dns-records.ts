@@ -21,7 +21,7 @@ export interface RecordWithText extends DnsRecordResult {
 /** The schema of that text. */
 export const RDATA: Schema = text(
   'The rdata as a master file has it, with absolute names in lower case (RFC 1035, section 5.1; RFC 3597 for unknown types).',
-  '10 mail.example.net.',
+  '192.0.2.7',
 );
 
 /** The fragment that stored operations select an entry by: every field of every type. */
