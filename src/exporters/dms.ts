@@ -7,29 +7,29 @@ import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
 import { canonicalType, TYPE_NAMES } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
-import { type ExportFormat, isReadable, type Omit, selectedPeriods } from './export-format.js';
+import { type ExportFormat, isReadable, type Omit } from './export-format.js';
 import { isSelected, type Selection } from './selection.js';
 
 export const DMS: ExportFormat = { head: '', linesOf: exportDms };
 
 /**
  * A domain's history as lines of format `dms`, each with its line feed: recorded elsewhere, they give
- * the same history; with an instant, the history that was known then; with a selection, that of what is selected.
+ * the same history; with an instant, the history that was known then; with types, theirs. Of what is present, the latest observation of
+ * each part.
  */
 export function* exportDms(
   history: StoredHistory,
   selection: Selection = {},
   omit: Omit = () => {},
 ): Generator<string> {
-  const { at } = selection;
+  const { at, present = false } = selection;
   const readable = readableHistory(history, at, omit);
-  const select = selector(readable, selection);
   const unknown = TYPE_NAMES.find((type) => !readable.state.types.has(type)) ?? '';
   const responses = new Map(history.responses.map((response) => [response.observedAt, response]));
-  for (const moment of momentsOf(readable)) {
+  for (const moment of present ? latestMoments(readable, at) : momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
-    const written = select(moment);
+    const written = ofTypes(moment, selection);
     if (written === null) continue;
     const types = written.types && importable(written.types, unknown);
     const site = written.headers === null ? undefined : responses.get(moment.observedAt);
@@ -58,26 +58,50 @@ function importable(types: readonly string[], unknown: string): readonly string[
   return known.length === 0 ? [unknown] : known;
 }
 
-/** What the moments of a history tell of what is selected; null: nothing. They are all kept: they tell when it was seen. */
-function selector(history: StoredHistory, selection: Selection): (moment: Moment) => Moment | null {
-  const { at, types: wanted, present = false } = selection;
-  if (wanted === undefined && !present) return (moment) => moment;
-  const since = new Map(
-    selectedPeriods(history, { at, present: true }).map(({ name, firstSeen }) => [name, firstSeen]),
-  );
-  const hasValue = (name: string, time: Instant) => !present || (since.get(name) ?? time + 1n) <= time;
-  return ({ observedAt, source, stays, types, headers }) => {
-    const asked =
-      wanted === undefined ? types : (types?.filter((type) => wanted.has(type)) ?? [...wanted].sort());
-    const hasDns = stays !== null && asked?.length !== 0;
-    const hasHttp = headers !== null && wanted === undefined;
-    if (!hasDns && !hasHttp) return null;
-    return {
-      ...{ observedAt, source, types: hasDns ? asked : null },
-      stays: hasDns ? stays.filter((stay) => isSelected(selection, asOf(stay, at))) : null,
-      headers: hasHttp ? new Map([...headers].filter(([name]) => hasValue(name, observedAt))) : null,
-    };
+/** What a moment tells of the types that are selected; null: nothing. It is kept where it tells that there was nothing: that was seen. */
+function ofTypes(moment: Moment, { types: wanted }: Selection): Moment | null {
+  if (wanted === undefined) return moment;
+  const types = moment.types?.filter((type) => wanted.has(type)) ?? [...wanted].sort();
+  if (moment.stays === null || types.length === 0) return null;
+  return {
+    ...moment,
+    types,
+    stays: moment.stays.filter(({ record }) => wanted.has(record.type)),
+    headers: null,
   };
+}
+
+/**
+ * The latest observation of each part up to an instant, in the order of time: it held what was present then, whole. Earlier ones
+ * held what is gone, too, and without it they would tell of an absence that nobody has seen.
+ */
+function latestMoments(history: StoredHistory, at: Instant | undefined): Moment[] {
+  let [ofAll, ofHttp]: (Moment | undefined)[] = [];
+  const byType = new Map<string, Moment>();
+  for (const moment of momentsOf(history)) {
+    if (!isKnown(moment.observedAt, at)) break;
+    if (moment.headers !== null) ofHttp = moment;
+    for (const type of moment.types ?? []) byType.set(type, moment);
+    if (moment.stays === null || moment.types !== null) continue;
+    ofAll = moment;
+    byType.clear();
+  }
+  const others = [...history.state.types.keys()].filter((type) => type !== OTHER_TYPES && !byType.has(type));
+  const typesOf = (moment: Moment) => {
+    if (moment !== ofAll) return moment.types?.filter((type) => byType.get(type) === moment) ?? [];
+    return byType.size === 0 ? null : others;
+  };
+  return [...new Set([ofAll, ofHttp, ...byType.values()])]
+    .filter((moment) => moment !== undefined)
+    .sort((one, other) => compareInstants(one.observedAt, other.observedAt))
+    .map((moment) => {
+      const headers = moment === ofHttp ? moment.headers : null;
+      const types = typesOf(moment);
+      if (types?.length === 0) return { ...moment, types: null, stays: null, headers };
+      const stays = moment.stays?.filter(({ record }) => types?.includes(record.type) ?? true) ?? null;
+      return { ...moment, types, stays, headers };
+    })
+    .filter(({ stays, headers }) => stays !== null || headers !== null);
 }
 
 /** The sightings of a history, in the order of time, those of one time and observer together. */

@@ -6,6 +6,7 @@ import { type KnownStay, staysAsOf } from '../../src/history/stays-as-of.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
+import type { Instant } from '../../src/model/instant.js';
 import { historyOf } from '../support/histories.js';
 import { addressRecord, instant, NOW, observation } from '../support/observations.js';
 
@@ -105,27 +106,64 @@ test('what is exported as of an instant and recorded elsewhere gives what the ob
   );
 });
 
-test('what is exported of some types, or of what is present, and recorded elsewhere gives that part of the history', () => {
-  const types = fc.constantFrom(undefined, new Set(['A']), new Set(['A', 'MX']), new Set(['TXT']));
+/** The history that lines give; null: there are none. */
+function recorded(lines: Iterable<string>): StoredHistory | null {
+  const observations = Array.from(lines, (line) => parseDmsLine(line, NOW));
+  return observations.length === 0 ? null : historyOf(observations);
+}
+
+/** The records and header values that are there. */
+function presentIn(history: StoredHistory | null, at?: Instant) {
+  const isThere = ({ removed }: { readonly removed: Instant | null }) => removed === null;
+  const stays = history === null ? [] : staysAsOf(history, at).filter(isThere);
+  const periods = history === null ? [] : headerPeriods(history, at).filter(isThere);
+  return {
+    records: stays
+      .map(({ record }) => record)
+      .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+    values: new Map(periods.map(({ name, value }) => [name, value])),
+  };
+}
+
+const someTypes = fc.constantFrom(undefined, new Set(['A']), new Set(['A', 'MX']), new Set(['TXT']));
+
+test('what is exported of some types and recorded elsewhere gives that part of the history', () => {
   fc.assert(
     fc.property(
-      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), types, fc.boolean(), fc.option(time)],
-      (observations, wanted, present, seconds) => {
+      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), someTypes, fc.option(time)],
+      (observations, types, seconds) => {
         const at = seconds === null ? undefined : instant(seconds);
         const original = historyOf(observations);
-        const lines = [...exportDms(original, { at, types: wanted, present })];
-        const whole = [...exportDms(original, { at })].map((line) => parseDmsLine(line, NOW));
-        const expected = whole.length === 0 ? null : historyOf(whole);
-        const copy = lines.length === 0 ? null : historyOf(lines.map((line) => parseDmsLine(line, NOW)));
-        const isWanted = ({ record: { type }, removed }: KnownStay) =>
-          (wanted?.has(type) ?? true) && (!present || removed === null);
+        const whole = recorded(exportDms(original, { at }));
+        const copy = recorded(exportDms(original, { at, types }));
+        const isWanted = ({ record: { type } }: KnownStay) => types?.has(type) ?? true;
         expect(copy === null ? [] : staysAsOf(copy, undefined)).toEqual(
-          expected === null ? [] : staysAsOf(expected, undefined).filter(isWanted),
+          whole === null ? [] : staysAsOf(whole, undefined).filter(isWanted),
         );
-        const periods = expected === null || wanted !== undefined ? [] : headerPeriods(expected, undefined);
         expect(copy === null ? [] : headerPeriods(copy, undefined)).toEqual(
-          periods.filter(({ removed }) => !present || removed === null),
+          whole === null || types !== undefined ? [] : headerPeriods(whole, undefined),
         );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('what is exported of what is present has all of it, and tells of no absence that was not seen', () => {
+  fc.assert(
+    fc.property(
+      ...[fc.array(anyObservation, { minLength: 1, maxLength: 12 }), someTypes, fc.option(time)],
+      (observations, types, seconds) => {
+        const at = seconds === null ? undefined : instant(seconds);
+        const original = historyOf(observations);
+        const lines = [...exportDms(original, { at, types, present: true })];
+        expect(presentIn(recorded(lines))).toEqual(presentIn(recorded(exportDms(original, { at, types }))));
+        for (const { observedAt, dns, httpHeaders } of lines.map((line) => parseDmsLine(line, NOW))) {
+          const { records, values } = presentIn(original, observedAt);
+          const seen = records.filter(({ type }) => dns?.types?.has(type) ?? true);
+          if (dns !== undefined) expect(new Set([...dns.records.values()].flat())).toEqual(new Set(seen));
+          if (httpHeaders !== undefined) expect(httpHeaders).toEqual(values);
+        }
       },
     ),
     { numRuns: 500 },
