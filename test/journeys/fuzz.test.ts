@@ -84,7 +84,7 @@ const CODES = new Set([
 
 /** What only the inside knows. None of the requests holds one of these, so that no answer can repeat it. */
 const INSIDE =
-  /node_modules|\bat \S+ \(|\bat (?:async )?(?:file|node):|prisma|\.[jt]s:\d+|pg_|ECONN|SQLSTATE|TypeError|RangeError|Maximum call stack|Cannot read|is not a function|relation "/i;
+  /node_modules|\bat \S+ \(|\bat (?:async )?(?:file|node):|prisma|\.[jt]s:\d+|pg_|\bECONN|SQLSTATE|TypeError|RangeError|Maximum call stack|Cannot read|is not a function|relation "/i;
 
 /** What is right with 200 where the answer is no JSON of the API: the media type by the path. */
 const PAGES: readonly (readonly [paths: RegExp, type: RegExp])[] = [
