@@ -1,6 +1,8 @@
 import { SCOPES, type Viewer } from './auth/viewer.js';
 import type { Database } from './database/client.js';
-import { createGraphqlExecutor } from './graphql/execute.js';
+import { feedSource } from './feed/change-feed.js';
+import { Feed } from './feed/feed.js';
+import { GraphqlExecutor } from './graphql/execute.js';
 import { createLoaders } from './loaders/create-loaders.js';
 import { type Ask, createAsk, type FollowedPage, listenToChanges, type Question } from './rest/v1/ask.js';
 
@@ -13,14 +15,16 @@ export interface Asking {
   follow(parameters: Question['parameters'], signal: AbortSignal): AsyncGenerator<FollowedPage, void, void>;
 }
 
-/** Who has the database has no limit. */
+/** Local access is unlimited. */
 const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: new Set(SCOPES) };
 const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
 
 /** Assembles the parts that answer questions without HTTP. */
 export function createAsking({ prisma, distribution }: Pick<Database, 'prisma' | 'distribution'>): Asking {
-  const loaders = createLoaders(prisma, { acrossShards: distribution.kind === 'shards' });
-  const executor = createGraphqlExecutor({ loaders, rateLimits: UNLIMITED });
+  const acrossShards = distribution.kind === 'shards';
+  const loaders = createLoaders({ prisma, searchPrisma: prisma }, { acrossShards });
+  const feed = new Feed(feedSource(prisma, undefined, acrossShards));
+  const executor = new GraphqlExecutor({ loaders, feed, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),
     follow: (parameters, signal) => listenToChanges(executor, VIEWER, parameters, signal),

@@ -4,13 +4,16 @@ import { type AuthenticationOptions, createAuthentication } from './auth/authent
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
+import type { Viewer } from './auth/viewer.js';
 import type { ClusterMember } from './cluster/member.js';
 import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
 import type { Home, Replicas } from './database/replicas.js';
-import { createGraphqlExecutor, type GraphqlExecutor } from './graphql/execute.js';
+import { feedSource } from './feed/change-feed.js';
+import { Feed } from './feed/feed.js';
+import { GraphqlExecutor } from './graphql/execute.js';
 import {
   createGraphqlOverHttp,
   type GraphqlOverHttp,
@@ -22,12 +25,12 @@ import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
-import { type AroundBatch, createLoaderSet, type Loaders } from './loaders/create-loaders.js';
+import { Gate } from './limits/gate.js';
+import { createLimiters } from './limits/limiters.js';
+import { openRedisStore } from './limits/redis-store.js';
+import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
 import type { Instant } from './model/instant.js';
 import type { Monitoring } from './monitoring.js';
-import { createLimiters, type Limiters } from './rates/limiters.js';
-import type { Penalties } from './rates/penalties.js';
-import { openRedisStore } from './rates/redis-store.js';
 import { createRestV1 } from './rest/v1/handler.js';
 import type { Logger } from './telemetry/logging.js';
 import { createLoaderMetrics, type LoaderMetrics } from './telemetry/process-metrics.js';
@@ -64,20 +67,16 @@ export interface ServingParts {
  */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring } = parts;
-  const { redisUrl, penaltyLimits, shutdownTimeout, host, port } = settings;
+  const { redisUrl, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   const limiters = createLimiters(redis, parts.cluster?.counts);
   const rejections = createRejectionMetrics(monitoring.registry);
-  const { loaders, readFrom } = loadersOf(parts);
+  const { loaders, readFrom, feed } = reading(parts);
   const { rateLimits } = settings;
-  const executor = createGraphqlExecutor({
-    loaders,
-    readFrom,
-    rateLimits,
-    limiters,
-    onRateLimited: rejections.rateLimited,
-  });
-  const graphql = await graphqlOf(parts, executor, limiters, rejections).catch((error: unknown) => {
+  const onRateLimited = rejections.rateLimited;
+  const executor = new GraphqlExecutor({ loaders, readFrom, feed, rateLimits, limiters, onRateLimited });
+  const gate = new Gate();
+  const graphql = await graphqlOf(parts, executor, gate, rejections).catch((error: unknown) => {
     redis?.close();
     throw error;
   });
@@ -85,12 +84,8 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     await graphql.stop();
     redis?.close();
   };
-  const failures = limiters.penalties('failures', penaltyLimits.failures, {
-    complaint: 'Too many invalid tokens came from this address.',
-    onRejected: () => rejections.rateLimited('failures'),
-  });
   const metrics = createRequestMetrics(monitoring.registry);
-  const app = appOf(parts, executor, graphql, metrics, failures);
+  const app = appOf(parts, executor, graphql, gate, metrics);
   const listener: RequestListener = (request, response) => {
     if (!monitoring.endpoint(request, response)) app.listener(request, response);
   };
@@ -100,10 +95,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     ...{ host, port, log, onRejected, timeLimits },
     lastRequests: shutdownTimeout,
     // Behind a proxy, all clients may have its address.
-    ...(settings.trustProxy !== 0 && {
-      connectionsPerClient: Number.POSITIVE_INFINITY,
-      clientOf: app.clientOf,
-    }),
+    ...(settings.trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
   });
   const server = await listening.catch(async (error: unknown) => {
     await release();
@@ -112,8 +104,8 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   return {
     ...server,
     async close() {
-      // Streams end by themselves never, and with them their responses.
-      const ended = loaders.live.close();
+      // Streams never end on their own.
+      const ended = feed.close();
       await server.close();
       await ended;
       await release();
@@ -126,8 +118,8 @@ function appOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
   graphql: GraphqlOverHttp,
+  gate: Gate,
   metrics: RequestMetrics,
-  failures: Penalties,
 ): App {
   const { settings, knownOperations, log, monitoring } = parts;
   return createApp({
@@ -141,8 +133,12 @@ function appOf(
     metrics,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
-    authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
+    authenticate: createAuthentication({
+      ...authenticationOf(parts),
+      chargeFailure: (client) => executor.charge({ viewer: anonymousViewer(client) }, 1),
+    }),
     rest: createRestV1(executor, {
+      gate,
       ...settings.http,
       onInternalError: (error, response) =>
         log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
@@ -166,22 +162,18 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
 function graphqlOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
-  limiters: Limiters,
+  gate: Gate,
   rejections: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
   const { settings, log, knownOperations } = parts;
-  const { documents } = settings.penaltyLimits;
   return createGraphqlOverHttp(executor, {
     viewerOf: (request) => request.viewer,
     onInternalError: logFailures(log, rejections),
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
-    maxCost: settings.graphql.maxCost,
+    maxEstimate: settings.graphql.maxCost,
+    gate,
     listed: knownOperations,
-    penalties: limiters.penalties('documents', documents, {
-      complaint: 'Too many GraphQL requests were rejected or got no domain.',
-      onRejected: () => rejections.rateLimited('documents'),
-    }),
   });
 }
 
@@ -200,34 +192,32 @@ function logFailures(log: Logger, rejections: RejectionMetrics): GraphqlOverHttp
   };
 }
 
-function loadersOf({
-  settings,
-  database,
-  replicas,
-  monitoring: { registry, tracing },
-  timeLimits,
-}: ServingParts): { loaders: Loaders; readFrom: (() => Loaders) | undefined } {
-  const options = {
-    statementsAtOnce: database.queriesAtOnce,
-    milliseconds: database.queryMilliseconds,
-    acrossShards: database.distribution.kind === 'shards',
-    responseMemory: settings.responseMemory,
-    reading: timeLimits?.reading,
-    aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing),
-  };
-  const { primary, ofReplica } = createLoaderSet(database.prisma, options, () => replicas?.any()?.prisma);
-  if (replicas === undefined) return { loaders: primary, readFrom: undefined };
+/** What is read from: the primary, replicas as they come and go, and the feed. */
+function reading({ database, replicas, monitoring: { registry, tracing } }: ServingParts): {
+  loaders: Loaders;
+  readFrom: (() => Loaders) | undefined;
+  feed: Feed;
+} {
+  const acrossShards = database.distribution.kind === 'shards';
+  const options = { acrossShards, aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing) };
+  const loaders = createLoaders({ prisma: database.prisma, searchPrisma: database.prisma }, options);
+  const feed = new Feed(feedSource(database.prisma, () => replicas?.any()?.prisma, acrossShards));
+  if (replicas === undefined) return { loaders, readFrom: undefined, feed };
   const known = new WeakMap<Home, Loaders>();
   const readFrom = () => {
     const home = replicas.any();
-    if (home === undefined) return primary;
-    const found = known.get(home);
-    if (found !== undefined) return found;
-    const loaders = ofReplica(home.prisma);
-    known.set(home, loaders);
-    return loaders;
+    if (home === undefined) return loaders;
+    const found =
+      known.get(home) ?? createLoaders({ prisma: home.prisma, searchPrisma: home.prisma }, options);
+    known.set(home, found);
+    return found;
   };
-  return { loaders: primary, readFrom };
+  return { loaders, readFrom, feed };
+}
+
+/** Who has an address, for what costs before a token is known. */
+function anonymousViewer(rateLimitKey: string): Viewer {
+  return { kind: 'anonymous', rateLimitKey, scopes: new Set() };
 }
 
 /** Accepts the service's own tokens, and those of an identity provider. */

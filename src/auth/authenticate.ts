@@ -1,5 +1,4 @@
 import { UnauthenticatedError } from '../model/errors.js';
-import type { Penalties } from '../rates/penalties.js';
 import { isJwt } from './jwt-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 import type { Scope, Viewer } from './viewer.js';
@@ -36,15 +35,12 @@ export interface AuthenticationOptions {
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
-  /** Counts failed authentications by the client's address; absent: they are not limited. */
-  readonly failures?: Penalties;
+  /** Takes what a failed authentication costs from what the client's address may spend; absent: they are not limited. */
+  readonly chargeFailure?: (client: string) => Promise<void>;
 }
 
 /**
  * Creates the function that authenticates requests. An invalid credential is an error, never ignored.
- *
- * Once an address has failed too often, only tokens that were valid when they were last used are verified: guessing
- * ends, and others who share the address are not affected.
  *
  * The function throws UnauthenticatedError, the same for everything that is wrong with a token; RateLimitedError
  * after too many of them; and what TokenVerifier.verify throws.
@@ -54,12 +50,12 @@ export function createAuthentication({
   jwts = NO_PROVIDER,
   anonymousScopes,
   tokenRequired: needsToken = false,
-  failures,
+  chargeFailure,
 }: AuthenticationOptions): Authenticate {
   const commonScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
 
   const reject = async (client: string, error: UnauthenticatedError): Promise<never> => {
-    await failures?.add(client);
+    await chargeFailure?.(client);
     throw error;
   };
 
@@ -70,10 +66,6 @@ export function createAuthentication({
     }
     const token = BEARER.exec(authorization)?.[1];
     const verifier = token !== undefined && isJwt(token) ? jwts : tokens;
-    const usedUp = failures?.usedUp(client);
-    if (failures !== undefined && usedUp !== undefined && (token === undefined || !verifier.knows(token))) {
-      throw failures.rejection(usedUp);
-    }
     if (token === undefined) {
       return reject(client, new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization)));
     }

@@ -1,5 +1,5 @@
+import type { RateState } from '../limits/rate-policy.js';
 import { ForbiddenError, UnauthenticatedError } from '../model/errors.js';
-import type { RateState } from '../rates/rate-policy.js';
 
 /** What a token may be allowed to do. Scopes protect operations, not data. */
 export const SCOPES = ['dns:read', 'headers:read', 'details:read', 'search:read'] as const;

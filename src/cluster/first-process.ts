@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CountsInMemory } from '../rates/counts.js';
+import { CountsInMemory } from '../limits/counts.js';
 import type { Logger } from '../telemetry/logging.js';
 import { processMetrics } from '../telemetry/process-metrics.js';
 import { type MetricValues, SummedMetrics } from '../telemetry/summed-metrics.js';

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { Consumption, Counted, Counts } from '../rates/counts.js';
+import type { Consumption, Counted, Counts } from '../limits/counts.js';
 import type { MetricValues } from '../telemetry/summed-metrics.js';
 import type { FromFirst, FromMember } from './messages.js';
 

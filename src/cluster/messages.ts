@@ -1,4 +1,4 @@
-import type { Consumption, Counted } from '../rates/counts.js';
+import type { Consumption, Counted } from '../limits/counts.js';
 import type { MetricValues } from '../telemetry/summed-metrics.js';
 
 /** From a serving process to the first one. */

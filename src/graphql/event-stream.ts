@@ -66,7 +66,7 @@ export async function sendEvents(
 }
 
 /** In milliseconds: a client that reads nothing for so long is disconnected. */
-const LONGEST_STALL = 30_000;
+const LONGEST_STALL = 20_000;
 
 /** Resolves when the client has read what was written, or has disconnected, or is disconnected since it does not read. */
 async function untilRead(response: ServerResponse): Promise<void> {
@@ -102,8 +102,8 @@ export async function* sentResults(
   try {
     for await (const { data = null, errors } of source) {
       const [error] = errors ?? [];
-      if (error !== undefined) return yield failed(formatError(error.toJSON(), error, onInternalError));
-      yield { data, extensions: { cost: context.budget.units } };
+      if (error !== undefined) return yield failed(formatted(error, onInternalError));
+      yield { data, extensions: { cost: context.spent } };
       // The library writes it after this generator goes on.
       await nextTurn();
       await untilRead(response);
@@ -112,6 +112,11 @@ export async function* sentResults(
     const { message, ...extensions } = maskError(error, onInternalError);
     yield failed({ message, extensions });
   }
+}
+
+function formatted(error: GraphQLError, onInternalError: OnInternalError): GraphQLFormattedError {
+  maskError(error, onInternalError);
+  return formatError(error.toJSON(), error);
 }
 
 /** What a client is told of why its subscription ends. */

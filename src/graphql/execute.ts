@@ -1,301 +1,243 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  type GraphQLError,
+  execute,
+  GraphQLError,
   type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  OperationTypeNode,
   parse,
   subscribe,
   validate,
+  visit,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { Viewer } from '../auth/viewer.js';
+import type { Feed } from '../feed/feed.js';
+import type { Caller } from '../limits/caller.js';
+import { Costs, type DocumentCost, type Variables } from '../limits/costs.js';
+import { createLimiters, type Limiters } from '../limits/limiters.js';
+import { ResponseSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
-import { type DomainHistoryKey, LargeHistoryError, partsOfHistory } from '../loaders/domain-history.js';
-import type { Recipient } from '../loaders/recipient.js';
-import { PublicError } from '../model/errors.js';
-import { fairTurns } from '../rates/fair-turns.js';
-import { createLimiters, type Limiters } from '../rates/limiters.js';
 import type { RequestContext } from '../resolvers/context.js';
-import { RequestBudget } from '../resolvers/request-budget.js';
-import type { OnInternalError } from './format-error.js';
-import type { Variables } from './limits/cost.js';
 import { limitRates, type OnRateLimited, type RateLimits } from './rate-limit.js';
 import { createSchema } from './schema.js';
-import { executeInSlices } from './slices.js';
 
-export type { LargeHistoryError, Loaders, Recipient };
+export type { Loaders };
 
-/** An operation that is compiled once and runs many times. */
+/** An operation of this program's own: compiled once, it runs many times. */
 export interface StoredOperation {
-  readonly compiled: CompiledQuery['query'];
-  /** Of a subscription. */
-  readonly subscribe: CompiledQuery['subscribe'];
   readonly document: DocumentNode;
-}
-
-/** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. */
-export interface GraphqlExecutor {
-  readonly schema: GraphQLSchema;
-  /** The same for graphql-js, which executes its long lists in slices: it takes ten times as long as a compiled one. */
-  readonly slicedSchema: GraphQLSchema;
-  /** Those of the primary, which has all that is recorded. */
-  readonly primary: Loaders;
-
-  /** Those that a request is to read from throughout: of a replica, unless there is none. */
-  readFrom(): Loaders;
-
-  /**
-   * The context of a request for the schema's resolvers.
-   *
-   * @param recipient The response: once it is destroyed, nothing more is read from the database.
-   * @param onInternalError Takes what Apollo Server fails with by itself, for the log.
-   */
-  contextFor(viewer: Viewer, recipient?: Recipient, onInternalError?: OnInternalError): RequestContext;
-
-  /**
-   * Compiles an operation of this program's own.
-   *
-   * @param source A document with one operation, whose variables have no default values, which the compiler ignores.
-   * @throws Error for an invalid document: the program is wrong.
-   */
-  prepare(source: string): StoredOperation;
-
-  /**
-   * Executes a client's operation. What a resolver has thrown is in the result's errors, as `originalError`.
-   *
-   * @param context Of contextFor().
-   */
-  executeCompiled(
-    operation: StoredOperation,
-    variables: Variables,
-    context: RequestContext,
-  ): Promise<ExecutionResult>;
-
-  /**
-   * Executes a client's subscription.
-   *
-   * @param context Of contextFor(); its `resumeAfter` changes with each result.
-   * @returns its results, or one with errors.
-   */
-  subscribe(
-    document: DocumentNode,
-    parameters: { readonly operationName: string | null; readonly variables: Variables },
-    context: RequestContext,
-  ): Promise<Subscribed>;
-
-  /** The same for a subscription of this program's own. */
-  subscribeStored(
-    operation: StoredOperation,
-    variables: Variables,
-    context: RequestContext,
-  ): Promise<Subscribed>;
-
-  /**
-   * Executes an operation of this program's own, which has one limited field: it is a unit of the rate limit, counted here and
-   * not by the directive, whose resolvers take a tenth of a request's time. Its result is limited in size, and costs by it,
-   * only if it is a page; with `inParts`, that of a large history is an error (largeHistoryIn). It is executed again where the domain
-   * changed between its row and a page; if it did so each time, the result has the page's version as an extension.
-   *
-   * @param viewer Whose rate limit it takes from.
-   * @param recipient The response: once it is destroyed, nothing more is read from the database.
-   * @throws RateLimitedError
-   */
-  executeStored(
-    operation: StoredOperation,
-    variables: Variables,
-    viewer: Viewer,
-    recipient?: Recipient,
-    options?: StoredOptions,
-  ): Promise<ExecutionResult>;
-
-  /**
-   * Executes the same operation for a large history. Each result has a part of its lists, in their order.
-   *
-   * @param large What largeHistoryIn() has found in the result.
-   * @param loaders Those that found it.
-   * @returns no result where nothing is recorded of the domain any more.
-   * @throws RateLimitedError or BusyError before the first result.
-   */
-  executeStoredInParts(
-    operation: StoredOperation,
-    variables: Variables,
-    viewer: Viewer,
-    recipient: Recipient | undefined,
-    large: LargeHistoryError,
-    loaders: Loaders,
-  ): AsyncGenerator<ExecutionResult>;
+  readonly compiled: CompiledQuery;
+  readonly cost: DocumentCost;
 }
 
 /** The results of a subscription, or an error. */
 export type Subscribed = AsyncIterableIterator<ExecutionResult> | ExecutionResult;
 
-/** How a stored operation is executed. */
-interface StoredOptions {
-  /** Whether an earlier operation of the request was counted against the rate limit; if absent, it was not. */
-  readonly counted?: boolean;
-  /** Whether a large history is rejected, for executeStoredInParts(); if absent, it is read in one piece. */
-  readonly inParts?: boolean;
-  /** Whether the operation gives a page of a list; if absent, it does not. */
-  readonly isPage?: boolean;
-  /** What it reads from; absent: what readFrom() gives. */
-  readonly loaders?: Loaders | undefined;
+/** What a client's operation is executed with. */
+export interface Execution {
+  readonly document: DocumentNode;
+  readonly operationName: string | null | undefined;
+  readonly variables: Variables;
+  readonly context: RequestContext;
 }
 
 /** The loaders of the process, and the limits of each kind of viewer. */
-interface GraphqlExecutorOptions {
+export interface GraphqlExecutorOptions {
   readonly loaders: Loaders;
   /** Gives the loaders that a request reads from; absent: all read from the same. */
   readonly readFrom?: (() => Loaders) | undefined;
+  readonly feed: Pick<Feed, 'listen' | 'page'>;
   readonly rateLimits: RateLimits;
   /** Where requests are counted; absent: in this process' memory. */
   readonly limiters?: Limiters;
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
-interface ContextOptions extends Partial<Pick<RequestContext, 'onInternalError'>> {
-  readonly onLarge?: RequestContext['onLarge'] | undefined;
-  /** Whether the size of the result is limited; if absent, it is. */
-  readonly limited?: boolean;
-  readonly loaders?: Loaders | undefined;
+/** A document is compiled when it comes back, if it has at most so many tokens: to compile 1,400 took 300 ms. */
+const MAX_COMPILED_TOKENS = 1_000;
+const OCCURRENCES_BEFORE_COMPILING = 2;
+
+/** Of the variables of a request, as graphql-js has it. */
+const MAX_ERRORS = 50;
+
+/** What is known of a client's document that has been executed. */
+interface KnownDocument {
+  occurrences: number;
+  /** Undefined: it is not compiled. */
+  compiled: CompiledQuery | undefined;
 }
 
-/** One for each process, since it counts the requests of each client. */
-export function createGraphqlExecutor(options: GraphqlExecutorOptions): GraphqlExecutor {
-  const { loaders: primary, rateLimits, limiters = createLimiters(), onRateLimited } = options;
-  const readFrom = options.readFrom ?? (() => primary);
-  const unlimited = createSchema();
-  const { schema, charge } = limitRates(unlimited, { limits: rateLimits, limiters, onRateLimited });
-  const slicedSchema = executeInSlices(schema);
-  const contextOf = (viewer: Viewer, recipient?: Recipient, options: ContextOptions = {}): RequestContext => {
-    const { limited = true, onLarge, onInternalError, loaders = readFrom() } = options;
-    const budget = new RequestBudget({
-      charge: (...units) => charge(viewer, ...units),
-      room: async (characters) =>
-        recipient && loaders.responseMemory.take(characters, recipient, viewer.rateLimitKey),
-      release: () => recipient && loaders.responseMemory.release(recipient),
-      turn: (milliseconds) => fairTurns.take(viewer.rateLimitKey, milliseconds),
-      isWanted: () => recipient?.destroyed !== true,
-      limited,
-    });
-    return {
-      viewer,
+/** Executes all operations, of GraphQL and of REST: the schema with its resolvers and limits. One for each process. */
+export class GraphqlExecutor {
+  /** With the limits of `@rateLimit`: for the operations of clients. */
+  readonly schema: GraphQLSchema;
+  readonly costs: Costs;
+  /** Those of the primary, which has all that is recorded. */
+  readonly primary: Loaders;
+  readonly #options: GraphqlExecutorOptions;
+  readonly #unlimited: GraphQLSchema;
+  readonly #charge: (viewer: Caller['viewer'], units: number) => Promise<void>;
+  readonly #known = new WeakMap<DocumentNode, KnownDocument>();
+
+  constructor(options: GraphqlExecutorOptions) {
+    const { rateLimits, limiters = createLimiters(), onRateLimited } = options;
+    this.#options = options;
+    this.primary = options.loaders;
+    this.#unlimited = createSchema();
+    const { schema, charge } = limitRates(this.#unlimited, { limits: rateLimits, limiters, onRateLimited });
+    this.schema = schema;
+    this.#charge = charge;
+    this.costs = new Costs(this.#unlimited);
+  }
+
+  /** The loaders that a request reads from: of a replica, unless it may continue what it got elsewhere, or there is none. */
+  readFrom(continues: boolean): Loaders {
+    return continues ? this.primary : (this.#options.readFrom?.() ?? this.primary);
+  }
+
+  /** Takes units from what a caller may spend. @throws RateLimitedError where nothing is left. */
+  charge({ viewer }: Pick<Caller, 'viewer'>, units: number): Promise<void> {
+    return this.#charge(viewer, units);
+  }
+
+  /** The context of a request for the schema's resolvers. */
+  contextFor(caller: Caller, loaders = this.primary, wholeHistories = false): RequestContext {
+    const context: RequestContext = {
+      caller,
       loaders,
-      primary,
-      recipient,
-      budget,
-      onLarge: onLarge ?? ((key, octets) => readInOnePiece(budget, key, octets, loaders.mostOctets)),
-      onInternalError,
+      primary: this.primary,
+      feed: this.#options.feed,
+      size: new ResponseSize(),
+      cost: NO_COST,
+      spent: 0,
+      wholeHistories,
+      charge: async (units) => {
+        await this.charge(caller, units);
+        context.spent += units;
+      },
     };
-  };
-  const execute = ({ compiled }: StoredOperation, variables: Variables, context: RequestContext) =>
-    Promise.resolve(compiled(undefined, context, variables));
-  return {
-    schema,
-    slicedSchema,
-    primary,
-    readFrom,
-    contextFor: (viewer, recipient, onInternalError) => contextOf(viewer, recipient, { onInternalError }),
-    prepare(source) {
-      const document = parse(source, { noLocation: true });
-      const errors = validate(unlimited, document);
-      if (errors.length > 0) throw invalidOperation(errors);
-      return compileOperation(unlimited, document);
-    },
-    executeCompiled: execute,
-    subscribe: async (document, { operationName, variables }, contextValue) =>
-      subscribe({
-        ...{ schema: slicedSchema, document, contextValue },
-        ...{ variableValues: variables, operationName },
-      }),
-    async subscribeStored({ subscribe: compiled }, variables, context) {
-      if (compiled === undefined) throw new Error('The operation is no subscription.');
-      return compiled(undefined, context, variables);
-    },
-    async executeStored(operation, variables, viewer, recipient, options = {}) {
-      const { counted = false, inParts = false, isPage = false, loaders } = options;
-      const onLarge = inParts ? rejectLarge : undefined;
-      const context = contextOf(viewer, recipient, { limited: isPage, onLarge, loaders });
-      if (!counted) await charge(viewer, 1, 0);
-      context.budget.granted('');
-      const result = await inOneState(context.budget, () => execute(operation, variables, context));
-      const version = context.budget.stateOfPage?.version;
-      return version == null ? result : { ...result, extensions: { version: String(version) } };
-    },
-    async *executeStoredInParts(operation, variables, viewer, recipient, { key, octets }, loaders) {
-      const context = contextOf(viewer, recipient, { limited: false, loaders });
-      context.budget.granted(key.name);
-      await context.budget.read(octets);
-      const pages = await loaders.domainHistory.readPages({ ...key, recipient }, octets);
-      if (pages === null) return;
-      for await (const part of partsOfHistory(pages, key.client)) {
-        yield await execute(operation, variables, { ...context, part });
-      }
-    },
-  };
-}
+    return context;
+  }
 
-/** How often an operation is executed whose domain changes meanwhile. */
-const MAX_EXECUTIONS = 4;
-/**
- * Executes an operation again where a domain has changed between its row and a page of it (versionOf). What it has paid for stays
- * paid.
- *
- * @param mostUnits One that costs more is executed once.
- * @returns the last result: the budget tells whether it still is of two states.
- */
-export async function inOneState<Result extends { readonly errors?: unknown }>(
-  budget: RequestBudget,
-  execute: () => Promise<Result>,
-  mostUnits = Number.POSITIVE_INFINITY,
-): Promise<Result> {
-  for (let execution = 1; ; execution += 1) {
-    const result = await execute();
-    const isLast = execution === MAX_EXECUTIONS || result.errors !== undefined || budget.units > mostUnits;
-    if (isLast || budget.stateOfPage === undefined) return result;
-    budget.repeat();
+  /**
+   * Compiles an operation of this program's own.
+   *
+   * @param source A document with one operation, whose variables have no default values.
+   * @throws Error for an invalid document: the program is wrong.
+   */
+  prepare(source: string): StoredOperation {
+    const document = parse(source, { noLocation: true });
+    const operation = getOperationAST(document);
+    const errors = validate(this.#unlimited, document);
+    const compiled = compileQuery(this.#unlimited, document, undefined, COMPILER);
+    if (errors.length > 0 || operation == null || !isCompiledQuery(compiled)) {
+      throw new AggregateError(errors, `The operation cannot be compiled: ${source}`);
+    }
+    return { document, compiled, cost: this.costs.of(document, operation) };
+  }
+
+  /**
+   * Executes an operation of this program's own. It is paid for, and has its place, before.
+   *
+   * @param loaders What all of it is read from.
+   * @param wholeHistories Whether a large history is the error LargeHistoryError, instead of a limited list.
+   */
+  async executeStored(
+    { compiled }: StoredOperation,
+    variables: Variables,
+    caller: Caller,
+    loaders: Loaders,
+    wholeHistories: boolean,
+  ): Promise<ExecutionResult> {
+    return compiled.query(undefined, this.contextFor(caller, loaders, wholeHistories), variables);
+  }
+
+  /** Subscribes to an operation of this program's own. */
+  async subscribeStored(
+    { compiled, cost }: StoredOperation,
+    variables: Variables,
+    context: RequestContext,
+  ): Promise<Subscribed> {
+    if (compiled.subscribe === undefined) throw new Error('The operation is no subscription.');
+    context.cost = cost.costWith(variables);
+    return compiled.subscribe(undefined, context, variables);
+  }
+
+  /** Executes a client's valid operation, compiled where its document is small and has come before. */
+  async execute({ document, operationName, variables, context }: Execution): Promise<ExecutionResult> {
+    const compiled = this.#compiled(document);
+    if (compiled !== undefined) {
+      // The compiler collects every error of a list: of 99,000 values, for a second.
+      const definitions = getOperationAST(document)?.variableDefinitions ?? [];
+      const { errors } = getVariableValues(this.schema, definitions, variables, { maxErrors: MAX_ERRORS });
+      if (errors !== undefined) return { errors };
+      const result = await compiled.query(undefined, context, variables);
+      return { ...result, ...(result.errors && { errors: result.errors.map(withoutLocations) }) };
+    }
+    return execute({
+      schema: this.schema,
+      document,
+      contextValue: context,
+      variableValues: variables,
+      ...(operationName != null && { operationName }),
+    });
+  }
+
+  /** Subscribes to a client's valid subscription. The context's `resumeAfter` changes with each result. */
+  async subscribe({ document, operationName, variables, context }: Execution): Promise<Subscribed> {
+    return subscribe({
+      schema: this.schema,
+      document,
+      contextValue: context,
+      variableValues: variables,
+      ...(operationName != null && { operationName }),
+    });
+  }
+
+  #compiled(document: DocumentNode): CompiledQuery | undefined {
+    const known: KnownDocument = this.#known.get(document) ?? { occurrences: 0, compiled: undefined };
+    this.#known.set(document, known);
+    known.occurrences += 1;
+    if (known.occurrences === OCCURRENCES_BEFORE_COMPILING && isCompilable(document)) {
+      const compiled = compileQuery(this.schema, document, undefined, COMPILER);
+      if (isCompiledQuery(compiled)) known.compiled = compiled;
+    }
+    return known.compiled;
   }
 }
 
-/** In octets: a larger history would take more than 600 MB in one piece, whatever is selected of it. REST sends it in parts. */
-const LARGEST_IN_ONE_PIECE = 64 * 1024 ** 2;
+const NO_COST: RequestContext['cost'] = { units: new Map(), unitsOfChange: 0, estimate: 0 };
 
-async function readInOnePiece(
-  budget: RequestBudget,
-  { name }: DomainHistoryKey,
-  octets: number,
-  most: number,
-): Promise<void> {
-  if (octets > LARGEST_IN_ONE_PIECE) {
-    const message = `The history of ${name} that is requested is larger than 64 MB, and cannot be read in one piece. dnsRecordsConnection and httpHeadersConnection have its pages, and Get domain of REST all of it, also as of a time.`;
-    throw new PublicError('QUERY_TOO_COMPLEX', message);
-  }
-  await budget.read(octets, most);
+/** What the loaders give has its types from the database: strings and enums need no second check. */
+const COMPILER = { disableLeafSerialization: true };
+
+/** The compiler makes an empty list of locations for documents without them. */
+function withoutLocations(error: GraphQLError): GraphQLError {
+  const { message, path, originalError, extensions } = error;
+  return new GraphQLError(message, {
+    ...(path !== undefined && { path }),
+    ...{ originalError: originalError ?? null, extensions: extensions ?? {} },
+  });
 }
 
-/** For executions that a large history must not be part of. */
-async function rejectLarge(key: DomainHistoryKey, octets: number): Promise<never> {
-  throw new LargeHistoryError(key, octets);
-}
-
-/** The large history that an execution has rejected. */
-export function largeHistoryIn({ errors }: ExecutionResult): LargeHistoryError | undefined {
-  const found = errors?.find(({ originalError }) => originalError instanceof LargeHistoryError);
-  return found?.originalError instanceof LargeHistoryError ? found.originalError : undefined;
-}
-
-/**
- * Compiles a valid document with one operation.
- *
- * @throws Error where the compiler cannot.
- */
-export function compileOperation(schema: GraphQLSchema, document: DocumentNode): StoredOperation {
-  // What the loaders give has its types from the database: strings and enums need no second check.
-  const compiled = compileQuery(schema, document, undefined, { disableLeafSerialization: true });
-  if (!isCompiledQuery(compiled)) throw invalidOperation(compiled.errors ?? []);
-  return { compiled: compiled.query, subscribe: compiled.subscribe, document };
-}
-
-function invalidOperation(errors: readonly GraphQLError[]): Error {
-  const reasons = errors.map(({ message }) => message).join(' ');
-  return new AggregateError(errors, `The operation cannot be compiled. ${reasons}`);
+/** What the compiler executes as graphql-js does: one query, and no directives, introspection, or defaults of variables. */
+function isCompilable(document: DocumentNode): boolean {
+  if ((document.tokenCount ?? Number.POSITIVE_INFINITY) > MAX_COMPILED_TOKENS) return false;
+  let isKnown = getOperationAST(document)?.operation === OperationTypeNode.QUERY;
+  const reject = () => {
+    isKnown = false;
+  };
+  visit(document, {
+    Directive: reject,
+    Field: ({ alias, name }) => {
+      if (name.value.startsWith('__') ? name.value !== '__typename' : alias?.value === '__proto__') reject();
+    },
+    [Kind.VARIABLE_DEFINITION]: ({ variable, defaultValue }) => {
+      if (defaultValue !== undefined || variable.name.value === '__proto__') reject();
+    },
+  });
+  return isKnown;
 }

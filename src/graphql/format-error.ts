@@ -1,3 +1,4 @@
+import { HeaderMap } from '@apollo/server';
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import { isDatabaseFailure, isOfChangedTables } from '../database/database-failure.js';
 import {
@@ -65,30 +66,39 @@ function shown({ code, message }: PublicError): MaskedError {
  *
  * @param formatted The error as Apollo Server would show it.
  */
-export function formatError(
-  formatted: GraphQLFormattedError,
-  error: unknown,
-  onInternalError: OnInternalError,
-): GraphQLFormattedError {
-  const result = formattedError(formatted, error, onInternalError);
+export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+  const result = formattedError(formatted, error);
   return { ...result, message: shortened(result.message) };
 }
+
+/** What is thrown for a request of which nothing is executed: with the status of its response. */
+export function shownError(error: unknown): GraphQLError {
+  const { message, code, retryAfter } = maskError(error, () => {});
+  const http = { status: STATUS[code] ?? 500, headers: new HeaderMap() };
+  const originalError = error instanceof Error ? error : null;
+  const extensions = { code, ...(retryAfter !== undefined && { retryAfter }), http };
+  return new GraphQLError(message, { originalError, extensions });
+}
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  QUERY_TOO_COMPLEX: 400,
+  INVALID_PARAMETER: 400,
+  INVALID_CURSOR: 400,
+  RATE_LIMITED: 429,
+  UNAVAILABLE: 503,
+};
 
 /** A message that is not too long. */
 export function shortened(message: string): string {
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
 }
 
-function formattedError(
-  formatted: GraphQLFormattedError,
-  error: unknown,
-  onInternalError: OnInternalError,
-): GraphQLFormattedError {
+function formattedError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const requestCode = codeOfRequestError(formatted, thrownError(error));
   if (requestCode !== null) {
     return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
   }
-  const { message, ...extensions } = maskError(error, onInternalError);
+  const { message, ...extensions } = maskError(error, () => {});
   return { ...formatted, message, extensions };
 }
 
@@ -101,10 +111,14 @@ function thrownError(error: unknown): unknown {
   return innermost;
 }
 
+/** What graphql-js says of a document with more tokens than its parser reads. */
+const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
+
 /** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): string | null {
   if (!(thrown instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
+  if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
   // Two that only execution finds, and to which graphql-js gives no code.
   switch (thrown.nodes?.[0]?.kind) {

@@ -2,18 +2,13 @@ import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
 import { type IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
+import type { Limiters } from '../limits/limiters.js';
+import { ratePolicy, secondsUntilReset } from '../limits/rate-policy.js';
 import { RateLimitedError } from '../model/errors.js';
-import type { Limiters } from '../rates/limiters.js';
-import { ratePolicy, secondsUntilReset } from '../rates/rate-policy.js';
 import type { RequestContext } from '../resolvers/context.js';
 
-/** The rate limit of each kind of viewer: occurrences of limited fields in a minute. */
+/** The rate limit of each kind of viewer: units in a minute. */
 export type RateLimits = Readonly<Record<Viewer['kind'], number>>;
-
-/** The viewer of a request, and whether it was granted any limited field. */
-export interface CountedViewer extends Viewer {
-  granted?: boolean;
-}
 
 /** Called for each occurrence of a limited field that is rejected. */
 export type OnRateLimited = (viewer: Viewer['kind']) => void;
@@ -22,13 +17,11 @@ export type OnRateLimited = (viewer: Viewer['kind']) => void;
 interface LimitedSchema {
   readonly schema: GraphQLSchema;
   /**
-   * Takes units from the viewer's limit, more than it has if necessary: otherwise a request that costs more than the
-   * whole limit could never succeed.
+   * Takes units from the viewer's limit, more than it has if necessary.
    *
-   * @param paid What the request has taken before.
-   * @throws RateLimitedError where other requests have taken the whole limit.
+   * @throws RateLimitedError where nothing is left.
    */
-  charge(viewer: Viewer, units: number, paid: number): Promise<void>;
+  charge(viewer: Viewer, units: number): Promise<void>;
 }
 
 /** The limits, and where requests are counted. */
@@ -80,36 +73,25 @@ export function limitRates(
         return this.#ofKind[kind].consume(client, points);
       }
     },
-    pointsCalculator: (_directive, _source, _args, { budget }, { path }) => budget.pointsOf(path.key),
+    pointsCalculator: (_directive, _source, _args, { cost }, { path }) => cost.units.get(path.key) ?? 0,
     // The library's own key is the field alone: one budget for all clients together.
-    keyGenerator: (_directive, _source, _args, { viewer }) => keyOf(viewer),
-    setState: (
-      { consumedPoints, remainingPoints, msBeforeNext },
-      { limit },
-      _source,
-      _args,
-      context,
-      info,
-    ) => {
-      const viewer: CountedViewer = context.viewer;
-      note(viewer, remainingPoints, msBeforeNext);
-      // It is called for rejected ones, too.
-      if (consumedPoints > (limit ?? policies[viewer.kind].limit)) return;
-      viewer.granted = true;
-      context.budget.granted(info.path.key);
+    keyGenerator: (_directive, _source, _args, { caller }) => keyOf(caller.viewer),
+    setState: ({ remainingPoints, msBeforeNext }, _directive, _source, _args, context, { path }) => {
+      note(context.caller.viewer, remainingPoints, msBeforeNext);
+      context.spent += context.cost.units.get(path.key) ?? 0;
     },
-    onLimit: ({ msBeforeNext }, _directive, _source, _args, { viewer }) => {
-      throw rejected(viewer, msBeforeNext);
+    onLimit: ({ msBeforeNext }, _directive, _source, _args, context, { path }) => {
+      context.spent -= context.cost.units.get(path.key) ?? 0;
+      throw rejected(context.caller.viewer, msBeforeNext);
     },
   });
   return {
     schema: rateLimitDirectiveTransformer(schema),
-    async charge(viewer: CountedViewer, units, paid) {
+    async charge(viewer, units) {
       const { limit } = policies[viewer.kind];
       const { consumedPoints, msBeforeNext } = await common[viewer.kind].penalty(viewer.rateLimitKey, units);
       note(viewer, Math.max(0, limit - consumedPoints), msBeforeNext);
-      if (consumedPoints - units - paid >= limit) throw rejected(viewer, msBeforeNext);
-      viewer.granted = true;
+      if (consumedPoints - units >= limit) throw rejected(viewer, msBeforeNext);
     },
   };
 }

@@ -2,16 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Request } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { abandoned } from '../loaders/recipient.js';
-import { BusyError, methodNotAllowed } from '../model/errors.js';
+import type { Variables } from '../limits/costs.js';
+import { ClientGoneError, methodNotAllowed } from '../model/errors.js';
 import { endOfString, isJsonObject } from '../model/json-values.js';
-import { fairTurns } from '../rates/fair-turns.js';
-import type { Variables } from './limits/cost.js';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The length of the body, decompressed, once it was read. One that cannot be decompressed counts as the largest. */
-    bodyOctets?: number;
     /** The text of the body once it was read, then its value. */
     body?: unknown;
   }
@@ -155,13 +151,6 @@ export function checkHead(request: IncomingMessage): void {
   }
 }
 
-/** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */
-export function requireEvents(request: IncomingMessage): void {
-  if (acceptsEvents(request)) return;
-  const message = 'The results of a subscription are server-sent events: send Accept: text/event-stream.';
-  throw rejection(406, 'NOT_ACCEPTABLE', message);
-}
-
 /** What browsers say of a request by a page of another origin (Fetch Metadata, section 2.2). */
 const FOREIGN = ['cross-site', 'same-site'];
 
@@ -181,131 +170,29 @@ function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse):
 /** The largest body that is read, in octets, decompressed. */
 export const BODY_LIMIT = 512 * 1024;
 
-/** In octets: smaller bodies are not limited in number. */
-const LARGE_BODY = 16 * 1024;
-/** In octets: large bodies that are read at once, of one client and of all. A client can send as slowly as it likes. */
-const BODIES_OF_CLIENT = 8 * BODY_LIMIT;
-const BODIES = 64 * BODY_LIMIT;
-/** How long, in milliseconds, a body may wait for others to arrive. */
-const BODY_WAIT = 2_000;
+const readText = express.text({
+  limit: BODY_LIMIT,
+  type: 'application/json',
+  verify: (_request, _response, _body, charset) => requireUnicode(charset),
+});
 
-/** Limits the memory that bodies take while they arrive. */
-class BodyMemory {
-  readonly #clients = new Map<string, number>();
-  readonly #waiting = new Set<() => void>();
-  #held = 0;
-
-  /**
-   * Waits for the memory of a body, before it is read.
-   *
-   * @param octets Of the body.
-   * @returns the function that releases it.
-   * @throws BusyError if it is not available in time.
-   */
-  async take(client: string, octets: number): Promise<() => void> {
-    if (octets <= LARGE_BODY) return () => {};
-    for (const end = performance.now() + BODY_WAIT; !this.#hasRoom(client, octets); ) {
-      const left = end - performance.now();
-      if (left <= 0) throw new BusyError(1, 'Too many large bodies are being received.');
-      await this.#change(left);
+/**
+ * Reads the body of a request, and replaces it by its value.
+ *
+ * @throws RejectedRequest where it cannot be read, is not JSON, or is nested too deep.
+ */
+export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    if (request.headers['content-encoding'] !== undefined) {
+      // The parser does not see that the client has gone.
+      response.once('close', () => reject(new ClientGoneError()));
     }
-    this.#hold(client, octets);
-    return () => this.#hold(client, -octets);
-  }
-
-  #hasRoom(client: string, octets: number): boolean {
-    return (this.#clients.get(client) ?? 0) + octets <= BODIES_OF_CLIENT && this.#held + octets <= BODIES;
-  }
-
-  #hold(client: string, octets: number): void {
-    const held = (this.#clients.get(client) ?? 0) + octets;
-    this.#held += octets;
-    if (held > 0) this.#clients.set(client, held);
-    else this.#clients.delete(client);
-    if (octets < 0) for (const wake of [...this.#waiting]) wake();
-  }
-
-  /** Until something is released, or the time is over. */
-  #change(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, milliseconds);
-      this.#waiting.add(wake);
+    readText(request, response, (error?: unknown) => {
+      if (error === undefined) resolve();
+      else reject(bodyError(error));
     });
-  }
-}
-
-/** How much JSON is parsed in a millisecond, if it is made to take long. */
-const CHARACTERS_OF_MILLISECOND = 8_192;
-
-/** Reads the bodies of requests, and parses each in its turn. */
-export class BodyReader {
-  readonly #memory = new BodyMemory();
-  readonly #readText = express.text({
-    limit: BODY_LIMIT,
-    type: 'application/json',
-    verify: (request, _response, body, charset) => {
-      // body-parser types it as Node.js' own.
-      Object.assign(request, { bodyOctets: body.length });
-      requireUnicode(charset);
-    },
   });
-
-  /**
-   * Reads the body of a request, and replaces it by its value.
-   *
-   * @param client Who has sent it.
-   * @param check Throws where the client's limit is used up. It is called after each wait, since other requests may have
-   *   been counted meanwhile, with the length as far as it is known.
-   * @throws RejectedRequest where it cannot be read, is not JSON, or is nested too deep; BusyError; what `check` throws.
-   */
-  async read(
-    request: IncomingMessage,
-    response: ServerResponse,
-    client: string,
-    check: (octets: number | undefined) => void,
-  ): Promise<void> {
-    const length = lengthOf(request);
-    check(length);
-    const release = await this.#memory.take(client, length ?? BODY_LIMIT);
-    try {
-      check(length);
-      await this.#receive(request, response);
-      const text = String(request.body ?? '');
-      const turn = fairTurns.take(client, text.length / CHARACTERS_OF_MILLISECOND);
-      if (turn !== undefined) await turn;
-      if (response.destroyed) throw abandoned();
-      check(text.length);
-      request.body = parseBody(text);
-    } finally {
-      release();
-    }
-  }
-
-  #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (request.headers['content-encoding'] !== undefined) {
-        request.bodyOctets = BODY_LIMIT;
-        // The parser does not see that the client has gone.
-        response.once('close', () => reject(abandoned()));
-      }
-      this.#readText(request, response, (error?: unknown) => {
-        if (error === undefined) resolve();
-        else reject(bodyError(error));
-      });
-    });
-  }
-}
-
-/** The length of a request's body; undefined where it is sent in chunks, or compressed. */
-function lengthOf({ headers }: IncomingMessage): number | undefined {
-  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
-    return undefined;
-  return Number(headers['content-length'] ?? 0);
+  request.body = parseBody(String(request.body ?? ''));
 }
 
 /**

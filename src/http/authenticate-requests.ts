@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Authenticate } from '../auth/authenticate.js';
+import { clientKey } from '../limits/client-key.js';
 import { UnauthenticatedError } from '../model/errors.js';
-import { clientKey } from '../rates/client-key.js';
-import { LimitReachedError } from '../rates/penalties.js';
-import { setRateFields } from '../rates/rate-policy.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Stage } from './stages.js';
 
@@ -12,12 +10,11 @@ import type { Stage } from './stages.js';
  * error for every reason; the log has the reason, with the request's id.
  */
 export function authenticateRequests(authenticate: Authenticate, clientOf: ClientOf, log: Logger): Stage {
-  return async (request, response, next) => {
+  return async (request, _response, next) => {
     const client = clientOf(request);
     try {
       request.viewer = await authenticate(request.headers.authorization, client);
     } catch (error) {
-      if (error instanceof LimitReachedError) setRateFields(response, error.state);
       if (error instanceof UnauthenticatedError && error.reason !== undefined) {
         log.info({ requestId: request.requestId, reason: error.reason }, 'token rejected');
       }

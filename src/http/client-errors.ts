@@ -34,9 +34,6 @@ export const socketRejections: WeakMap<ServerResponse, Rejection> = new WeakMap(
 /** How many header fields a request may have. */
 export const MAX_HEADER_FIELDS = 2_000;
 
-/** The code of the error for a body in too many small chunks. */
-export const SMALL_CHUNKS_CODE = 'DMS_SMALL_CHUNKS';
-
 /** How long, in milliseconds, a rejected client may take to read the response. */
 const LINGER_MS = 2_000;
 
@@ -139,8 +136,6 @@ function rejectionOf(code: string | undefined): Rejection {
       );
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return problem(code, 'PAYLOAD_TOO_LARGE', "The chunk extensions of the request's body are too large.");
-    case SMALL_CHUNKS_CODE:
-      return problem(code, 'PAYLOAD_TOO_LARGE', "The request's body has too many small chunks.");
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, reason: code, body: '' };
     default:

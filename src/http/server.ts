@@ -13,7 +13,6 @@ import {
   MAX_HEADER_FIELDS,
   type RejectionObserver,
   rejectTooManyFields,
-  SMALL_CHUNKS_CODE,
 } from './client-errors.js';
 import { trackConnections } from './connections.js';
 
@@ -27,8 +26,6 @@ export interface TimeLimits {
   readonly idle: number;
   /** Without a byte in either direction. */
   readonly silence: number;
-  /** To read a large response while others wait for its memory. */
-  readonly reading: number;
   /** How often the first two are checked. */
   readonly checkEvery: number;
 }
@@ -42,7 +39,6 @@ export const TIME_LIMITS: TimeLimits = {
   request: 30_000,
   idle: 65_000,
   silence: 60_000,
-  reading: 20_000,
   checkEvery: 1_000,
 };
 
@@ -56,8 +52,6 @@ export interface ListenOptions extends RejectionObserver {
   readonly lastRequests?: number | undefined;
   /** How many connections one address may have; 250 if absent. */
   readonly connectionsPerClient?: number | undefined;
-  /** The key of the client of a request; that of the connection's address if absent. */
-  readonly clientOf?: ((request: IncomingMessage) => string) | undefined;
   /** The settings that host and port come from, for errors; HOST and PORT if absent. */
   readonly settings?: ListenSettings | undefined;
 }
@@ -94,21 +88,14 @@ export async function startHttpServer(
   // Node.js drops the fields beyond without an error: one more than allowed shows that there were too many.
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.setTimeout(timeLimits.silence);
-  const { connectionsPerClient = CONNECTIONS_PER_CLIENT, clientOf } = options;
-  const { connections, inOrder, block, close } = trackConnections(server, connectionsPerClient, clientOf);
+  const { connectionsPerClient = CONNECTIONS_PER_CLIENT } = options;
+  const { connections, close } = trackConnections(server, connectionsPerClient);
   server.on('request', (request, response) => {
     if (request.socket.destroyed) return;
     readTarget(request);
-    limitSmallChunks(request, (error) => {
-      server.emit('clientError', error, request.socket);
-      request.socket.destroySoon();
-      block(request.socket);
-    });
-    inOrder(response, () => {
-      // A name and a value each.
-      if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
-      else rejectTooManyFields(request, response, options);
-    });
+    // A name and a value each.
+    if (request.rawHeaders.length <= 2 * MAX_HEADER_FIELDS) listener(request, response);
+    else rejectTooManyFields(request, response, options);
   });
   server.on('checkContinue', (request, response) => {
     continueWhenRead(request, response);
@@ -143,31 +130,6 @@ function readTarget(request: IncomingMessage): void {
 
 /** Of connections that are not accepted yet, as many as Linux allows: beyond Node.js' 511, a client tries again after a second. */
 const BACKLOG = 4_096;
-
-/** How many chunks, or packets, a body may have whatever their size, and how many octets the average one must have beyond. */
-const SMALL_CHUNKS = 200;
-const OCTETS_OF_CHUNK = 16;
-
-/**
- * Rejects a body in many small chunks or packets: each takes a callback, a buffer and an event, so that 3 MB of chunks
- * with one octet each would take more than a second. They are counted where the parser hands them over, before anything reads:
- * by a `push` of our own, since there is no event of a chunk but `data`, whose first listener begins to read.
- */
-function limitSmallChunks(request: IncomingMessage, reject: (error: Error) => void): void {
-  const { 'transfer-encoding': coding, 'content-length': length = 0 } = request.headers;
-  if (coding === undefined && Number(length) <= SMALL_CHUNKS) return;
-  const push = request.push.bind(request);
-  let [chunks, octets, isRejected] = [0, 0, false];
-  request.push = (chunk: Buffer | null) => {
-    if (isRejected) return true;
-    chunks += 1;
-    octets += chunk?.length ?? 0;
-    if (chunks <= SMALL_CHUNKS || octets >= chunks * OCTETS_OF_CHUNK) return push(chunk);
-    isRejected = true;
-    reject(Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS_CODE }));
-    return true;
-  };
-}
 
 /**
  * Sends 100 Continue when the body is first read, and not before (RFC 9110, section 10.1.1): the

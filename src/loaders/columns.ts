@@ -30,18 +30,6 @@ export function cell<Value>(column: readonly Value[], row: number): Value {
   return value;
 }
 
-/** Rows of a table in their order, as one text. */
-export interface Page {
-  /** Null where there are no rows. */
-  readonly columns: string | null;
-  readonly rows: number;
-  /** How many rows there were to choose from: at most as many as were wanted. */
-  readonly candidates: number;
-}
-
-/** How many rows the first page has, from which the size of a row is estimated. */
-const FIRST_ROWS = 50;
-const MAX_ROWS = 5_000;
 /** To read or parse a page takes a few milliseconds; other requests are served in between. */
 const PAGE_CHARACTERS = 65_536;
 
@@ -49,14 +37,20 @@ const PAGE_CHARACTERS = 65_536;
 const COMPRESSION = 32;
 
 /**
- * Limits a page to about PAGE_CHARACTERS, and to one row at the least: rows that follow each other may differ in size
+ * Limits a page to so many characters, about, and to one row at the least: rows that follow each other may differ in size
  * a thousand times. The values themselves are not read for that.
  *
  * @param candidates Rows of the table in their order, at most as many as are wanted.
  * @param columns That have the size of a row.
  * @param order The columns by which the rows are in order.
+ * @param most How long a page is, in characters.
  */
-export function pageOf(candidates: Prisma.Sql, columns: readonly string[], order: string): Prisma.Sql {
+export function pageOf(
+  candidates: Prisma.Sql,
+  columns: readonly string[],
+  order: string,
+  most = PAGE_CHARACTERS,
+): Prisma.Sql {
   const octets = columns
     .map(
       (column) =>
@@ -69,29 +63,6 @@ export function pageOf(candidates: Prisma.Sql, columns: readonly string[], order
                    sum(${Prisma.raw(octets)})
                      OVER (ORDER BY ${Prisma.raw(order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS octets_before
               FROM (${candidates}) AS candidate) AS measured
-     WHERE octets_before IS NULL OR octets_before < ${PAGE_CHARACTERS}
+     WHERE octets_before IS NULL OR octets_before < ${most}
      ORDER BY ${Prisma.raw(order)}`;
 }
-
-/** Reads rows in pages of about the same size, however large a row is. */
-export class Pages {
-  readonly #inTurn: <Result>(read: () => Promise<Result>) => Promise<Result>;
-
-  /** @param inTurn Reads a page when its turn comes; it may reject. */
-  constructor(inTurn: <Result>(read: () => Promise<Result>) => Promise<Result>) {
-    this.#inTurn = inTurn;
-  }
-
-  /** @param read Reads so many rows after the last that were read, or as many as there are. */
-  async readAll(read: (rows: number) => Promise<Page | undefined>): Promise<string[]> {
-    const texts: string[] = [];
-    for (let wanted = FIRST_ROWS; ; ) {
-      const { columns, rows, candidates } = (await this.#inTurn(() => read(wanted))) ?? NO_ROWS;
-      if (columns !== null) texts.push(columns);
-      if (columns === null || (rows === candidates && rows < wanted)) return texts;
-      wanted = Math.min(Math.max(Math.floor((PAGE_CHARACTERS * rows) / columns.length), 1), MAX_ROWS);
-    }
-  }
-}
-
-const NO_ROWS: Page = { columns: null, rows: 0, candidates: 0 };

@@ -1,22 +1,16 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../database/generated/client.js';
+import { ClientGoneError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
-import { fairTurns } from '../rates/fair-turns.js';
-import { type FeedKey, type FeedPage, type FeedSource, feedSource, loadFeed } from './change-feed.js';
-import { Pages } from './columns.js';
 import { type ChangePage, type ChangesKey, loadChanges } from './domain-changes.js';
 import {
   type DomainHistory,
   type DomainHistoryKey,
-  type HistoryPages,
   historyOf,
-  LargeHistory,
   loadDomainHistories,
   NO_PARTS,
-  readHistoryPages,
-  wholeHistory,
 } from './domain-history.js';
-import { BATCH_SIZE, type DomainRow, type DomainRowKey, loadDomainRows } from './domain-row.js';
+import { BATCH_SIZE, type DomainRowKey, loadDomainRows } from './domain-row.js';
 import {
   type HeaderHistoryKey,
   type HeaderHistoryPage,
@@ -25,11 +19,7 @@ import {
   loadHeaderHistory,
   loadHeaderPage,
 } from './header-pages.js';
-import { LiveFeed, type LiveOptions } from './live-feed.js';
 import { type Attempt, loadAttempts } from './observed-parts.js';
-import { abandoned } from './recipient.js';
-import { ResponseMemory } from './response-memory.js';
-import type { Searching } from './search.js';
 import {
   type DomainMatches,
   type DomainSearchKey,
@@ -45,93 +35,62 @@ import {
   searchHeadersOfShards,
   searchRecordsOfShards,
 } from './search-shards.js';
-import { ClientShares, Turns } from './turns.js';
+import { type DiffKey, loadDiff, type StateDiff } from './state-diff.js';
+
+/** Aborted once nobody waits for what is loaded. */
+type Signal = Pick<AbortSignal, 'aborted'>;
+
+/** Loads what a key says. Nothing is sent to the database for a client that has gone. */
+export interface Loader<Key, Value> {
+  /** @throws ClientGoneError */
+  load(key: Key, signal: Signal): Promise<Value>;
+}
 
 /** What the resolvers read from. */
 export interface Loaders {
-  /** Limits the memory that large responses take. */
-  readonly responseMemory: Pick<ResponseMemory, 'take' | 'release'>;
-  /** How many octets of several large histories one response may have. */
-  readonly mostOctets: number;
-  readonly domainHistory: {
-    /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
-    load(key: DomainHistoryKey): Promise<DomainHistory | null>;
-    /** What `onLarge` of load() was called for: the history as pages, once there is room for so many octets. */
-    readPages(key: DomainHistoryKey, octets: number): Promise<HistoryPages | null>;
-  };
+  /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
+  readonly domainHistory: Loader<DomainHistoryKey, DomainHistory | null>;
   /** The latest attempt to observe a domain; null: it is not watched, or was not observed yet. */
-  readonly attempt: { load(key: DomainRowKey): Promise<Attempt | null> };
+  readonly attempt: Loader<DomainRowKey, Attempt | null>;
   /** A page of a domain's changes; of a domain that is not recorded it is empty. */
-  readonly changes: { load(key: ChangesKey): Promise<ChangePage> };
+  readonly changes: Loader<ChangesKey, ChangePage>;
   /** A page of a domain's headers, and of the changes of one header's value. */
-  readonly headerPage: { load(key: HeaderPageKey): Promise<HeaderPage> };
-  readonly headerHistory: { load(key: HeaderHistoryKey): Promise<HeaderHistoryPage> };
+  readonly headerPage: Loader<HeaderPageKey, HeaderPage>;
+  readonly headerHistory: Loader<HeaderHistoryKey, HeaderHistoryPage>;
+  /** A page of a domain's records. */
+  readonly recordPage: Loader<RecordSearchKey, RecordMatches>;
+  readonly diff: Loader<DiffKey, StateDiff>;
   /** Pages of what is found in all domains. */
-  readonly records: { load(key: RecordSearchKey): Promise<RecordMatches> };
-  readonly headers: { load(key: HeaderSearchKey): Promise<HeaderMatches> };
-  readonly domains: { load(key: DomainSearchKey): Promise<DomainMatches> };
-  /** A page of the feed; null where it begins at a place that is not in it. */
-  readonly feed: { load(key: FeedKey): Promise<FeedPage | null> };
-  /** The same from the database that the feed is followed in. */
-  readonly newestFeed: { load(key: FeedKey): Promise<FeedPage | null> };
-  /** The feed as it is recorded. */
-  readonly live: Pick<LiveFeed, 'listen' | 'close'>;
-  readonly statistics: { load(key: Searching): Promise<Statistics> };
+  readonly records: Loader<RecordSearchKey, RecordMatches>;
+  readonly headers: Loader<HeaderSearchKey, HeaderMatches>;
+  readonly domains: Loader<DomainSearchKey, DomainMatches>;
+  readonly statistics: Loader<undefined, Statistics>;
+}
+
+/** Connections to one database. */
+export interface LoaderConnections {
+  readonly prisma: PrismaClient;
+  /** For searches, so that domains do not wait for them. */
+  readonly searchPrisma: PrismaClient;
 }
 
 /** How batches are loaded. */
-interface LoadingOptions {
-  /** How many statements run at once; 10 if absent. */
-  readonly statementsAtOnce?: number | undefined;
-  /** From the call to the result, the wait for a turn included; 10,000 if absent. */
-  readonly milliseconds?: number | undefined;
-  /** How many octets of large histories may be in responses at once; 64 MB if absent. */
-  readonly responseMemory?: number | undefined;
-  /** How long, in milliseconds, a client may take to read a large response while others wait; 20,000 if absent. */
-  readonly reading?: number | undefined;
-  /** What bounds those who listen to the feed; absent: as LiveOptions has it. */
-  readonly live?: LiveOptions | undefined;
+export interface LoadingOptions {
   /** Whether the tables of domains are distributed over a Citus cluster. */
   readonly acrossShards?: boolean | undefined;
   /** Wraps each batch, for telemetry. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
 
-const justLoad: AroundBatch = (_loader, _size, load) => load();
-
-/** What is read, parsed, executed and written of a history in a millisecond. */
-const CHARACTERS_OF_MILLISECOND = 12_000;
-
-/** A smaller history needs no room: the limits of connections and requests bound how many are in responses. */
-const WITHOUT_ROOM = 16_384;
-/** At most, for one character that is read: it is escaped, or written as a new and as an old value. */
-const CHARACTERS_OF_RESPONSE = 2;
-
-const STATEMENTS_AT_ONCE = 10;
-/** Of one client, in three batches: one is read while another is parsed and a third is sent. With two, one client alone gets 6 % less. */
-const HISTORIES_OF_CLIENT = 24;
-/**
- * Which share of the statements may be of pages, and how many of these one client has at once: a page may take a hundred times
- * as long as an ordinary domain, for which there are always others.
- */
-const SHARE_OF_PAGES = 0.4;
-const PAGES_OF_CLIENT = 2;
-/** Executing and writing an entry of a page, approximately. */
-const MILLISECONDS_OF_ENTRY = 0.03;
-/** Batches that wait for their turn: half a second's work of a database that is up. */
-const MOST_WAITING = 500;
-/** In milliseconds. */
-const QUERY_LIMIT = 10_000;
-const RESPONSE_MEMORY = 64 * 1024 ** 2;
-/** A history in one piece takes so many times the memory of one that is written in parts. */
-const MEMORY_OF_OBJECTS = 6;
-/** In milliseconds. This wait is for other responses to be written, and not for the database. */
-const ROOM_LIMIT = 30_000;
-/** In milliseconds: shorter, so that a request that waits behind slow readers gets its turn. */
-const READING_LIMIT = 20_000;
-
 /** What loads a page by a statement of its own. */
-type PageLoader = 'changes' | 'headerPage' | 'headerHistory' | 'search' | 'feed' | 'statistics';
+type PageLoader =
+  | 'changes'
+  | 'headerPage'
+  | 'headerHistory'
+  | 'recordPage'
+  | 'diff'
+  | 'search'
+  | 'statistics';
 
 /**
  * Loads a batch, and reports it.
@@ -139,195 +98,96 @@ type PageLoader = 'changes' | 'headerPage' | 'headerHistory' | 'search' | 'feed'
  * @param loader What is loaded: domains with parts of their history or only their rows, attempts to observe them, or a page.
  */
 export type AroundBatch = <Result>(
-  loader: 'domainHistory' | 'domainRow' | 'attempt' | PageLoader,
+  loader: 'domainHistory' | 'domainRow' | 'attempt' | 'feed' | PageLoader,
   size: number,
   load: () => Promise<Result>,
 ) => Promise<Result>;
 
+/** Loads a batch as it is. */
+export const justLoad: AroundBatch = (_loader, _size, load) => load();
+
 /**
- * Creates the loaders of a process. They keep nothing between calls, so that all requests share them: what is
+ * Creates the loaders of a database. They keep nothing between calls, so that all requests share them: what is
  * requested in one turn of the event loop goes into the same statements.
- *
- * They throw UnavailableError when too much waits for the database, or for too long.
  */
-export function createLoaders(prisma: PrismaClient, options: LoadingOptions = {}): Loaders {
-  return createLoaderSet(prisma, options).primary;
-}
-
-/** The loaders of a process whose responses are read from several databases: what limits them is common to all. */
-export interface LoaderSet {
-  readonly primary: Loaders;
-  /** Creates those of a replica. */
-  ofReplica(prisma: PrismaClient): Loaders;
-}
-
-/** @param spare A replica that can be used, for the feed as it is recorded, while the primary is away. */
-export function createLoaderSet(
-  primary: PrismaClient,
-  options: LoadingOptions = {},
-  spare: () => PrismaClient | undefined = () => undefined,
-): LoaderSet {
-  const { aroundBatch = justLoad, acrossShards = false } = options;
-  const atOnce = options.statementsAtOnce ?? STATEMENTS_AT_ONCE;
-  const limits = { mostWaiting: MOST_WAITING, milliseconds: options.milliseconds ?? QUERY_LIMIT };
-  const octets = options.responseMemory ?? RESPONSE_MEMORY;
-  const common: CommonLimits = {
-    aroundBatch,
-    acrossShards,
-    turns: () => new Turns({ ...limits, atOnce }),
-    pageTurns: new Turns({ ...limits, atOnce: Math.ceil(atOnce * SHARE_OF_PAGES) }),
-    octets,
-    memory: new ResponseMemory({
-      octets,
-      mostWaiting: MOST_WAITING,
-      milliseconds: ROOM_LIMIT,
-      reading: options.reading ?? READING_LIMIT,
-    }),
-    shares: new ClientShares(HISTORIES_OF_CLIENT),
-    pageShares: new ClientShares(PAGES_OF_CLIENT),
-  };
-  const source = feedSource(primary, spare, acrossShards);
-  const live = new LiveFeed(source, options.live);
-  const loadersOf = (prisma: PrismaClient, load: FeedSource['load']) =>
-    loadersWith(prisma, common, { load, live, source });
-  return {
-    primary: loadersOf(primary, (key) => loadFeed(primary, key, acrossShards)),
-    ofReplica: (prisma) => loadersOf(prisma, (key) => loadFeed(prisma, key, acrossShards)),
-  };
-}
-
-/** What is one for the process, or makes one for each database. */
-interface CommonLimits {
-  readonly aroundBatch: AroundBatch;
-  readonly acrossShards: boolean;
-  /** One for each database, which has connections of its own. */
-  readonly turns: () => Turns;
-  readonly pageTurns: Turns;
-  readonly octets: number;
-  readonly memory: ResponseMemory;
-  readonly shares: ClientShares;
-  readonly pageShares: ClientShares;
-}
-
-/** How the feed is read. */
-interface FeedParts {
-  readonly load: FeedSource['load'];
-  readonly live: LiveFeed;
-  readonly source: FeedSource;
-}
-
-function loadersWith(
-  prisma: PrismaClient,
-  {
-    aroundBatch,
-    acrossShards,
-    turns: makeTurns,
-    pageTurns,
-    octets: responseMemory,
-    memory,
-    shares,
-    pageShares,
-  }: CommonLimits,
-  feed: FeedParts,
+export function createLoaders(
+  { prisma, searchPrisma }: LoaderConnections,
+  { aroundBatch = justLoad, acrossShards = false }: LoadingOptions = {},
 ): Loaders {
-  const turns = makeTurns();
-  const loadHistories = turns.inTurn((keys: readonly DomainHistoryKey[]) =>
-    aroundBatch('domainHistory', keys.length, () => loadDomainHistories(prisma, keys)),
-  );
-  const readPages: Loaders['domainHistory']['readPages'] = async (key, octets) => {
-    if (key.recipient !== undefined) await memory.take(octets, key.recipient, key.client);
-    const pages = new Pages((read) => turns.single(key, () => aroundBatch('domainHistory', 1, read)));
-    return readHistoryPages(prisma, key, pages);
-  };
-  const loadRows = turns.inTurn((keys: readonly DomainRowKey[]) =>
-    aroundBatch('domainRow', keys.length, () => loadDomainRows(prisma, keys)),
-  );
   // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
   const batchSize = acrossShards ? 1 : BATCH_SIZE;
-  const loadAttempt = batched(
-    batchSize,
-    turns.inTurn((keys: readonly DomainRowKey[]) =>
-      aroundBatch('attempt', keys.length, () => loadAttempts(prisma, keys)),
-    ),
-  );
-  const loadHistory = batched(batchSize, loadHistories);
-  const loadRow = batched(batchSize, loadRows);
-  const pages = <Key extends Searching & { readonly first?: number }, Page>(
+  const batch = <Key extends DomainRowKey, Value>(
+    loader: 'domainHistory' | 'domainRow' | 'attempt',
+    load: (prisma: PrismaClient, keys: readonly Key[]) => Promise<readonly Value[]>,
+  ) => batched<Key, Value>(batchSize, (keys) => aroundBatch(loader, keys.length, () => load(prisma, keys)));
+  const page = <Key, Page>(
     loader: PageLoader,
     load: (prisma: PrismaClient, key: Key) => Promise<Page>,
-  ) => ({
-    async load(key: Key) {
-      const page = await pageShares.run(key.client, () =>
-        pageTurns.single(key, () => aroundBatch(loader, 1, () => load(prisma, key))),
-      );
-      await fairTurns.take(key.client, (key.first ?? 0) * MILLISECONDS_OF_ENTRY);
-      return page;
+    connections = prisma,
+  ): Loader<Key, Page> => ({
+    async load(key, signal) {
+      if (signal.aborted) throw new ClientGoneError();
+      return aroundBatch(loader, 1, () => load(connections, key));
     },
   });
+  const rows = batch('domainRow', loadDomainRows);
+  const histories = batch('domainHistory', loadDomainHistories);
   return {
-    responseMemory: memory,
-    mostOctets: responseMemory / MEMORY_OF_OBJECTS,
     domainHistory: {
-      async load(key) {
-        if (!(key.dnsRecords || key.httpHeaders || key.counts || key.times)) {
-          const row = await shares.run<DomainRow | null>(key.client, () => loadRow(key));
-          return row && historyOf(row, NO_PARTS, key.at);
-        }
-        const found = await shares.run(key.client, async () => {
-          const history = await loadHistory(key);
-          if (history === null || history instanceof LargeHistory) return history;
-          const { characters } = history;
-          if (characters > WITHOUT_ROOM && key.recipient !== undefined) {
-            await memory.take(characters * CHARACTERS_OF_RESPONSE, key.recipient, key.client);
-          }
-          await fairTurns.take(key.client, characters / CHARACTERS_OF_MILLISECOND);
-          if (key.recipient?.destroyed === true) throw abandoned();
-          return history.parse();
-        });
-        if (!(found instanceof LargeHistory)) return found;
-        if (key.filtered === true) return this.load({ ...key, dnsRecords: false, filtered: false });
-        await key.onLarge?.(found.octets);
-        const pages = await readPages(key, found.octets * MEMORY_OF_OBJECTS);
-        return pages && wholeHistory(pages, key.at, key.client);
+      async load(key, signal) {
+        const { dnsRecords, httpHeaders, counts, times } = key;
+        if (dnsRecords || httpHeaders || counts || times) return histories.load(key, signal);
+        const row = await rows.load(key, signal);
+        return row && historyOf(row, NO_PARTS, key.at);
       },
-      readPages,
     },
-    attempt: { load: loadAttempt },
-    changes: pages('changes', loadChanges),
-    headerPage: pages('headerPage', loadHeaderPage),
-    headerHistory: pages('headerHistory', loadHeaderHistory),
-    records: pages('search', acrossShards ? searchRecordsOfShards : searchRecords),
-    headers: pages('search', acrossShards ? searchHeadersOfShards : searchHeaders),
-    domains: pages('search', acrossShards ? searchDomainsOfShards : searchDomains),
-    feed: pages<FeedKey, FeedPage | null>('feed', (_prisma, key) => feed.load(key)),
-    newestFeed: pages<FeedKey, FeedPage | null>('feed', (_prisma, key) => feed.source.load(key)),
-    live: feed.live,
-    statistics: pages('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics),
+    attempt: batch('attempt', loadAttempts),
+    changes: page('changes', loadChanges),
+    headerPage: page('headerPage', loadHeaderPage),
+    headerHistory: page('headerHistory', loadHeaderHistory),
+    recordPage: page('recordPage', acrossShards ? searchRecordsOfShards : searchRecords),
+    diff: page('diff', loadDiff),
+    records: page('search', acrossShards ? searchRecordsOfShards : searchRecords, searchPrisma),
+    headers: page('search', acrossShards ? searchHeadersOfShards : searchHeaders, searchPrisma),
+    domains: page('search', acrossShards ? searchDomainsOfShards : searchDomains, searchPrisma),
+    statistics: page('statistics', acrossShards ? loadStatisticsOfShards : loadStatistics, searchPrisma),
   };
+}
+
+/** A key of a batch, and who waits for it. */
+interface Wanted<Key> {
+  readonly key: Key;
+  readonly signal: Signal;
 }
 
 /** Loads keys in batches. Those of different instants are in different batches: none waits for another's statement. */
 function batched<Key extends DomainRowKey, Value>(
   maxBatchSize: number,
-  load: (keys: readonly Key[]) => Promise<readonly (Value | Error)[]>,
-): (key: Key) => Promise<Value> {
-  const batching = {
-    cache: false,
-    maxBatchSize,
-    batchScheduleFn: (dispatch: () => void) => setImmediate(dispatch),
+  load: (keys: readonly Key[]) => Promise<readonly Value[]>,
+): Loader<Key, Value> {
+  const loadWanted = async (batch: readonly Wanted<Key>[]): Promise<(Value | Error)[]> => {
+    const wanted = batch.filter(({ signal }) => !signal.aborted);
+    const values = wanted.length === 0 ? [] : await load(wanted.map(({ key }) => key));
+    const found = new Map(wanted.map((each, place) => [each, values[place]]));
+    return batch.map((each) => (found.has(each) ? (found.get(each) as Value) : new ClientGoneError()));
   };
-  const now = new DataLoader(load, batching);
-  const ofInstant = new Map<Instant, DataLoader<Key, Value>>();
-  return (key) => {
-    const { at } = key;
-    if (at === undefined) return now.load(key);
-    let loader = ofInstant.get(at);
-    if (loader === undefined) {
-      loader = new DataLoader(load, batching);
-      ofInstant.set(at, loader);
+  const create = () =>
+    new DataLoader<Wanted<Key>, Value>(loadWanted, {
+      cache: false,
+      maxBatchSize,
+      batchScheduleFn: (dispatch) => setImmediate(dispatch),
+    });
+  const now = create();
+  const ofInstant = new Map<Instant, DataLoader<Wanted<Key>, Value>>();
+  return {
+    load(key, signal) {
+      const { at } = key;
+      if (at === undefined) return now.load({ key, signal });
+      const loader = ofInstant.get(at) ?? create();
       // Its batches are dispatched right after that.
-      setImmediate(() => ofInstant.delete(at));
-    }
-    return loader.load(key);
+      if (!ofInstant.has(at)) setImmediate(() => ofInstant.delete(at));
+      ofInstant.set(at, loader);
+      return loader.load({ key, signal });
+    },
   };
 }

@@ -1,8 +1,7 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import type { Page, Pages } from './columns.js';
-import { cell, pageOf, splitColumn, splitInstants } from './columns.js';
-import type { Batch, DomainRowKey } from './domain-row.js';
+import { cell, splitColumn, splitInstants } from './columns.js';
+import type { Batch } from './domain-row.js';
 
 /** A stay of a DNS record, with the type's own fields under their names in the specification (2.3). */
 export interface DnsEntry {
@@ -68,41 +67,6 @@ export function dnsEntriesSql({ at, name }: Batch): Prisma.Sql {
            WHERE dns_record.domain = ${name}
            ORDER BY first_seen, type, position) AS entry`;
 }
-
-/** Reads a domain's DNS records in pages, for parseDnsEntries. */
-export async function readDnsPages(
-  prisma: PrismaClient,
-  { name: domain, at }: DomainRowKey,
-  pages: Pages,
-): Promise<string[]> {
-  let last: DnsPageEnd = BEFORE_ALL;
-  return pages.readAll(async (limit) => {
-    const candidates = Prisma.sql`
-      SELECT type, class, host, first_seen, removed, last_seen, rdata, position
-        FROM ${recordsSql(at)}
-       WHERE domain = ${domain}
-         AND (first_seen, type, position) > (${last.firstSeen}, ${last.type}, ${last.position})
-       ORDER BY first_seen, type, position
-       LIMIT ${limit}`;
-    const [page] = await prisma.$queryRaw<readonly (DnsPageEnd & Page)[]>`
-      SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
-             (array_agg(first_seen))[count(*)] AS "firstSeen", (array_agg(type))[count(*)] AS type,
-             (array_agg(position))[count(*)] AS position
-        FROM (${pageOf(candidates, ['rdata'], 'first_seen, type, position')}) AS entry`;
-    last = page ?? last;
-    return page;
-  });
-}
-
-/** The key of a page's last row. */
-interface DnsPageEnd {
-  readonly firstSeen: Instant;
-  readonly type: string;
-  readonly position: number;
-}
-
-/** The least `bigint` of PostgreSQL. */
-const BEFORE_ALL: DnsPageEnd = { firstSeen: -(2n ** 63n), type: '', position: 0 };
 
 type Columns = readonly [
   types: string,

@@ -4,7 +4,7 @@ import { CHANGE_KINDS, type ChangeKind, HEADER_CHANGES, type RoutineReason } fro
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import { type DomainRowKey, type OfVersion, versionSql } from './domain-row.js';
+import type { DomainRowKey } from './domain-row.js';
 import { type FirstTimesRow, firstTimesOf, firstTimesSql } from './observed-parts.js';
 import { readFewThenMany } from './search.js';
 
@@ -60,14 +60,10 @@ export interface ChangesKey extends DomainRowKey {
   readonly first: number;
   /** The place that they follow. */
   readonly after?: ChangePosition | undefined;
-  /** Identifies the client that the recipient responds to. */
-  readonly client: string;
-  /** Called before so many records are looked at for those of the types. */
-  readonly onMany?: (rows: number) => Promise<void>;
 }
 
 /** Changes in their order, and where the page ends. */
-export interface ChangePage extends OfVersion {
+export interface ChangePage {
   readonly changes: readonly Change[];
   /** The place after which the next page begins; null on the last one. */
   readonly next: ChangePosition | null;
@@ -102,8 +98,8 @@ export async function loadChanges(prisma: PrismaClient, key: ChangesKey): Promis
   if (key.types === undefined) return readChanges(prisma, key, key.first + 1);
   const read = (examined: number) => readChanges(prisma, key, examined);
   const lengthOf = ({ changes }: ChangePage) => changes.length;
-  const page = await readFewThenMany(key.first, read, lengthOf, key.onMany, MOST_EXAMINED_RECORDS);
-  return page ?? { changes: [], next: null, version: undefined };
+  const page = await readFewThenMany(key.first, read, lengthOf, MOST_EXAMINED_RECORDS);
+  return page ?? { changes: [], next: null };
 }
 
 /** @param examined How many records are looked at of each table. */
@@ -113,7 +109,7 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: numb
   const [tables] = await prisma.$queryRaw<readonly Tables[]>`
     ${PLANNED} SELECT ${key.kinds.has('DNS_RECORD_ADDED') ? recordsAddedSql(key, examined) : NONE} AS added,
            ${key.kinds.has('DNS_RECORD_REMOVED') ? recordsRemovedSql(key, examined) : NONE} AS removed,
-           ${ofHeaders ? headerChangesSql(key) : NONE} AS headers, ${versionSql(key.name)} AS version`;
+           ${ofHeaders ? headerChangesSql(key) : NONE} AS headers`;
   const found = [
     recordChanges(key, tables?.added ?? null, added),
     recordChanges(key, tables?.removed ?? null, removed),
@@ -129,11 +125,11 @@ async function readChanges(prisma: PrismaClient, key: ChangesKey, examined: numb
     .sort((one, other) => compare(one.at, other.at));
   const changes = known.slice(0, key.first);
   const next = known.length > key.first ? (changes.at(-1)?.at ?? end) : end;
-  return { changes, next, version: tables?.version };
+  return { changes, next };
 }
 
 /** What one statement reads of each table, as JSON; null where its kinds are not requested. */
-interface Tables extends OfVersion {
+interface Tables {
   readonly added: RecordRows | null;
   readonly removed: RecordRows | null;
   readonly headers: HeaderRows | null;

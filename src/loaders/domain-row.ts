@@ -1,7 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { cell, splitInstants } from './columns.js';
-import type { Requested } from './recipient.js';
 
 /** The row of a domain: all that is known of it without its history. */
 export interface DomainRow {
@@ -15,8 +14,8 @@ export interface DomainRow {
   readonly version: bigint;
 }
 
-/** A domain by its canonical name, the instant, and the recipient. All keys of a batch have the same instant. */
-export interface DomainRowKey extends Requested {
+/** A domain by its canonical name, and the instant. All keys of a batch have the same instant. */
+export interface DomainRowKey {
   readonly name: string;
   /** As of when, in microseconds since the Unix epoch; absent: now, with all that is recorded. */
   readonly at?: Instant | undefined;
@@ -90,19 +89,6 @@ function knownUpdateSql(at: Instant, name: Prisma.Sql): Prisma.Sql {
        FROM jsonb_array_elements_text(jsonb_path_query_array(dns_types, '$.*.first') || jsonb_path_query_array(dns_types, '$.*.latest'))
          AS time
       WHERE time::bigint <= ${at}))`;
-}
-
-/** The version of the state that a statement reads a page of a domain's list in; null where nothing is recorded of it. */
-export function versionSql(domain: string | undefined): Prisma.Sql {
-  return domain === undefined
-    ? Prisma.sql`NULL::bigint`
-    : Prisma.sql`(SELECT version FROM domain WHERE name = ${domain})`;
-}
-
-/** What was read of a domain. */
-export interface OfVersion {
-  /** Of the state that it was read in; null: nothing was recorded of the domain then; undefined: no state was read. */
-  readonly version: bigint | null | undefined;
 }
 
 /**

@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
-import type { Page, Pages } from './columns.js';
-import { cell, pageOf, splitColumn } from './columns.js';
-import type { Batch, DomainRowKey } from './domain-row.js';
+import { cell, splitColumn } from './columns.js';
+import type { Batch } from './domain-row.js';
 
 /** A change of a header's value (specification, 2.5). */
 export interface HeaderHistoryItem {
@@ -30,10 +28,9 @@ export interface HeaderEntry {
   readonly of?: HistoryOfHeader;
 }
 
-/** What the history of a header is read by: the domain, its version, as of when it is, and whether it is of the primary. */
+/** What the history of a header is read by: the domain, as of when it is, and whether it is of the primary. */
 export interface HistoryOfHeader {
   readonly domain: string;
-  readonly version: bigint;
   readonly at: Instant | undefined;
   readonly isOfPrimary: boolean | undefined;
 }
@@ -82,48 +79,6 @@ type Columns = readonly [names: string, dates: string, values: readonly (string 
  */
 export function parseHeaderEntries(text: string): readonly HeaderEntry[] {
   return text === '' ? [] : headersOf(parseColumns(text));
-}
-
-/** Reads a domain's header changes in pages, for parseHeaderPages. */
-export async function readHeaderPages(
-  prisma: PrismaClient,
-  { name: domain, at }: DomainRowKey,
-  pages: Pages,
-): Promise<string[]> {
-  let last: HeaderPageEnd = { name: '', observedAt: 0n };
-  return pages.readAll(async (limit) => {
-    const candidates = Prisma.sql`
-      SELECT name, observed_at, last_seen, value
-        FROM header_change
-       WHERE domain = ${domain} AND (name, observed_at) > (${last.name}, ${last.observedAt}) ${upTo(at)}
-       ORDER BY name, observed_at
-       LIMIT ${limit}`;
-    const [page] = await prisma.$queryRaw<readonly (HeaderPageEnd & Page)[]>`
-      SELECT ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
-             (array_agg(name))[count(*)] AS name, (array_agg(observed_at))[count(*)] AS "observedAt"
-        FROM (${pageOf(candidates, ['value'], 'name, observed_at')}) AS change`;
-    last = page ?? last;
-    return page;
-  });
-}
-
-/** The key of a page's last row. */
-interface HeaderPageEnd {
-  readonly name: string;
-  readonly observedAt: Instant;
-}
-
-/** A domain's headers by name, from pages: one header may be in several. */
-export async function parseHeaderPages(pages: readonly string[]): Promise<readonly HeaderEntry[]> {
-  const all = { names: [] as string[], dates: [] as string[], values: [] as (string | null)[] };
-  for (const page of pages) {
-    await setImmediate();
-    const { names, dates, values } = parseColumns(page);
-    for (const name of names) all.names.push(name);
-    for (const date of dates) all.dates.push(date);
-    for (const value of values) all.values.push(value);
-  }
-  return headersOf(all);
 }
 
 interface HeaderColumns {

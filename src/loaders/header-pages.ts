@@ -2,18 +2,16 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
-import { type OfVersion, versionSql } from './domain-row.js';
 import {
   HEADER_COLUMNS_SQL,
   type HeaderEntry,
   type HeaderHistoryItem,
   parseHeaderEntries,
 } from './header-entries.js';
-import type { Requested } from './recipient.js';
 import { literal, readFewThenMany } from './search.js';
 
 /** Which headers of a domain, and how many. */
-export interface HeaderPageKey extends Requested {
+export interface HeaderPageKey {
   readonly domain: string;
   /** As of when; absent: now. */
   readonly at?: Instant | undefined;
@@ -24,12 +22,10 @@ export interface HeaderPageKey extends Requested {
   readonly after?: string | undefined;
   /** Whether the history of each header is needed. */
   readonly history: boolean;
-  /** Identifies the client that the recipient responds to. */
-  readonly client: string;
 }
 
 /** Headers by name, and where the page ends. */
-export interface HeaderPage extends OfVersion {
+export interface HeaderPage {
   readonly headers: readonly HeaderEntry[];
   /** The name after which the next page begins; null on the last one. */
   readonly next: string | null;
@@ -47,7 +43,6 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
     (await readHeaderPage(prisma, { ...key, first: 1 }, false)) ?? {
       headers: [],
       next: null,
-      version: undefined,
     }
   );
 }
@@ -89,13 +84,13 @@ async function readHeaderPage(
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(first)}) AS named
        CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
     page AS MATERIALIZED (${isMeasured ? measured : Prisma.sql`SELECT *, count(*) OVER () AS candidates FROM change ORDER BY name, observed_at`})
-    SELECT ${latestSql(domain, at)} AS latest, ${versionSql(domain)} AS version, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
+    SELECT ${latestSql(domain, at)} AS latest, ${HEADER_COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates,
            (SELECT count(*)::int FROM named) AS names FROM page`;
   return page === undefined ? null : pageOfRow(page, key);
 }
 
 function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage | null {
-  const { columns, rows, candidates, names, latest, version } = page;
+  const { columns, rows, candidates, names, latest } = page;
   const headers = parseHeaderEntries(columns ?? '');
   const isWhole = rows === (candidates ?? 0);
   // The last header of a page that ends by its octets may not be complete.
@@ -110,7 +105,6 @@ function pageOfRow(page: PageRow, { first, history }: HeaderPageKey): HeaderPage
       ...(header.present && { lastSeen: latest }),
     })),
     next: isLast ? null : (complete.at(-1)?.name ?? null),
-    version,
   };
 }
 
@@ -125,7 +119,7 @@ function latestSql(domain: string, at: Instant | undefined): Prisma.Sql {
        FROM domain WHERE name = ${domain})`;
 }
 
-interface PageRow extends OfVersion {
+interface PageRow {
   readonly latest: Instant | null;
   readonly columns: string | null;
   readonly rows: number;
@@ -135,25 +129,23 @@ interface PageRow extends OfVersion {
 
 function tooLong(): PublicError {
   return new PublicError(
-    'QUERY_TOO_COMPLEX',
+    'TOO_LARGE',
     'The histories of these headers are too long for one page: request historyConnection in place of history.',
   );
 }
 
 /** Which changes of the value of a header, and how many. */
-export interface HeaderHistoryKey extends Requested {
+export interface HeaderHistoryKey {
   readonly domain: string;
   readonly name: string;
   readonly at?: Instant | undefined;
   readonly first: number;
   /** The time that they follow. */
   readonly after?: Instant | undefined;
-  /** Identifies the client that the recipient responds to. */
-  readonly client: string;
 }
 
 /** Changes of the value of a header, and where the page ends. */
-export interface HeaderHistoryPage extends OfVersion {
+export interface HeaderHistoryPage {
   readonly items: readonly HeaderHistoryItem[];
   /** The time after which the next page begins; null on the last one. */
   readonly next: Instant | null;
@@ -173,7 +165,7 @@ export async function loadHeaderHistory(
   return page;
 }
 
-interface HistoryRow extends OfVersion {
+interface HistoryRow {
   readonly date: Instant;
   readonly value: string;
   readonly old: string | null;
@@ -203,7 +195,7 @@ async function readHistory(
      WHERE value IS DISTINCT FROM old OR is_last
      ORDER BY date LIMIT ${literal(first + 1)}`;
   const rows = await prisma.$queryRaw<readonly HistoryRow[]>`
-    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates, ${versionSql(domain)} AS version FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
+    ${PLANNED} SELECT date, value, old, is_last AS "isLast", candidates FROM (${pageOf(candidates, ['value', 'old'], 'date')}) AS change`;
   const found = rows.slice(0, first);
   const items = found
     .filter(({ value, old }) => value !== old)
@@ -212,5 +204,5 @@ async function readHistory(
     }));
   const isCut = rows.length > first || rows.length < Number(rows[0]?.candidates ?? 0);
   const next = isCut || found.at(-1)?.isLast === true ? (found.at(-1)?.date ?? null) : null;
-  return { items, next, version: rows[0]?.version };
+  return { items, next };
 }

@@ -22,15 +22,27 @@ export interface TimesOfParts {
   readonly http: PartTimes | null;
 }
 
-/** The times of the parts of a row of table `domain`, for parsePartTimes. */
+/**
+ * The times of the parts of a row of table `domain`, for parsePartTimes. As of an instant, the stored times may be later: then the latest
+ * time of which an observation is still known is that of a record or a change.
+ */
 export function partTimesSql({ at, name }: Batch): Prisma.Sql {
-  const absence =
+  const ofRecords =
     at === undefined
-      ? Prisma.sql`NULL`
-      : Prisma.sql`(SELECT max(last_seen)::text FROM header_change
-                     WHERE header_change.domain = ${name} AND last_seen <= ${at})`;
+      ? Prisma.sql`NULL::json`
+      : Prisma.sql`
+        (SELECT json_object_agg(type, latest::text)
+           FROM (SELECT type, max(CASE WHEN removed <= ${at} THEN removed WHEN last_seen <= ${at} THEN last_seen ELSE first_seen END) AS latest
+                   FROM dns_record WHERE dns_record.domain = ${name} AND first_seen <= ${at} GROUP BY type) AS of_type)`;
+  const ofHeaders =
+    at === undefined
+      ? Prisma.sql`NULL::json`
+      : Prisma.sql`
+        (SELECT json_build_array(min(observed_at)::text, max(observed_at)::text,
+                                 max(CASE WHEN last_seen <= ${at} THEN last_seen END)::text)
+           FROM header_change WHERE header_change.domain = ${name} AND observed_at <= ${at})`;
   return Prisma.sql`
-    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, ${absence}, dns_types)::text`;
+    json_build_array(dns_first::text, dns_latest::text, http_first::text, http_latest::text, dns_types, ${ofRecords}, ${ofHeaders})::text`;
 }
 
 /**
@@ -82,8 +94,9 @@ type Stored = readonly [
   dnsLatest: string | null,
   httpFirst: string | null,
   httpLatest: string | null,
-  absence: string | null,
   types: Readonly<Record<string, StoredType>>,
+  latestOfRecords: Readonly<Record<string, string>> | null,
+  ofHeaders: readonly (string | null)[] | null,
 ];
 
 interface StoredType {
@@ -93,36 +106,28 @@ interface StoredType {
   readonly sightedFirst?: string;
 }
 
-/** What parts are known from besides their stored times: the lists of a history, as of the same instant. */
-interface Entries {
-  readonly dnsRecords: readonly DnsEntry[] | null;
-  readonly httpHeaders: readonly HeaderEntry[] | null;
-}
-
 /**
  * The times of the parts, as of an instant: the latest observation is then the latest of which the time is still known.
  * A part that was not observed up to it is left out.
  *
  * @param text What partTimesSql() gives.
  */
-export function parsePartTimes(text: string, entries: Entries, at: Instant | undefined): TimesOfParts {
-  const [dnsFirst, dnsLatest, httpFirst, httpLatest, absence, stored]: Stored = JSON.parse(text);
-  const timesOf = (...times: readonly (string | null | undefined)[]) =>
+export function parsePartTimes(text: string, at: Instant | undefined): TimesOfParts {
+  const [dnsFirst, dnsLatest, httpFirst, httpLatest, stored, ofRecords, ofHeaders]: Stored = JSON.parse(text);
+  const instants = (...times: readonly (string | null | undefined)[]) =>
     times.flatMap((time) => (time == null ? [] : BigInt(time)));
-  const every = timesOf(dnsFirst, dnsLatest);
-  const ofEntries = at === undefined ? new Map<string, Instant[]>() : timesOfTypes(entries.dnsRecords ?? []);
+  const every = instants(dnsFirst, dnsLatest);
   const types = Object.entries(stored).flatMap(([type, { first, latest, sightedFirst }]) => {
     if (type === OTHER_TYPES) return [];
     // A record's times tell when its type was observed, unless they may be those of sightings.
-    const shown = sightedFirst === undefined ? (ofEntries.get(type) ?? []) : [];
-    const times = between([...every, ...timesOf(first, latest), ...shown], at);
+    const shown = sightedFirst === undefined ? ofRecords?.[type] : undefined;
+    const times = between([...every, ...instants(first, latest, shown)], at);
     return times === null ? [] : [[type, times] as const];
   });
-  const ofHeaders = at === undefined ? [] : (entries.httpHeaders ?? []).flatMap(timesOfHeader);
   return {
     everyType: between(every, at),
     types: new Map(types),
-    http: between([...timesOf(httpFirst, httpLatest, absence), ...ofHeaders], at),
+    http: between(instants(httpFirst, httpLatest, ...(ofHeaders ?? [])), at),
   };
 }
 
@@ -134,24 +139,6 @@ function between(times: readonly Instant[], at: Instant | undefined): PartTimes 
   return first === undefined || latest === undefined ? null : { first, latest };
 }
 
-/** The latest time of each type that its records show, as they are as of an instant. */
-function timesOfTypes(entries: readonly DnsEntry[]): Map<string, Instant[]> {
-  const latest = new Map<string, Instant>();
-  for (const { type, firstSeen, removed, lastSeen } of entries) {
-    const time = removed ?? lastSeen ?? firstSeen;
-    const before = latest.get(type);
-    if (before === undefined || before < time) latest.set(type, time);
-  }
-  return new Map([...latest].map(([type, time]) => [type, [time]]));
-}
-
-function timesOfHeader({ history, absences }: HeaderEntry): Instant[] {
-  return [
-    ...history.map(({ date }) => date),
-    ...absences.flatMap(({ from, to, lastSeen }) => [from, to ?? from, lastSeen]),
-  ];
-}
-
 /**
  * When a record that is present was last seen: by the latest observation of its type, if that is not before its first sight,
  * or by a sighting of its own.
@@ -161,8 +148,14 @@ export function seenUpTo({ firstSeen, lastSeen }: DnsEntry, latest: Instant | nu
   return latest != null && latest > own ? latest : own;
 }
 
+/** The lists of a history, as far as they were read. */
+interface Lists {
+  readonly dnsRecords: readonly DnsEntry[] | null;
+  readonly httpHeaders: readonly HeaderEntry[] | null;
+}
+
 /** Sets when the entries that are present were last seen: by the latest observation of their parts, or later. */
-export function setLastSeen({ dnsRecords, httpHeaders }: Entries, { types, http }: TimesOfParts): void {
+export function setLastSeen({ dnsRecords, httpHeaders }: Lists, { types, http }: TimesOfParts): void {
   for (const entry of dnsRecords ?? []) {
     if (entry.removed === null) entry.lastSeen = seenUpTo(entry, types.get(entry.type)?.latest);
   }

@@ -64,11 +64,9 @@ export async function searchDomains(prisma: PrismaClient, key: DomainSearchKey):
   const page = within(await readInOrder(ROWS_OF_MATCH * (first + 1)));
   if (isFull(page)) return page;
   for (const names of sourcesOf(filter, MOST_SORTED)) {
-    await key.onMany?.(MOST_SORTED);
     const found = await readByName(prisma, key, names, MOST_SORTED);
     if (found !== null) return found;
   }
-  await key.onMany?.(MOST_ROWS);
   return within(await readInOrder(MOST_ROWS));
 }
 

@@ -4,7 +4,6 @@ import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import { type OfVersion, versionSql } from './domain-row.js';
 import { latestOfTypeSql, seenUpTo } from './observed-parts.js';
 import {
   hashesOfTexts,
@@ -73,8 +72,7 @@ export interface RecordSearchKey extends SearchKey<RecordFilter, RecordPlace> {
   readonly lastSeen: boolean;
 }
 
-/** The version is that of the domain that the filter names; null also where it names none. */
-export type RecordMatches = Matches<RecordMatch, RecordPlace> & OfVersion;
+export type RecordMatches = Matches<RecordMatch, RecordPlace>;
 
 /**
  * Searches DNS records.
@@ -354,7 +352,7 @@ async function readInOrder(prisma: PrismaClient, key: RecordSearchKey, rows: num
   return within(await readPage(prisma, key, found, Prisma.sql`false`));
 }
 
-interface PageRow extends OfVersion {
+interface PageRow {
   readonly overflow: boolean;
   readonly columns: string | null;
   readonly domains: readonly string[] | null;
@@ -393,7 +391,7 @@ export async function readPage(
     SELECT ${overflow} AS overflow, ${COLUMNS_SQL} AS columns, json_agg(domain) AS domains, json_agg(position) AS positions,
            json_agg(source) AS sources,
            json_agg((SELECT latest FROM part WHERE part.domain = entry.domain AND part.type = entry.type)) AS "lastSeen",
-           max(candidates)::int AS candidates, ${versionSql(filter.domain)} AS version,
+           max(candidates)::int AS candidates,
            (SELECT json_build_array(domain, first_seen::text, type, position) FROM last) AS end
       FROM entry`;
   if (page === undefined || page.overflow) return null;
@@ -410,11 +408,10 @@ export async function readPage(
 }
 
 function endOfPage(found: readonly RecordMatch[], first: number, page: PageRow): RecordMatches {
-  const { version } = page;
   const matches = found.slice(0, first);
   const isShort = found.length < (page.candidates ?? 0);
-  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null, version };
-  if (page.end === null) return { matches, next: null, version };
+  if (found.length > first || isShort) return { matches, next: matches.at(-1)?.place ?? null };
+  if (page.end === null) return { matches, next: null };
   const [domain, firstSeen, type, position] = page.end;
-  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position }, version };
+  return { matches, next: { domain, firstSeen: BigInt(firstSeen), type, position } };
 }

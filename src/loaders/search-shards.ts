@@ -2,7 +2,7 @@ import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { UnavailableError } from '../model/errors.js';
 import { LATEST_INSTANT } from '../model/instant.js';
 import { PLANNED } from './columns.js';
-import { hasTrigram, literal, MOST_ROWS, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
+import { hasTrigram, literal, MOST_ROWS_BY_VALUE, MOST_VALUES, namesMeeting } from './search.js';
 import {
   type DomainMatches,
   type DomainSearchKey,
@@ -49,7 +49,7 @@ import {
  * still there when their rows are read.
  */
 
-const NOTHING = { matches: [], next: null, version: undefined };
+const NOTHING = { matches: [], next: null };
 
 /** What has no index is looked for in so many rows, in their order: each shard sends the keys of as many. */
 const ROWS_IN_ORDER = 10_000;
@@ -63,7 +63,6 @@ export async function searchRecordsOfShards(
 ): Promise<RecordMatches> {
   const { filter, first, lastSeen } = key;
   // Those of one domain are in one shard.
-  if (filter.domain === undefined) await key.onMany?.(MOST_ROWS);
   const lookup = await recordLookup(prisma, filter);
   if (lookup === 'none') return NOTHING;
   const place = Prisma.raw('domain, first_seen, type, position');
@@ -144,7 +143,6 @@ export async function searchHeadersOfShards(
   key: HeaderSearchKey,
 ): Promise<HeaderMatches> {
   const { filter } = key;
-  await key.onMany?.(MOST_ROWS);
   const values = valuesOf(filter);
   const lookup =
     values === null
@@ -213,7 +211,6 @@ export async function searchDomainsOfShards(
   key: DomainSearchKey,
 ): Promise<DomainMatches> {
   const { filter, after = '', first } = key;
-  await key.onMany?.(MOST_ROWS);
   const { match, registrableDomain, ...times } = filter;
   const [names] = sourcesOf({ match, registrableDomain }, MOST_SORTED);
   const lookup =

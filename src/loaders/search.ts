@@ -1,6 +1,5 @@
 import { Prisma } from '../database/generated/client.js';
 import type { NamePattern } from '../model/name-pattern.js';
-import type { Requested } from './recipient.js';
 
 /**
  * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one address, the
@@ -30,24 +29,21 @@ export function rowsOfValue(first: number, rows: number): Prisma.Sql {
  * Reads a page from few rows, and where these are too few for it from many.
  *
  * @param read Null where the question is too wide for this way.
- * @param onMany Called before many are read.
  * @param many How many.
  */
 export async function readFewThenMany<Page extends { readonly next: unknown }>(
   first: number,
   read: (rows: number) => Promise<Page | null>,
   lengthOf: (page: Page) => number,
-  onMany: (rows: number) => Promise<void> = async () => {},
   many = MOST_ROWS,
 ): Promise<Page | null> {
   const page = await read(fewRows(first));
   if (page === null || page.next === null || lengthOf(page) >= first) return page;
-  await onMany(many);
   return read(many);
 }
 
 /** Which matches, and how many. */
-export interface SearchKey<Filter, Place> extends Searching {
+export interface SearchKey<Filter, Place> {
   readonly filter: Filter;
   readonly first: number;
   /** The place that they follow. */
@@ -74,10 +70,7 @@ interface Ways<Page> {
 /** Reads a page of matches: by few rows where these are enough. */
 export async function readMatches<
   Page extends { readonly matches: readonly unknown[]; readonly next: unknown },
->(
-  { first, onMany = async () => {} }: Searching & { readonly first: number },
-  { byValue, isOneValue, inOrder }: Ways<Page>,
-): Promise<Page> {
+>({ first }: { readonly first: number }, { byValue, isOneValue, inOrder }: Ways<Page>): Promise<Page> {
   const isFull = ({ matches, next }: Page) => next === null || matches.length >= first;
   if (!isOneValue) {
     // Where many rows match, the first ones do.
@@ -86,7 +79,6 @@ export async function readMatches<
   }
   const page = (await byValue?.(fewRows(first))) ?? null;
   if (page !== null && isFull(page)) return page;
-  await onMany(MOST_ROWS);
   return (page && (await byValue?.(MOST_ROWS_BY_VALUE))) ?? inOrder(MOST_ROWS);
 }
 
@@ -133,14 +125,6 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
     UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
      WHERE (SELECT is_so FROM too_many)`;
-}
-
-/** What may be called before many rows are read. */
-export interface Searching extends Requested {
-  /** It may reject. */
-  readonly onMany?: ((rows: number) => Promise<void>) | undefined;
-  /** Identifies the client that the recipient responds to. */
-  readonly client: string;
 }
 
 /** A number in the text of a statement, where PostgreSQL plans with it. */
@@ -218,6 +202,6 @@ function knownNamesOf({ parts }: NamePattern): Indexed | null {
 
 /** A page of a way to read that has no limit to exceed. */
 export function within<Page>(page: Page | null): Page {
-  if (page === null) throw new Error('What is read in order is not too much.');
+  if (page === null) throw new Error('Reading in order was rejected as too large.');
   return page;
 }

@@ -1,21 +1,23 @@
+import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { compareInstants, type Instant } from '../model/instant.js';
-import type { DnsEntry } from './dns-entries.js';
-import type { HeaderEntry } from './header-entries.js';
+import { PLANNED, pageOf } from './columns.js';
+import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
 import type { TimesOfParts } from './observed-parts.js';
+import { literal } from './search.js';
 
 /** The net difference between the states of a domain at two instants, in the order of Get domain. */
 export interface StateDiff {
-  readonly from: Instant;
-  readonly to: Instant;
-  /** Present at `to` only. */
+  /** Present at the later one only. */
   readonly dnsRecordsAdded: readonly DnsEntry[];
-  /** Present at `from` only. */
+  /** Present at the earlier one only. */
   readonly dnsRecordsRemoved: readonly DnsEntry[];
   readonly httpHeaders: readonly HeaderDifference[];
+  /** Whether there is more than was read, and what was read of it is not complete. */
+  readonly isCut: boolean;
 }
 
 /** The difference between the states of one header. */
-interface HeaderDifference {
+export interface HeaderDifference {
   readonly name: string;
   readonly difference: 'ADDED' | 'CHANGED' | 'REMOVED';
   /** The value at `from`; null where the header was not there. */
@@ -24,82 +26,100 @@ interface HeaderDifference {
   readonly new: string | null;
 }
 
-/** The lists of a history. */
-interface Entries {
-  readonly dnsRecords: readonly DnsEntry[];
-  readonly httpHeaders: readonly HeaderEntry[];
+/** A domain, and two instants in their order. */
+export interface DiffKey {
+  readonly domain: string;
+  readonly from: Instant;
+  readonly to: Instant;
+  /** Of the parts: the latest observation that is known of a type; null: when records were last seen is not needed. */
+  readonly times: TimesOfParts | null;
 }
 
-/** So many entries are compared in so many milliseconds. */
-const ENTRIES_OF_PART = 4_000;
-const MILLISECONDS_OF_PART = 2;
+/** More rows are not read, and not more characters: a list has at most half as many entries. */
+const MAX_ROWS = 10_000;
+const MAX_CHARACTERS = 2 * 1024 ** 2;
 
-/**
- * Compares the states of a history at two instants, the earlier first. Records are as of the later one.
- *
- * @param times Of the history's parts; null: when the records were last seen is not needed.
- * @yields before each part of the work how many milliseconds it takes.
- */
-export function* compareStates(
-  { dnsRecords, httpHeaders }: Entries,
-  from: Instant,
-  to: Instant,
-  times: TimesOfParts | null,
-): Generator<number, StateDiff> {
-  yield (Math.min(weightOf({ dnsRecords, httpHeaders }), ENTRIES_OF_PART) / ENTRIES_OF_PART) *
-    MILLISECONDS_OF_PART;
-  const came: DnsEntry[] = [];
-  const went: DnsEntry[] = [];
-  for (const [at, entry] of dnsRecords.entries()) {
-    if (at % ENTRIES_OF_PART === 0 && at > 0) yield MILLISECONDS_OF_PART;
-    const [before, after] = [isPresent(entry, from), isPresent(entry, to)];
-    if (after && !before) came.push(entry);
-    if (before && !after) went.push(entry);
-  }
-  // Of a record that went and returned, one stay is at each of the instants.
-  const smaller = came.length < went.length ? came : went;
-  const known = yield* identitiesOf(smaller);
-  const both = yield* identitiesOf(smaller === came ? went : came, known);
-  const isOfOne = (entry: DnsEntry) => both.size === 0 || !both.has(identityOf(entry));
-  if (both.size > 0) yield ((came.length + went.length) / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
+interface Row {
+  readonly columns: string | null;
+  readonly rows: number;
+  readonly candidates: number | null;
+}
+
+interface HeaderRow {
+  readonly name: string;
+  readonly old: string | null;
+  readonly new: string | null;
+  readonly candidates: bigint;
+}
+
+/** Loads what is different at two instants: only stays and values that began or ended between them are read. */
+export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<StateDiff> {
+  const { domain, from, to } = key;
+  const order = 'first_seen, type, position';
+  const limit = literal(MAX_ROWS + 1);
+  const records = pageOf(
+    Prisma.sql`
+      SELECT type, class, host, first_seen, CASE WHEN removed <= ${to} THEN removed END AS removed,
+             CASE WHEN last_seen <= ${to} THEN last_seen END AS last_seen, rdata, position
+        FROM dns_record
+       WHERE domain = ${domain}
+         AND (first_seen > ${from} AND first_seen <= ${to} AND (removed IS NULL OR removed > ${to})
+              OR first_seen <= ${from} AND removed > ${from} AND removed <= ${to})
+       ORDER BY first_seen, type, position LIMIT ${limit}`,
+    ['rdata'],
+    order,
+    MAX_CHARACTERS,
+  );
+  const valueAt = (instant: Instant) => Prisma.sql`
+    (SELECT value FROM header_change AS earlier
+      WHERE earlier.domain = ${domain} AND earlier.name = changed.name AND earlier.observed_at <= ${instant}
+      ORDER BY earlier.observed_at DESC LIMIT 1)`;
+  const headers = pageOf(
+    Prisma.sql`
+      SELECT name, old, new
+        FROM (SELECT name, ${valueAt(from)} AS old, ${valueAt(to)} AS new
+                FROM (SELECT DISTINCT name FROM header_change
+                       WHERE domain = ${domain} AND observed_at > ${from} AND observed_at <= ${to}) AS changed) AS states
+       WHERE old IS DISTINCT FROM new ORDER BY name LIMIT ${limit}`,
+    ['old', 'new'],
+    'name',
+    MAX_CHARACTERS,
+  );
+  const [found] = await prisma.$queryRaw<readonly Row[]>`
+    ${PLANNED} SELECT ${COLUMNS_SQL} AS columns, count(*)::int AS rows, max(candidates)::int AS candidates FROM (${records}) AS entry`;
+  const differences = await prisma.$queryRaw<readonly HeaderRow[]>`
+    ${PLANNED} SELECT name, old, new, candidates FROM (${headers}) AS states`;
+  const isCut = (rows: number, candidates: number) => rows < candidates || rows > MAX_ROWS;
   return {
-    from,
-    to,
-    dnsRecordsAdded: came
-      .filter(isOfOne)
-      .map((entry) => ({ ...entry, removed: null, lastSeen: lastSeenAt(entry, to, times) })),
-    dnsRecordsRemoved: went.filter(isOfOne),
-    httpHeaders: yield* compareHeaders(httpHeaders, from, to),
+    ...recordsOf(parseDnsEntries(found?.columns ?? ''), key),
+    httpHeaders: differences.map(({ name, old, new: value }) => ({
+      name,
+      difference: old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED',
+      old,
+      new: value,
+    })),
+    isCut:
+      isCut(found?.rows ?? 0, found?.candidates ?? 0) ||
+      isCut(differences.length, Number(differences[0]?.candidates ?? 0)),
   };
 }
 
-function* compareHeaders(
-  headers: readonly HeaderEntry[],
-  from: Instant,
-  to: Instant,
-): Generator<number, HeaderDifference[]> {
-  const differences: HeaderDifference[] = [];
-  let visited = 0;
-  for (const header of headers) {
-    visited += weightOfHeader(header);
-    if (visited > ENTRIES_OF_PART) {
-      yield (visited / ENTRIES_OF_PART) * MILLISECONDS_OF_PART;
-      visited = 0;
-    }
-    for (const difference of differenceOf(header.name, valueAt(header, from), valueAt(header, to))) {
-      differences.push(difference);
-    }
-  }
-  return differences;
-}
-
-/** How many entries and items of history are compared. */
-export function weightOf({ dnsRecords, httpHeaders }: Entries): number {
-  return httpHeaders.reduce((sum, header) => sum + weightOfHeader(header), dnsRecords.length);
-}
-
-function weightOfHeader({ history, absences }: HeaderEntry): number {
-  return history.length + absences.length;
+/** The records that are at one of the instants only: of one that went and returned, one stay is at each. */
+function recordsOf(
+  stays: readonly DnsEntry[],
+  { to, times }: DiffKey,
+): Pick<StateDiff, 'dnsRecordsAdded' | 'dnsRecordsRemoved'> {
+  const came = stays.filter(({ removed }) => removed === null);
+  const went = stays.filter(({ removed }) => removed !== null);
+  const known = new Set(went.map(identityOf));
+  const both = new Set(came.map(identityOf).filter((identity) => known.has(identity)));
+  const isOfOne = (entry: DnsEntry) => both.size === 0 || !both.has(identityOf(entry));
+  return {
+    dnsRecordsAdded: came
+      .filter(isOfOne)
+      .map((entry) => ({ ...entry, lastSeen: lastSeenAt(entry, to, times) })),
+    dnsRecordsRemoved: went.filter(isOfOne),
+  };
 }
 
 /** When a record that was present at an instant was last seen up to it: the latest time that is known. */
@@ -113,38 +133,7 @@ function lastSeenAt(
   return known.sort(compareInstants).at(-1) ?? firstSeen;
 }
 
-/** The identities of entries, of those that are among others if these are given; none where there are no others. */
-function* identitiesOf(
-  entries: readonly DnsEntry[],
-  others?: ReadonlySet<string>,
-): Generator<number, Set<string>> {
-  const identities = new Set<string>();
-  if (others?.size === 0) return identities;
-  for (const [at, entry] of entries.entries()) {
-    if (at % ENTRIES_OF_PART === 0 && at > 0) yield 2 * MILLISECONDS_OF_PART;
-    const identity = identityOf(entry);
-    if (others === undefined || others.has(identity)) identities.add(identity);
-  }
-  return identities;
-}
-
-function isPresent({ firstSeen, removed }: DnsEntry, at: Instant): boolean {
-  return firstSeen <= at && (removed === null || removed > at);
-}
-
 /** Text that two entries share if and only if they are of the same record. */
 function identityOf({ firstSeen: _first, removed: _removed, lastSeen: _last, ...record }: DnsEntry): string {
   return JSON.stringify(record);
-}
-
-/** The value of a header at an instant; null where it was not there. */
-function valueAt({ history, absences }: HeaderEntry, at: Instant): string | null {
-  if (absences.some(({ from, to }) => from <= at && (to === null || to > at))) return null;
-  return history.findLast(({ date }) => date <= at)?.new ?? null;
-}
-
-function differenceOf(name: string, old: string | null, value: string | null): HeaderDifference[] {
-  if (old === value) return [];
-  const difference = old === null ? 'ADDED' : value === null ? 'REMOVED' : 'CHANGED';
-  return [{ name, difference, old, new: value }];
 }

@@ -45,15 +45,6 @@ export function readCursor<Place>(
   );
 }
 
-/** The version that a cursor of a domain's own list has; 0 where it has none, or is no cursor. Whether it is of a question is not checked. */
-export function versionOfCursor(cursor: string): bigint {
-  const place = parsed(Buffer.from(cursor, 'base64url').subarray(OCTETS_OF_DIGEST).toString());
-  const version: unknown =
-    typeof place === 'object' && place !== null ? Reflect.get(place, 'version') : undefined;
-  const [, digits = '0'] = (typeof version === 'string' && /^(\d{1,19})n$/.exec(version)) || [];
-  return BigInt(digits);
-}
-
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

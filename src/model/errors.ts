@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'HEADERS_TOO_LARGE'
   | 'QUERY_TOO_COMPLEX'
+  | 'TOO_LARGE'
   | 'RATE_LIMITED'
   | 'UNAVAILABLE'
   | 'INTERNAL';
@@ -81,6 +82,13 @@ export class RateLimitedError extends TemporaryError {
   }
 }
 
+/** The client has gone that waited for something. No client sees it. */
+export class ClientGoneError extends PublicError {
+  constructor() {
+    super('UNAVAILABLE', 'The client has gone.');
+  }
+}
+
 /** The database is unavailable. */
 export class UnavailableError extends PublicError {
   constructor(options?: ErrorOptions) {
@@ -88,9 +96,9 @@ export class UnavailableError extends PublicError {
   }
 }
 
-/** Too many large requests or responses are in progress: there was no room for another in time. */
+/** Too much is in progress: there was no room for another request in time. */
 export class BusyError extends TemporaryError {
-  constructor(retryAfter: number, reason = 'Too many large responses are in progress.') {
+  constructor(retryAfter: number, reason: string) {
     super('UNAVAILABLE', retryAfter, `${reason} Try again in ${retryAfter} s.`);
   }
 }

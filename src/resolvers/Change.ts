@@ -11,13 +11,13 @@ import {
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { writeNodeId } from '../model/node-id.js';
-import { connection, loadersOf, pageOf, placeOfDomain, requireFirst, versionOf } from './connection.js';
+import { connection, loadersOf, pageOf, placeIn, requireFirst } from './connection.js';
 import type { RequestContext } from './context.js';
-import { ofDomain } from './needed-parts.js';
 import { nameOfChange } from './node-names.js';
 import type { ChangePage } from './pages.js';
 import { domainOfEntry } from './Query/domain.js';
 import { canonicalNames, canonicalTypes } from './select-entries.js';
+import { selectsField } from './selections.js';
 import type { ChangeResolvers, DnsRecordAddedResolvers, DomainChangesArgs } from './types.generated.js';
 
 const PLACE = {
@@ -35,39 +35,31 @@ export async function changesOf(
   context: RequestContext,
 ): Promise<ChangePage> {
   const { name, at, times } = history;
-  const { recipient, viewer, budget } = context;
-  const { from, to, after } = args;
+  const { from, to } = args;
   const first = requireFirst(args.first);
   requireInterval('from', from, 'to', to);
   const types = args.types == null ? undefined : [...canonicalTypes(args.types)].sort();
   const names = args.names == null ? undefined : [...canonicalNames(args.names)].sort();
-  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(partsOf(types, names)));
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(kindSelectedBy(types, names)));
   const newestFirst = args.order === 'NEWEST_FIRST';
   const end = to == null || (at !== undefined && at < to) ? at : to;
   const parts = [types, names].map((list) => (list === undefined ? '' : JSON.stringify(list)));
   const question = ['changes', name, at, from, end, [...kinds].sort(), newestFirst, ...parts]
     .join(' ')
     .trimEnd();
-  const position = placeOfDomain<ChangePosition>(question, after, PLACE);
-  const placeOf = (change: ChangeData) => change.at;
-  if (budget.isOver)
-    return pageOf<ChangeData, ChangePosition>(question, { nodes: [], next: null, after }, placeOf);
-  await budget.readPage(first);
-  const key = { name, recipient, client: viewer.rateLimitKey, kinds, types, names, newestFirst, first };
+  const after = placeIn<ChangePosition>(question, args.after, PLACE);
   const interval = { from: from ?? undefined, to: end, at };
-  const onMany = (rows: number) => budget.readRows(rows);
-  const page = { ...key, ...interval, onMany, after: position };
-  const found = await loadersOf(history, context).changes.load(page);
-  const { changes, next } = found;
+  const key = { name, kinds, types, names, newestFirst, first, ...interval, after };
+  const { changes, next } = await loadersOf(history, context).changes.load(key, context.caller.signal);
   for (const { record } of changes) {
     if (record?.removed === null) record.lastSeen = seenUpTo(record, times?.types.get(record.type)?.latest);
   }
   const nodes = changes.map((change) => ({ ...change, asOf: at }));
-  return pageOf(question, { nodes, next, after }, placeOf, versionOf(history, found, context));
+  return pageOf(question, { nodes, next, after }, (change: ChangeData) => change.at);
 }
 
 /** Which kinds are of the types and names: with one of the two alone, those of records, or those of headers. */
-function partsOf(
+function kindSelectedBy(
   types: readonly string[] | undefined,
   names: readonly string[] | undefined,
 ): (kind: ChangeKind) => boolean {
@@ -112,7 +104,7 @@ const OF_CHANGE: Pick<DnsRecordAddedResolvers, 'id' | 'domain'> = {
 const OF_RECORD: Pick<DnsRecordAddedResolvers, 'record'> = {
   record: ({ record, domain, asOf: at }, _args, _context, info) => {
     if (record === undefined) throw new Error('A change of a record has no record.');
-    return ofDomain(record, { domain, at }, info);
+    return selectsField('id', info) ? { ...record, of: { domain, at } } : record;
   },
 };
 
@@ -124,4 +116,4 @@ export const changeResolvers = Object.fromEntries(
   ]),
 );
 
-export const ChangeConnection = connection(typeOfChange, 'ChangeEdge');
+export const ChangeConnection = connection<ChangeData>();

@@ -1,17 +1,14 @@
 import { requireScope } from '../auth/viewer.js';
-import { PAGE_GIVEN } from '../loaders/live-feed.js';
+import { ResponseSize } from '../limits/response-size.js';
 import type { RequestContext } from './context.js';
 import type { ChangePage } from './pages.js';
-import { feedPage, feedQuestion, onManyOf } from './Query/search.js';
+import { feedPage, feedQuestion } from './Query/search.js';
 import type { SubscriptionResolvers } from './types.generated.js';
 
 export const Subscription: SubscriptionResolvers = {
   changes: {
     async subscribe(_root, args, context) {
-      const { viewer, budget } = context;
-      requireScope(viewer, 'search:read');
-      // Before anything may be wrong with the arguments: what is rejected costs, too.
-      await budget.readPage(PAGE_GIVEN);
+      requireScope(context.caller.viewer, 'search:read');
       const asked = feedQuestion(args);
       context.resumeAfter = args.after ?? undefined;
       return pages(asked, context);
@@ -20,24 +17,24 @@ export const Subscription: SubscriptionResolvers = {
   },
 };
 
+/** So many changes of a stream cost a unit. */
+const CHANGES_OF_UNIT = 100;
+
 /** The pages of a listener. The next one is loaded when the result of the last one is executed and sent. */
 async function* pages(
   { question, filter, after }: ReturnType<typeof feedQuestion>,
   context: RequestContext,
 ): AsyncGenerator<ChangePage, void, void> {
-  const { viewer, budget, loaders, recipient } = context;
-  const key = { ...filter, recipient, client: viewer.rateLimitKey };
-  const listening = loaders.live.listen({
-    ...{ ...key, after },
-    async load(place) {
-      if (place !== after) await budget.readPage(PAGE_GIVEN);
-      return loaders.newestFeed.load({ ...key, first: PAGE_GIVEN, after: place, onMany: onManyOf(context) });
-    },
-  });
-  for await (const found of listening) {
+  const { caller, feed, cost } = context;
+  let sent = 0;
+  for await (const found of feed.listen({ ...filter, after, ...caller })) {
+    const before = Math.floor(sent / CHANGES_OF_UNIT);
+    sent += found.changes.length;
+    const units = Math.floor(sent / CHANGES_OF_UNIT) - before + cost.unitsOfChange * found.changes.length;
+    if (units > 0) await context.charge(units);
     const page = feedPage(question, found, context.resumeAfter);
+    context.size = new ResponseSize();
     yield page;
     context.resumeAfter = page.end;
-    budget.nextResult();
   }
 }

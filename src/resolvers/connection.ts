@@ -1,11 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Loaders } from '../loaders/create-loaders.js';
-import type { OfVersion } from '../loaders/domain-row.js';
 import { MOST_OF_PAGE, readCursor, writeCursor } from '../model/cursor.js';
 import { PublicError } from '../model/errors.js';
 import type { RequestContext } from './context.js';
-import { allOf, granted } from './granted.js';
 import type { EdgeOf, PageOf } from './pages.js';
+import { copiesSelected } from './selections.js';
 
 /** What a page has where its client does not say: the default of schema.graphql, also for null. */
 const DEFAULT_FIRST = 100;
@@ -17,30 +16,22 @@ export function requireFirst(given: number | null | undefined): number {
   throw new PublicError('INVALID_PARAMETER', `first must be from 1 to ${MOST_OF_PAGE}.`);
 }
 
-/**
- * A page from what a loader gives.
- *
- * @param version versionOf() the page, of a domain's own list; absent: it is a list of all domains.
- */
+/** What a loader gives of a page. */
+interface LoadedPage<Node, Place> {
+  readonly nodes: readonly Node[];
+  readonly next: Place | null;
+  readonly end?: Place;
+  /** What the page begins after: a cursor, or the place that it says. */
+  readonly after: unknown;
+}
+
+/** A page from what a loader gives. */
 export function pageOf<Node, Place>(
   question: string,
-  {
-    nodes,
-    next,
-    end,
-    after,
-  }: {
-    readonly nodes: readonly Node[];
-    readonly next: Place | null;
-    readonly end?: Place;
-    /** What the page begins after: a cursor, or the place that it says. */
-    readonly after: unknown;
-  },
+  { nodes, next, end, after }: LoadedPage<Node, Place>,
   placeOf: (node: Node) => Place,
-  version?: bigint,
 ): PageOf<Node> {
-  const write = (place: Place) =>
-    writeCursor(question, jsonOf(version === undefined ? place : { ...place, version }));
+  const write = (place: Place) => writeCursor(question, jsonOf(place));
   return {
     nodes,
     next: next === null ? null : write(next),
@@ -50,20 +41,7 @@ export function pageOf<Node, Place>(
   };
 }
 
-/**
- * The version of the state that a page of a domain's list was read in, for its cursors. The domain may have changed since its row
- * was read, or may have been erased.
- */
-export function versionOf(
-  { version: ofRow }: { readonly version: bigint },
-  { version }: OfVersion,
-  { budget }: RequestContext,
-): bigint {
-  if (version !== undefined && version !== ofRow) budget.stateOfPage = { version };
-  return version ?? ofRow;
-}
-
-/** The fields of a place as JSON, times as digits: the keys of PLACES are the fields of cursors. */
+/** The fields of a place as JSON, times as digits. */
 function jsonOf(place: unknown): unknown {
   return JSON.parse(
     JSON.stringify(place, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)),
@@ -84,22 +62,13 @@ export function placeIn<Place extends object>(
   cursor: string | null | undefined,
   kinds: Kinds<Place>,
 ): Place | undefined {
-  return cursor == null ? undefined : readPlace<Place>(question, cursor, kinds);
-}
-
-/**
- * The place that a cursor of a domain's own list says. It has the version of the domain that its page was of, too: the domain was
- * read from a database with that version, or a later one (`load` in Query/domain.ts).
- *
- * @throws PublicError INVALID_CURSOR
- */
-export function placeOfDomain<Place extends object>(
-  question: string,
-  cursor: string | null | undefined,
-  kinds: Kinds<Place>,
-): Place | undefined {
   if (cursor == null) return undefined;
-  return readPlace<Place>(question, cursor, { ...kinds, version: 'bigint' }, kinds);
+  const isStored = (value: unknown): value is Record<string, unknown> => isPlace(value, kinds);
+  const fields = Object.entries(readCursor('after', question, cursor, isStored)).map(([name, value]) => [
+    name,
+    Reflect.get(kinds, name) === 'bigint' ? BigInt(String(value).slice(0, -1)) : value,
+  ]);
+  return Object.fromEntries(fields);
 }
 
 /** The loaders that a domain was read by: its lists are to be as late as it is. */
@@ -108,22 +77,6 @@ export function loadersOf(
   { loaders, primary }: Pick<RequestContext, 'loaders' | 'primary'>,
 ): Loaders {
   return isOfPrimary === true ? primary : loaders;
-}
-
-/** @param earlier The fields that cursors had before. */
-function readPlace<Place extends object>(
-  question: string,
-  cursor: string,
-  kinds: object,
-  earlier: object = kinds,
-): Place {
-  const isStored = (value: unknown): value is Record<string, unknown> =>
-    isPlace(value, kinds) || isPlace(value, earlier);
-  const fields = Object.entries(readCursor('after', question, cursor, isStored)).map(([name, value]) => [
-    name,
-    Reflect.get(kinds, name) === 'bigint' ? BigInt(String(value).slice(0, -1)) : value,
-  ]);
-  return Object.fromEntries(fields);
 }
 
 /** In characters: the name of a domain, a type, or the name of a header. */
@@ -146,15 +99,25 @@ function isKind(value: unknown, kind: unknown): boolean {
     : value.length <= LONGEST_TEXT && !value.includes('\0');
 }
 
-/** The resolvers of a connection. @param typeOf Of its nodes; of its edges, it is the name of their type. */
-export function connection<Node extends object>(typeOf: (node: Node) => string, edgeType: string) {
+const SMALLER_PAGES = 'Request fewer pages in one request, or shorter ones with first.';
+
+/** Counts the nodes of a page in the size of the response. */
+function counted<Node>(
+  { nodes }: PageOf<Node>,
+  { size }: RequestContext,
+  info: GraphQLResolveInfo,
+): readonly Node[] {
+  size.add(octetsOf(nodes) * copiesSelected(info), SMALLER_PAGES);
+  return nodes;
+}
+
+/** The resolvers of a connection. */
+export function connection<Node extends object>() {
   return {
-    nodes: (page: PageOf<Node>, _args: object, { budget }: RequestContext, info: GraphQLResolveInfo) =>
-      granted(allOf(page.nodes), typeOf, budget, info),
-    edges: (page: PageOf<Node>, _args: object, { budget }: RequestContext, info: GraphQLResolveInfo) => {
-      const edges = page.nodes.map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
-      return granted(allOf(edges), () => edgeType, budget, info);
-    },
+    nodes: (page: PageOf<Node>, _args: object, context: RequestContext, info: GraphQLResolveInfo) =>
+      counted(page, context, info),
+    edges: (page: PageOf<Node>, _args: object, context: RequestContext, info: GraphQLResolveInfo) =>
+      counted(page, context, info).map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) })),
     pageInfo: ({ nodes, next, end, hasPreviousPage, cursorOf }: PageOf<Node>) => {
       const [first] = nodes;
       const last = nodes.at(-1);
@@ -166,4 +129,15 @@ export function connection<Node extends object>(typeOf: (node: Node) => string, 
       };
     },
   };
+}
+
+/** Of punctuation and the names of fields. */
+const OCTETS_OF_VALUE = 16;
+
+/** How long values are as JSON, about. */
+export function octetsOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + OCTETS_OF_VALUE;
+  if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
+  if (typeof value !== 'object' || value === null) return OCTETS_OF_VALUE;
+  return Object.values(value).reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
 }

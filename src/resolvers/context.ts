@@ -1,24 +1,31 @@
-import type { Viewer } from '../auth/viewer.js';
+import type { Feed } from '../feed/feed.js';
+import type { Caller } from '../limits/caller.js';
+import type { RequestCost } from '../limits/costs.js';
+import type { ResponseSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
-import type { DomainHistory, DomainHistoryKey } from '../loaders/domain-history.js';
-import type { Recipient } from '../loaders/recipient.js';
-import type { RequestBudget } from './request-budget.js';
 
 /** What the resolvers of a request share. */
 export interface RequestContext {
-  readonly viewer: Viewer;
-  readonly loaders: Loaders;
-  /** Those of the primary, for what a replica does not have yet. */
+  readonly caller: Caller;
+  /** What the request reads from. */
+  loaders: Loaders;
+  /** Those of the primary, for what a replica does not have. */
   readonly primary: Loaders;
-  readonly budget: RequestBudget;
-  /** Called before a large history is read, with the approximate octets of a response with the parts that are needed; may reject. */
-  readonly onLarge: (key: DomainHistoryKey, octets: number) => Promise<void>;
-  /** The result of the field `domain`, in place of what is stored: a part of a large history. */
-  readonly part?: DomainHistory;
-  /** The response: nothing more is read for a disconnected client. */
-  readonly recipient?: Recipient | undefined;
+  readonly feed: Pick<Feed, 'listen' | 'page'>;
+  /** Of the response, or of one result of a subscription. */
+  size: ResponseSize;
+  /** What the request costs; set when its operation is known. */
+  cost: RequestCost;
+  /** How many units the request has taken so far. */
+  spent: number;
+  /**
+   * Takes units from what the caller may spend: for what is known only while it runs.
+   *
+   * @throws RateLimitedError where nothing is left.
+   */
+  charge(units: number): Promise<void>;
+  /** Whether large histories are rejected, so that they are read by pages: for REST. */
+  readonly wholeHistories: boolean;
   /** Of a subscription: the cursor after which the client continues that has got all results before the latest. */
   resumeAfter?: string | undefined;
-  /** Takes what Apollo Server fails with by itself, for the log. */
-  readonly onInternalError?: ((error: unknown) => void) | undefined;
 }

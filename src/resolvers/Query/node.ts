@@ -1,4 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import type { DnsEntry } from '../../loaders/dns-entries.js';
 import type { Change as ChangeData } from '../../loaders/domain-changes.js';
 import type { HeaderEntry } from '../../loaders/header-entries.js';
@@ -8,21 +7,15 @@ import { instantOfKey, type NodeName, readNodeId, writeNodeId } from '../../mode
 import { typeOfChange } from '../Change.js';
 import type { RequestContext } from '../context.js';
 import { memberOf } from '../DnsRecord.js';
-import { allOf, granted } from '../granted.js';
-import { selectsField } from '../needed-parts.js';
 import { nameOfChange, nameOfHeader, nameOfRecord } from '../node-names.js';
+import { type Selecting, selectsField } from '../selections.js';
 import type { NodeResolvers, QueryResolvers } from '../types.generated.js';
 import { instantOf, load } from './domain.js';
-
-type Info = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
 export const node: NonNullable<QueryResolvers['node']> = async (_query, { id }, context, info) => {
   const name = readNodeId(id);
   if (name.kind === 'domain') return load(name.domain, instantOf(name.at), context, info);
-  const found = await findOfDomain(name, context, info);
-  if (found === null) return null;
-  const [entry = null] = await granted(allOf([found]), typeOfEntry, context.budget, info);
-  return entry;
+  return findOfDomain(name, context, info);
 };
 
 export const Node: NodeResolvers = {
@@ -37,15 +30,9 @@ function typeOfEntry(entry: Entry) {
   return 'history' in entry ? 'HeaderHistory' : memberOf(entry);
 }
 
-function findOfDomain(name: NodeName, context: RequestContext, info: Info): Promise<Entry | null> {
+function findOfDomain(name: NodeName, context: RequestContext, info: Selecting): Promise<Entry | null> {
   if (name.kind === 'header') return findHeader(name, context, info);
   return name.kind === 'record' ? findRecord(name, context) : findChange(name, context);
-}
-
-/** What finds nothing but what is named. */
-function keyOf({ recipient, viewer, budget }: RequestContext) {
-  const onMany = (rows: number) => budget.readRows(rows);
-  return { recipient, client: viewer.rateLimitKey, onMany, first: 1 };
 }
 
 async function findRecord(name: NodeName, context: RequestContext): Promise<DnsEntry | null> {
@@ -53,27 +40,27 @@ async function findRecord(name: NodeName, context: RequestContext): Promise<DnsE
   return found && isNamed(nameOfRecord, name, { ...found.record, of: name });
 }
 
-/** @param key Of a record. */
-async function matchOf({ domain, at }: NodeName, key: readonly string[], context: RequestContext) {
-  const [time, type = '', digest] = key;
+/** @param what The key of a record. */
+async function matchOf({ domain, at }: NodeName, what: readonly string[], context: RequestContext) {
+  const [time, type = '', digest] = what;
   const firstSeen = instantOfKey(time);
   const filter = { domain, at, firstSeenTo: firstSeen, digest };
   const after: RecordPlace = { domain, firstSeen, type, position: -1 };
-  const { matches } = await context.loaders.records.load({
-    ...keyOf(context),
-    filter,
-    after,
-    lastSeen: true,
-  });
+  const key = { filter, first: 1, after, lastSeen: true };
+  const { matches } = await context.loaders.recordPage.load(key, context.caller.signal);
   return matches[0] ?? null;
 }
 
-async function findHeader(name: NodeName, context: RequestContext, info: Info): Promise<HeaderEntry | null> {
+async function findHeader(
+  name: NodeName,
+  context: RequestContext,
+  info: Selecting,
+): Promise<HeaderEntry | null> {
   const { domain, at, key } = name;
-  const page = { domain, at, names: key.slice(0, 1), history: selectsField('history', info) };
-  const { headers, version } = await context.loaders.headerPage.load({ ...keyOf(context), ...page });
+  const page = { domain, at, names: key.slice(0, 1), first: 1, history: selectsField('history', info) };
+  const { headers } = await context.loaders.headerPage.load(page, context.caller.signal);
   const [header] = headers;
-  const of = { domain, at, version: version ?? 0n, isOfPrimary: undefined };
+  const of = { domain, at, isOfPrimary: undefined };
   return header === undefined ? null : isNamed(nameOfHeader, name, { ...header, of });
 }
 
@@ -107,10 +94,10 @@ async function changeOf(
   if (what.length > 1 && match === null) return null;
   // The place before that of the record.
   const after = match && { ...match.place, date, kind: rank, position: match.place.position - 1 };
-  const key = { ...keyOf(context), name: name.domain, at: name.at, kinds, newestFirst: false };
+  const key = { name: name.domain, at: name.at, kinds, newestFirst: false, first: 1 };
   const interval = { from: date - 1n, to: date, names: match === null ? what.slice(0, 1) : undefined };
   const page = { ...key, ...interval, after: after ?? undefined };
-  const [change] = (await context.loaders.changes.load(page)).changes;
+  const [change] = (await context.loaders.changes.load(page, context.caller.signal)).changes;
   return change === undefined || match === null ? (change ?? null) : { ...change, record: match.record };
 }
 
@@ -122,8 +109,8 @@ async function extensionOf(
   context: RequestContext,
 ): Promise<ChangeData | null> {
   const after = { number, recordedAt, given: 0 };
-  const page = { ...keyOf(context), domains: [domain], kinds, newestFirst: false, after };
-  return (await context.loaders.feed.load(page))?.changes[0] ?? null;
+  const page = { domains: [domain], kinds, newestFirst: false, first: 1, after };
+  return (await context.feed.page(page))?.changes[0] ?? null;
 }
 
 /** What was found, if it has the id that was given. */

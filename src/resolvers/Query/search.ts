@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { requireScope } from '../../auth/viewer.js';
-import { type FeedChange, type FeedPage, type FeedPlace, goneCursor } from '../../loaders/change-feed.js';
+import { type FeedChange, type FeedPage, type FeedPlace, goneCursor } from '../../feed/change-feed.js';
 import type { HeaderPlace } from '../../loaders/search-headers.js';
 import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
@@ -8,7 +8,6 @@ import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
-  isPart,
   parseNameOrSubdomains,
   parseNamePattern,
   requirePart,
@@ -18,11 +17,9 @@ import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
 import { requireInterval } from '../Change.js';
 import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
-import type { RequestContext } from '../context.js';
-import { allOf, granted } from '../granted.js';
-import { neededParts, ofDomain, selectsOfNodes } from '../needed-parts.js';
 import type { ChangePage, DomainPage, FoundDomain, HeaderMatchAt, RecordMatchAt } from '../pages.js';
 import { canonicalTypes } from '../select-entries.js';
+import { selectsField, selectsLastSeen, selectsOfNodes } from '../selections.js';
 import type {
   ChangeOrder,
   DnsRecordFilter,
@@ -37,8 +34,8 @@ import type {
 import { domainOfEntry, foundDomain, instantOf } from './domain.js';
 
 export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_query, args, context, info) => {
-  const { viewer, budget, loaders, recipient } = context;
-  requireScope(viewer, 'search:read');
+  const { caller, loaders } = context;
+  requireScope(caller.viewer, 'search:read');
   const first = requireFirst(args.first);
   const filter = recordFilter(args.where);
   const question = questionOf('dnsRecords', filter);
@@ -48,21 +45,11 @@ export const dnsRecords: NonNullable<QueryResolvers['dnsRecords']> = async (_que
     type: 'text',
     position: 'number',
   });
-  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const { times: lastSeen = false } = neededParts(info);
-  const byPart = filter.text !== undefined || (filter.host !== undefined && isPart(filter.host));
-  const load = () => loaders.records.load({ ...key, lastSeen });
-  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
+  const key = { filter, first, after, lastSeen: selectsLastSeen(info) };
+  const { matches, next } = await loaders.records.load(key, caller.signal);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
   return pageOf<RecordMatchAt, RecordPlace>(question, { nodes, next, after }, ({ place }) => place);
 };
-
-const NONE = { matches: [], next: null };
-
-/** Called before many rows are read: they are paid for. */
-export function onManyOf({ budget }: RequestContext): (rows: number) => Promise<void> {
-  return (rows) => budget.readRows(rows);
-}
 
 /** Text that is the same for all pages of a question. */
 function questionOf(field: string, filter: object): string {
@@ -125,17 +112,14 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (
   context,
   info,
 ) => {
-  const { viewer, budget, loaders, recipient } = context;
-  requireScope(viewer, 'search:read');
+  const { caller, loaders } = context;
+  requireScope(caller.viewer, 'search:read');
   const first = requireFirst(args.first);
   const filter = headerFilter(args.where);
   const question = questionOf('httpHeaders', filter);
   const after = placeIn<HeaderPlace>(question, args.after, { domain: 'text', from: 'bigint' });
-  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const byPart = filter.contains !== undefined;
-  const lastSeen = selectsOfNodes('lastSeen', info);
-  const load = () => loaders.headers.load({ ...key, lastSeen });
-  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
+  const key = { filter, first, after, lastSeen: selectsOfNodes('lastSeen', info) };
+  const { matches, next } = await loaders.headers.load(key, caller.signal);
   const nodes = matches.map((match) => ({ ...match, at: filter.at }));
   return pageOf<HeaderMatchAt, HeaderPlace>(question, { nodes, next, after }, ({ domain, from }) => ({
     domain,
@@ -163,16 +147,13 @@ function headerFilter(where: HttpHeaderFilter) {
 }
 
 export const searchDomains: NonNullable<QueryResolvers['searchDomains']> = async (_query, args, context) => {
-  const { viewer, budget, loaders, recipient } = context;
-  requireScope(viewer, 'search:read');
+  const { caller, loaders } = context;
+  requireScope(caller.viewer, 'search:read');
   const first = requireFirst(args.first);
   const filter = domainFilter(args.where ?? {});
   const question = questionOf('searchDomains', filter);
   const after = placeIn<{ name: string }>(question, args.after, { name: 'text' })?.name;
-  const key = { filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const byPart = filter.match !== undefined && isPart(filter.match);
-  const load = () => loaders.domains.load(key);
-  const { matches, next } = budget.isOver ? NONE : await budget.readPage(first, { byPart }).then(load);
+  const { matches, next } = await loaders.domains.load({ filter, first, after }, caller.signal);
   const nodes = matches.map((row) => ({ row }));
   return pageOf<FoundDomain, { name: string }>(
     question,
@@ -244,28 +225,23 @@ export function feedPage(
 }
 
 export const changes: NonNullable<QueryResolvers['changes']> = async (_query, args, context) => {
-  const { viewer, budget, loaders, recipient } = context;
-  requireScope(viewer, 'search:read');
+  const { caller, feed } = context;
+  requireScope(caller.viewer, 'search:read');
   const first = requireFirst(args.first);
   const { question, filter, after } = feedQuestion(args);
-  await budget.readPage(first);
-  const key = { ...filter, first, after, recipient, client: viewer.rateLimitKey, onMany: onManyOf(context) };
-  const page = await loaders.feed.load(key);
+  const page = await feed.page({ ...filter, first, after });
   if (page === null) throw goneCursor();
   return feedPage(question, page, after);
 };
 
 export const statistics: NonNullable<QueryResolvers['statistics']> = async (_query, _args, context) => {
-  const { budget, loaders, recipient, viewer } = context;
-  await budget.readRows(ROWS_OF_STATISTICS);
-  return loaders.statistics.load({ recipient, client: viewer.rateLimitKey });
+  const { loaders, caller } = context;
+  return loaders.statistics.load(undefined, caller.signal);
 };
 
-/** What is counted takes about as long as reading so many rows. */
-const ROWS_OF_STATISTICS = 50_000;
-
 export const DnsRecordMatch: DnsRecordMatchResolvers = {
-  record: ({ record, domain, at }, _args, _context, info) => ofDomain(record, { domain, at }, info),
+  record: ({ record, domain, at }, _args, _context, info) =>
+    selectsField('id', info) ? { ...record, of: { domain, at } } : record,
   domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 
@@ -273,24 +249,15 @@ export const HttpHeaderMatch: HttpHeaderMatchResolvers = {
   domain: ({ domain, at }, _args, context, info) => domainOfEntry(domain, at, context, info),
 };
 
-export const DnsRecordMatchConnection = connection<RecordMatchAt>(
-  () => 'DnsRecordMatch',
-  'DnsRecordMatchEdge',
-);
-export const HttpHeaderMatchConnection = connection<HeaderMatchAt>(
-  () => 'HttpHeaderMatch',
-  'HttpHeaderMatchEdge',
-);
+export const DnsRecordMatchConnection = connection<RecordMatchAt>();
+export const HttpHeaderMatchConnection = connection<HeaderMatchAt>();
 
-const domainConnection = connection<FoundDomain>(() => 'Domain', 'DomainEdge');
+const domainConnection = connection<FoundDomain>();
 
 export const DomainConnection: DomainConnectionResolvers = {
   ...domainConnection,
-  async nodes(page: DomainPage, _args, context, info) {
-    const rows = page.nodes.map(({ row }) => row);
-    const measured = await granted(allOf(rows), () => 'Domain', context.budget, info);
-    return Promise.all(measured.map((row) => foundDomain(row, context, info)));
-  },
+  nodes: (page: DomainPage, _args, context, info) =>
+    Promise.all(page.nodes.map(({ row }) => foundDomain(row, context, info))),
 };
 
 export const DomainEdge: DomainEdgeResolvers = {

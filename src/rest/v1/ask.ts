@@ -1,7 +1,10 @@
 import type { Viewer } from '../../auth/viewer.js';
-import type { GraphqlExecutor, Recipient } from '../../graphql/execute.js';
+import type { GraphqlExecutor } from '../../graphql/execute.js';
+import { type ClientSignal, NEVER_ABORTED } from '../../limits/caller.js';
 import { errorIn, foundIn as streamed } from './event-stream.js';
-import { findBody, now, type PreparedRoute, prepareRoute } from './handler.js';
+import { findBody } from './find-body.js';
+import { now } from './handler.js';
+import { type PreparedRoute, prepareRoute } from './prepared-routes.js';
 import { ROUTES } from './routes.js';
 
 /** An operation of REST v1, with the values of its parameters by their names; `domain` is that of the path. */
@@ -30,13 +33,18 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
-    const asked = { route, ...requested, ...WITHOUT_HTTP, viewer, loaders: executor.readFrom() };
-    const { body } = await findBody(executor, asked, false);
+    const caller = { viewer, signal: NEVER_ABORTED };
+    const asked = {
+      route,
+      ...requested,
+      mediaType: 'application/json',
+      caller,
+      loaders: executor.primary,
+    } as const;
+    const { body } = await findBody(executor, asked);
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };
 }
-
-const WITHOUT_HTTP = { mediaType: 'application/json', recipient: undefined } as const;
 
 /** What happens anywhere, as it is recorded: each change with its cursor. */
 export interface Followed {
@@ -76,7 +84,7 @@ export async function* listenToChanges(
   const results = await executor.subscribeStored(
     stream.stored,
     variables,
-    executor.contextFor(viewer, recipientOf(signal)),
+    executor.contextFor({ viewer, signal: clientSignal(signal) }),
   );
   if (!(Symbol.asyncIterator in results)) throw errorIn(results);
   try {
@@ -89,15 +97,13 @@ export async function* listenToChanges(
   }
 }
 
-/** What a stream is read for, until the signal is aborted. */
-function recipientOf(signal: AbortSignal): Recipient {
+/** The signal of a client that ends by an AbortSignal. */
+function clientSignal(signal: AbortSignal): ClientSignal {
   return {
-    get destroyed() {
+    get aborted() {
       return signal.aborted;
     },
-    headersSent: true,
-    req: { socket: { destroy: () => {} } },
-    once: (_event, listener) => signal.addEventListener('abort', listener, { once: true }),
+    onAbort: (listener) => signal.addEventListener('abort', listener, { once: true }),
   };
 }
 

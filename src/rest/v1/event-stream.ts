@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
-import type { Viewer } from '../../auth/viewer.js';
 import { sendEvents } from '../../graphql/event-stream.js';
 import type { GraphqlExecutor, StoredOperation } from '../../graphql/execute.js';
 import type { OnInternalError } from '../../graphql/format-error.js';
-import { setRateFields } from '../../rates/rate-policy.js';
+import type { Caller } from '../../limits/caller.js';
+import { setRateFields } from '../../limits/rate-policy.js';
 import type { ReadParameters, Variables } from './parameters.js';
 import { problemOf } from './problem.js';
 import type { Live } from './routes.js';
@@ -17,7 +17,7 @@ export interface EventStream extends Live {
 
 interface Listening {
   readonly variables: Variables;
-  readonly viewer: Viewer;
+  readonly caller: Caller;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly onInternalError: OnInternalError;
@@ -31,26 +31,27 @@ interface Listening {
 export async function streamEvents(
   executor: GraphqlExecutor,
   stream: EventStream,
-  { variables, viewer, request, response, onInternalError }: Listening,
+  { variables, caller, request, response, onInternalError }: Listening,
 ): Promise<void> {
   const lastEventId = request.headers['last-event-id'];
   const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
-  const context = executor.contextFor(viewer, response);
+  const context = executor.contextFor(caller);
   const continued = isResumed ? { ...variables, after: lastEventId } : variables;
   try {
+    await context.charge(STREAM_UNITS);
     const subscribed = await executor.subscribeStored(stream.stored, continued, context);
     if (!(Symbol.asyncIterator in subscribed)) throw errorIn(subscribed);
     try {
       const first = await subscribed.next();
       if (first.done === true) return;
       const found = foundIn(first.value);
-      setRateFields(response, viewer.rates);
+      setRateFields(response, caller.viewer.rates);
       await sendEvents(response, textsOf(found, subscribed, { stream, response, onInternalError }));
     } finally {
       await subscribed.return?.();
     }
   } finally {
-    if (!response.headersSent) setRateFields(response, viewer.rates);
+    if (!response.headersSent) setRateFields(response, caller.viewer.rates);
   }
 }
 
@@ -66,6 +67,9 @@ export function errorIn({ errors }: ExecutionResult): Error {
   const [error] = errors ?? [];
   return error?.originalError ?? error ?? new Error('A subscription has given nothing.');
 }
+
+/** What opening a stream costs: @cost of Subscription.changes. */
+const STREAM_UNITS = 2;
 
 /** In milliseconds: when a client reconnects, and how often a comment shows that the stream is open. */
 const RECONNECT_AFTER = 3_000;

@@ -1,34 +1,27 @@
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { ExecutionResult } from 'graphql';
 import type { Viewer } from '../../auth/viewer.js';
 import { requireScope, requireToken } from '../../auth/viewer.js';
-import {
-  type GraphqlExecutor,
-  type Loaders,
-  largeHistoryIn,
-  type Recipient,
-  type StoredOperation,
-} from '../../graphql/execute.js';
+import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
+import { type Caller, signalOf } from '../../limits/caller.js';
+import type { Gate } from '../../limits/gate.js';
+import { setRateFields } from '../../limits/rate-policy.js';
 import { PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
-import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
-import { BodyInParts } from './body-in-parts.js';
-import { type EventStream, streamEvents } from './event-stream.js';
-import { type MediaType, mediaTypesOf, preferredType, writeBody } from './media-types.js';
-import { parameterReader, type ReadParameters, type Requested, type Variables } from './parameters.js';
-import { dnsRecordFragment } from './presenters/dns-records.js';
-import { nextOf } from './presenters/page.js';
+import { streamEvents } from './event-stream.js';
+import { findBody } from './find-body.js';
+import { type MediaType, preferredType } from './media-types.js';
+import type { Requested, Variables } from './parameters.js';
+import { foundIn, type PreparedRoute, prepareRoute } from './prepared-routes.js';
+
 import { requireGetOrHead, withAccept } from './problem.js';
 import { pathMatcher, ROUTES, type Route } from './routes.js';
 import {
   cacheControl,
+  isConditional,
   isUnmodified,
   lastModifiedField,
   mayBeUnmodified,
-  namesLater,
-  tagOfOperation,
   type Validators,
   validatorsOf,
 } from './validators.js';
@@ -48,6 +41,7 @@ export type RestHandler = (
 
 /** What responses of REST v1 have besides the data. */
 export interface RestOptions {
+  readonly gate: Gate;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
   /** Which bodies are kept to be sent again. */
@@ -56,28 +50,17 @@ export interface RestOptions {
   readonly onInternalError: (error: unknown, response: ServerResponse) => void;
 }
 
-/** A route, ready to run. */
-export interface PreparedRoute extends Route {
-  readonly readParameters: ReadParameters;
-  readonly stored: StoredOperation;
-  /** The same with what a table has. */
-  readonly table: StoredOperation;
-  readonly mediaTypes: readonly MediaType[];
-  /** The operation that gives the state alone, and what entity tags of the route end in. */
-  readonly validation: { readonly stored: StoredOperation; readonly tag: string } | null;
-  readonly stream?: EventStream | undefined;
-}
-
 /** A request that a route answers. */
 interface Exchange extends Requested {
   readonly route: PreparedRoute;
-  readonly viewer: Viewer;
+  readonly caller: Caller;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly mediaType: MediaType;
   /** Cache-Control of an answer that has validators. */
   readonly caching: string;
   readonly bodies: BodyCache;
+  readonly gate: Gate;
 }
 
 /**
@@ -87,7 +70,7 @@ interface Exchange extends Requested {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { maxAge, cache, onInternalError }: RestOptions,
+  { gate, maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
@@ -105,30 +88,35 @@ export function createRestV1(
     if (mediaTypes.length > 1)
       response.setHeader('vary', withAccept(String(response.getHeader('vary') ?? '')));
     const mediaType = preferredType(request.headers.accept, mediaTypes);
-    if (stream !== undefined && mediaType === 'text/event-stream') {
-      const { variables } = await read(stream, segments, request, response, viewer);
-      const onFailure = (error: unknown) => onInternalError(error, response);
-      const listening = { variables, viewer, request, response, onInternalError: onFailure };
-      return streamEvents(executor, stream, listening);
+    const caller = { viewer, signal: signalOf(response) };
+    try {
+      if (stream !== undefined && mediaType === 'text/event-stream') {
+        const { variables } = await read(stream, segments, request, caller);
+        const onFailure = (error: unknown) => onInternalError(error, response);
+        const listening = { variables, caller, request, response, onInternalError: onFailure };
+        return await streamEvents(executor, stream, listening);
+      }
+      const requested = await read(route, segments, request, caller);
+      const asked = validatedAs(mediaType, route, requested);
+      const exchange = { route: asked, ...requested, mediaType, caller, request, response, caching };
+      return await answer(executor, { ...exchange, bodies, gate });
+    } catch (error) {
+      setRateFields(response, viewer.rates);
+      throw error;
     }
-    const requested = await read(route, segments, request, response, viewer);
-    const asked = validatedAs(mediaType, route, requested);
-    const exchange = { route: asked, ...requested, mediaType, viewer, request, response, caching, bodies };
-    return answer(executor, exchange);
   };
 
-  /** What a request asks for. One that is rejected counts against the rate limit like what the operation rejects. */
+  /** What a request asks for. One that is rejected costs 1. */
   async function read(
     { readParameters }: Pick<PreparedRoute, 'readParameters'>,
     segments: readonly string[],
     request: IncomingMessage,
-    response: ServerResponse,
-    viewer: Viewer,
+    caller: Caller,
   ): Promise<Requested> {
     try {
       return readParameters(segments, request.url, now());
     } catch (error) {
-      if (error instanceof PublicError) await countRequest(executor, viewer, response);
+      if (error instanceof PublicError) await executor.charge(caller, 1);
       throw error;
     }
   }
@@ -148,162 +136,69 @@ export function now(): Instant {
   return BigInt(Date.now()) * 1_000n;
 }
 
-/** Counts a request that executes nothing. @throws RateLimitedError */
-async function countRequest(
-  executor: GraphqlExecutor,
-  viewer: Viewer,
-  response: ServerResponse,
-): Promise<void> {
-  const { budget } = executor.contextFor(viewer, response);
-  await budget.spend(1).finally(() => setRateFields(response, viewer.rates));
-}
-
-/** Compiles the operations of a route. */
-export function prepareRoute(executor: GraphqlExecutor, route: Route): PreparedRoute {
-  const text = readStoredOperation(route.operation);
-  const stored = executor.prepare(text);
-  const { live } = route;
-  const state = route.state === null ? null : executor.prepare(readStoredOperation(route.state));
-  return {
-    ...route,
-    readParameters: parameterReader(route.path, route.parameters),
-    stored,
-    table:
-      route.body.page === undefined
-        ? stored
-        : executor.prepare(readStoredOperation(route.operation, [...TABLE_FRAGMENTS, ...FRAGMENTS])),
-    mediaTypes: mediaTypesOf(route),
-    validation: state && { stored: state, tag: tagOfOperation(text) },
-    stream: live && {
-      ...live,
-      readParameters: parameterReader(route.path, live.parameters),
-      stored: executor.prepare(readStoredOperation(live.operation)),
-    },
-  };
-}
-
-/** In src/, whether this runs from there or from dist/: only TypeScript is compiled. */
-const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
-
-function readText(file: string): string {
-  return readFileSync(new URL(`${file}.graphql`, OPERATIONS), 'utf8');
-}
-
-/** Of what comes in bodies more than once, or is another in tables. */
-const FRAGMENTS = [
-  ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields', 'DnsRecordWithText'].map(
-    readText,
-  ),
-  dnsRecordFragment(),
-];
-
-/** What tables have in place of fragments of the same names. */
-const TABLE_FRAGMENTS = ['tables/RecordMatchFields', 'tables/HeaderMatchFields'].map(readText);
-
-/** The text of a stored operation, with the fragments that it spreads: of each name the first. */
-function readStoredOperation(file: string, fragments: readonly string[] = FRAGMENTS): string {
-  let text = readText(file.replace('.graphql', ''));
-  // A fragment may spread one that follows it.
-  for (const fragment of fragments) {
-    const name = /fragment (\w+)/.exec(fragment)?.[1];
-    if (text.includes(`...${name}`) && !text.includes(`fragment ${name} `)) text += `\n${fragment}`;
-  }
-  return text;
-}
-
-/**
- * Answers by what one database has. Where the client has a later state than a replica, that is the primary: nothing is to go
- * back in time for it.
- */
-function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, request } = exchange;
+/** Answers a request that is paid for here, in its place. */
+async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
+  const { route, variables, caller, request, response, gate, bodies } = exchange;
+  const { cost } = route.stored;
+  await executor.charge(caller, unitsOf(route.stored, variables));
+  setRateFields(response, caller.viewer.rates);
   const key = keyOfBody(route, variables);
-  const kept = key === undefined ? undefined : exchange.bodies.find(key);
-  if (kept !== undefined && exchange.bodies.isFresh(kept) && !mayHaveLater(exchange, kept.validators)) {
-    return answerKept(executor, exchange, kept);
+  const kept = key === undefined ? undefined : bodies.find(key);
+  if (kept !== undefined && bodies.isFresh(kept) && agrees(request, kept.validators)) {
+    return sendKept(exchange, kept);
   }
-  const { primary } = executor;
-  const loaders = route.validation !== null && namesDate(request) ? primary : executor.readFrom();
-  const answered = answerFrom(executor, exchange, loaders, kept, key, false);
-  if (loaders === primary || route.validation === null) return answered;
-  return answered.catch((error: unknown) => {
-    if (!isOlder(error, exchange)) throw error;
-    return answerFrom(executor, exchange, primary, kept, key, true);
-  });
+  const loaders = executor.readFrom(
+    cost.hasCursor && 'after' in variables ? true : isConditional(request.headers),
+  );
+  const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+  try {
+    await answerFrom(executor, exchange, loaders, kept, key);
+  } finally {
+    leave();
+  }
 }
 
-async function answerKept(executor: GraphqlExecutor, exchange: Exchange, kept: KeptBody): Promise<void> {
-  await countRequest(executor, exchange.viewer, exchange.response);
-  sendKept(exchange, kept);
+/** What an operation costs: everything that has no cost of its own costs 1. */
+function unitsOf({ cost }: StoredOperation, variables: Variables): number {
+  return Math.max(
+    1,
+    [...cost.costWith(variables).units.values()].reduce((sum, each) => sum + each, 0),
+  );
 }
 
-/**
- * @param key Of the body; undefined: it is not kept.
- * @param wasCounted Whether the request has been counted against the rate limit.
- * @throws OlderStateError where the client has a later state.
- */
+/** Whether a kept body may be used without a look at the database: not where the client may have a later one. */
+function agrees({ headers }: IncomingMessage, { etag }: Validators): boolean {
+  if (headers['if-none-match'] === undefined) return headers['if-modified-since'] === undefined;
+  return isUnmodified(headers, { etag, lastModified: 0 }, secondsNow());
+}
+
+/** @param key Of the body; undefined: it is not kept. */
 async function answerFrom(
   executor: GraphqlExecutor,
   exchange: Exchange,
   loaders: Loaders,
   kept: KeptBody | undefined,
   key: string | undefined,
-  wasCounted: boolean,
 ): Promise<void> {
-  const { route, variables, countedFrom, mediaType, viewer, request, response, bodies } = exchange;
+  const { route, variables, countedFrom, mediaType, caller, request, bodies } = exchange;
   const { validation } = route;
-  const asked = { route, variables, countedFrom, mediaType, viewer, recipient: response, loaders };
+  const asked = { route, variables, countedFrom, mediaType, caller, loaders };
   const askedAt = performance.now();
-  const setRates = () => setRateFields(response, viewer.rates);
-  const isReplica = loaders !== executor.primary;
-  const readsState =
-    validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag));
-  if (readsState) {
-    const result = await execute(executor, asked, validation.stored, wasCounted).finally(setRates);
-    const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
-    if (isReplica) requireLatest(exchange, validators);
+  if (validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag))) {
+    const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
+    const validators = validatorsOf(foundIn(state, route, variables), validation.tag);
     if (kept?.validators.etag === validators.etag) {
       kept.checkedAt = askedAt;
       return sendKept(exchange, kept);
     }
     if (sendIfUnmodified(exchange, validators)) return;
   }
-  const found = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
-  const { state, body, next } = found;
+  const { state, body, next } = await findBody(executor, asked);
   const validators = validation && validatorsOf(state, validation.tag);
-  if (isReplica) requireLatest(exchange, validators);
   setLink(exchange, next);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
-}
-
-/** The state that was read is older than what the client has. No client sees it. */
-class OlderStateError extends Error {}
-
-/** @param validators Null: the route has none. @throws OlderStateError */
-function requireLatest(exchange: Exchange, validators: Validators | null): void {
-  if (validators !== null && hasLater(exchange, validators)) throw new OlderStateError();
-}
-
-function isOlder(error: unknown, exchange: Exchange): boolean {
-  if (error instanceof OlderStateError) return true;
-  return error instanceof PublicError && error.code === 'DOMAIN_NOT_FOUND' && hasLater(exchange, undefined);
-}
-
-/** Whether the client has a state that it names only by a date, which a later state than that of a replica may have, too. */
-function namesDate({ headers }: IncomingMessage): boolean {
-  return headers['if-modified-since'] !== undefined && headers['if-none-match'] === undefined;
-}
-
-/** Whether the client may have a later state than what is kept: its date may be that of one. */
-function mayHaveLater(exchange: Exchange, kept: Validators): boolean {
-  return namesDate(exchange.request) || hasLater(exchange, kept);
-}
-
-/** @param validators Undefined: nothing was found. */
-function hasLater({ request, variables }: Exchange, validators: Validators | undefined): boolean {
-  return namesLater(request.headers['if-none-match'], variables['after'], validators);
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */
@@ -355,91 +250,12 @@ function sendParts(exchange: Exchange, validators: Validators | null, parts: rea
 }
 
 function begin(exchange: Exchange, validators: Validators | null, octets: number): void {
+  exchange.gate.written(exchange.caller, octets, exchange.response);
   exchange.response.writeHead(200, {
     'content-type': `${exchange.mediaType}; charset=utf-8`,
     'content-length': octets,
     ...(validators && validationFields(exchange, validators)),
   });
-}
-
-/** What an operation has found, and the body that it makes: that of a large history in parts. */
-export interface FoundBody {
-  /** With the version of what the body has, where the operation selects one. */
-  readonly state: object;
-  readonly body: string | readonly Buffer[];
-  /** Of a page that others follow, the cursor of the next one; otherwise null. */
-  readonly next: string | null;
-}
-
-/** What a route is asked, and for whom. */
-export interface Asked extends Pick<Requested, 'variables' | 'countedFrom'> {
-  readonly route: PreparedRoute;
-  readonly mediaType: MediaType;
-  readonly viewer: Viewer;
-  /** Absent: nobody who could disconnect. */
-  readonly recipient: Recipient | undefined;
-  /** What all of it is read from. */
-  readonly loaders: Loaders;
-}
-
-/**
- * Runs the operation of a route, a large history in parts.
- *
- * @param counted Whether the request has been counted against the rate limit.
- * @throws as foundIn() does.
- */
-export async function findBody(
-  executor: GraphqlExecutor,
-  asked: Asked,
-  counted: boolean,
-): Promise<FoundBody> {
-  const { route, variables, countedFrom, mediaType, viewer, recipient, loaders } = asked;
-  const stored = mediaType === 'text/csv' ? route.table : route.stored;
-  const result = await execute(executor, asked, stored, counted);
-  const large = largeHistoryIn(result);
-  if (large === undefined) {
-    const found = foundIn(result, route, variables);
-    const { version } = result.extensions ?? {};
-    const state = version === undefined ? found : { version };
-    const body = writeBody(route.body, found, countedFrom, mediaType);
-    return { state, body, next: nextOf(route.body.page?.pageIn(found), countedFrom) };
-  }
-  const parts = new BodyInParts();
-  let first: object | undefined;
-  const results = executor.executeStoredInParts(route.stored, variables, viewer, recipient, large, loaders);
-  for await (const part of results) {
-    const found = foundIn(part, route, variables);
-    first ??= found;
-    parts.add(route.body.present(found, countedFrom));
-  }
-  if (first === undefined) throw nothingFound(route, variables);
-  return { state: first, body: parts.octets(), next: null };
-}
-
-function execute(
-  executor: GraphqlExecutor,
-  { route, variables, viewer, recipient, loaders }: Asked,
-  operation: StoredOperation,
-  counted: boolean,
-): Promise<ExecutionResult> {
-  return executor.executeStored(operation, variables, viewer, recipient, {
-    counted,
-    inParts: route.inParts,
-    isPage: 'first' in route.parameters,
-    loaders,
-  });
-}
-
-/** What the operation's one field is. @throws the first error, or what the route says where nothing is found. */
-function foundIn({ data, errors }: ExecutionResult, route: Route, variables: Variables): object {
-  if (errors?.[0] !== undefined) throw errors[0].originalError ?? errors[0];
-  const [found] = Object.values(data ?? {});
-  if (typeof found === 'object' && found !== null) return found;
-  throw nothingFound(route, variables);
-}
-
-function nothingFound({ missing, operationId }: Route, variables: Variables): Error {
-  return missing?.error(variables) ?? new Error(`${operationId} has found nothing.`);
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */

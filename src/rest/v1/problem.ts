@@ -26,6 +26,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
   INVALID_DOMAIN: [400, 'Bad Request'],
   INVALID_PARAMETER: [400, 'Bad Request'],
   INVALID_CURSOR: [400, 'Bad Request'],
+  TOO_LARGE: [400, 'Bad Request'],
   QUERY_TOO_COMPLEX: [400, 'Bad Request'],
   UNAUTHENTICATED: [401, 'Unauthorized'],
   FORBIDDEN: [403, 'Forbidden'],

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { versionOfCursor } from '../../model/cursor.js';
 import { formatHttpDate, parseHttpDate } from '../../model/http-date.js';
 
 /** The text of package.json, from src/ and from dist/ alike. */
@@ -81,6 +80,11 @@ export function mayBeUnmodified(headers: Headers, operationTag: string): boolean
   return isAny(noneMatch) || noneMatch.includes(`-${operationTag}"`);
 }
 
+/** Whether a request is answered by what the client has: it is read from the primary, which has all that any client can have. */
+export function isConditional(headers: Headers): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
+}
+
 /**
  * Whether the client has the state already (RFC 9110, section 13.2.2): If-None-Match decides where there is
  * one, and only without it If-Modified-Since, if that is a date.
@@ -92,31 +96,6 @@ export function isUnmodified(headers: Headers, { etag, lastModified }: Validator
   if (noneMatch !== undefined) return isAny(noneMatch) || tagsOf(noneMatch).includes(etag.replace('W/', ''));
   const since = parseHttpDate(headers['if-modified-since'] ?? '', now);
   return since !== undefined && lastModified <= since;
-}
-
-/** A tag of ours: the version, and the operation. */
-const VERSION = /^"(\d{1,19})-[\w-]+"$/;
-
-/**
- * Whether an If-None-Match, or the cursor of a page, names a later state than that of the validators: what was read is then older than
- * what the client has.
- *
- * @param validators Undefined: nothing was found.
- */
-export function namesLater(
-  noneMatch: string | undefined,
-  cursor: unknown,
-  validators: Validators | undefined,
-): boolean {
-  if (noneMatch === undefined && typeof cursor !== 'string') return false;
-  const found = versionOf(validators?.etag.slice('W/'.length) ?? '');
-  if (typeof cursor === 'string' && versionOfCursor(cursor) > found) return true;
-  return noneMatch !== undefined && tagsOf(noneMatch).some((tag) => versionOf(tag) > found);
-}
-
-/** The version in an opaque tag; 0 where it is not one of ours. */
-function versionOf(tag: string): bigint {
-  return BigInt(VERSION.exec(tag)?.[1] ?? 0);
 }
 
 function isAny(noneMatch: string): boolean {

@@ -6,16 +6,13 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible';
 import { type Counted, type Counts, CountsInMemory } from './counts.js';
-import { Penalties, type PenaltyOptions } from './penalties.js';
-import { type RatePolicy, ratePolicy, WINDOW_SECONDS } from './rate-policy.js';
+import { type RatePolicy, WINDOW_SECONDS } from './rate-policy.js';
 import type { RedisStore } from './redis-store.js';
 
 /** Creates limiters that count in one place. */
 export interface Limiters {
   /** A class of limiters with the policy's limit, unless its options have another. */
   classFor(policy: RatePolicy): new (options: IRateLimiterOptions) => RateLimiterMemory;
-  /** A limit per minute on what a client should not do often. */
-  penalties(name: string, limit: number, options: PenaltyOptions): Penalties;
 }
 
 /**
@@ -29,13 +26,7 @@ export function createLimiters(store?: RedisStore, counts: Counts = new CountsIn
         super(options, policy, { store, counts });
       }
     };
-  return {
-    classFor,
-    penalties(name, limit, options) {
-      const policy = ratePolicy(name, limit);
-      return new Penalties(new (classFor(policy))({}), policy, options);
-    },
-  };
+  return { classFor };
 }
 
 /** Resolves after the callbacks of promises that are settled now. */
@@ -85,8 +76,9 @@ class Limiter extends RateLimiterMemory {
    */
   override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
     const result = await this.#countInBatch(String(key), points);
-    // The library's contract: exceeding the limit is a rejection with the result.
-    return points > 0 && result.consumedPoints > this.points ? Promise.reject(result) : result;
+    // The library's contract: a rejection with the result. Whoever has something left is granted all of what is asked for: otherwise a
+    // request that costs more than the limit could never succeed.
+    return points > 0 && result.consumedPoints - points >= this.points ? Promise.reject(result) : result;
   }
 
   /** Consumes without rejecting, in the same way; without Redis at once. */

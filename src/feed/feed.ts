@@ -1,28 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Caller } from '../limits/caller.js';
 import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
 import { BusyError, PublicError, RateLimitedError, UnavailableError } from '../model/errors.js';
-import { fairTurns } from '../rates/fair-turns.js';
 import {
   type FeedChange,
+  type FeedKey,
   type FeedPage,
   type FeedPlace,
   type FeedSource,
   goneCursor,
   isAfter,
 } from './change-feed.js';
-import type { Recipient } from './recipient.js';
 
 /** Which changes of all domains a listener gets as they are recorded. */
-export interface LiveKey {
+export interface LiveKey extends Caller {
   /** Of these domains, by canonical name; absent: of all. */
   readonly domains?: readonly string[] | undefined;
   readonly kinds: ReadonlySet<ChangeKind>;
   /** The place that they follow; absent: the end of the feed. */
   readonly after?: FeedPlace | undefined;
-  readonly client: string;
-  readonly recipient?: Recipient | undefined;
-  /** Loads a page of those that were recorded after a place, from the same source; null where it is not in the feed. */
-  load(after: FeedPlace): Promise<FeedPage | null>;
 }
 
 /** Changes of a listener, and where they end in the feed. */
@@ -60,16 +56,13 @@ const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 /** How long, in milliseconds, the database may fail before the listeners are told. */
 const LONGEST_FAILURE = 30_000;
-/** Executing and writing a change, in milliseconds, approximately, and looking whether it is a listener's. */
-const MILLISECONDS_OF_CHANGE = 0.03;
-const MILLISECONDS_OF_LOOK = 0.000_1;
 
 /**
  * What is recorded from now on, for any number of listeners: one reader for the whole process reads the feed while
  * there are listeners, and keeps the latest pages. Each listener reads them at its own pace, so that one that reads slowly
  * takes no memory of its own; one that is behind them is rejected.
  */
-export class LiveFeed {
+export class Feed {
   readonly #source: FeedSource;
   readonly #options: LiveOptions;
   readonly #clients = new Map<string, number>();
@@ -91,21 +84,26 @@ export class LiveFeed {
    *   listened for an hour, or the process stops.
    */
   async *listen(key: LiveKey): AsyncGenerator<LivePage, void, void> {
-    const leave = this.#enter(key.client);
+    const leave = this.#enter(key.viewer.rateLimitKey);
     const bell = new Bell();
     const { longest = LONGEST } = this.#options;
     const timer = setTimeout(() => bell.end(new PublicError('UNAVAILABLE', TOO_LONG)), longest).unref();
-    key.recipient?.once('close', () => bell.ring());
+    key.signal.onAbort(() => bell.ring());
     let reader: Reader | undefined;
     try {
       reader = await this.#open();
       reader.bells.add(bell);
-      yield* listenTo(reader, bell, key, this.#options);
+      yield* listenTo(this.#source, reader, bell, key, this.#options);
     } finally {
       clearTimeout(timer);
       reader?.bells.delete(bell);
       leave();
     }
+  }
+
+  /** A page of the feed; null where it begins at a place that is not in it. */
+  page(key: FeedKey): Promise<FeedPage | null> {
+    return this.#source.load(key);
   }
 
   /** Ends all listeners, and accepts no other. */
@@ -163,12 +161,13 @@ const CLOSED = 'The service is being stopped.';
 
 /** What a listener gets: what the database has up to where the reader's pages begin, and then these. */
 async function* listenTo(
+  source: FeedSource,
   reader: Reader,
   bell: Bell,
   key: LiveKey,
   { advanceAfter = ADVANCE_AFTER }: LiveOptions,
 ): AsyncGenerator<LivePage, void, void> {
-  const { domains, kinds, client, recipient } = key;
+  const { domains, kinds, signal } = key;
   let place = key.after ?? reader.end;
   if (key.after === undefined) yield { changes: [], end: place };
   // A place that a client names has to be looked up, wherever it is.
@@ -178,17 +177,17 @@ async function* listenTo(
     isUnknown = false
   ) {
     requireOpen(reader, bell);
-    const page = await key.load(place);
+    const page = await source.load({ domains, kinds, newestFirst: false, first: PAGE_GIVEN, after: place });
     requireFurther(page, isUnknown ? undefined : place);
     place = page.end;
-    yield* inPieces(page.changes, page.end, client);
+    yield* inPieces(page.changes, page.end);
   }
   const from = place;
   let yieldedAt = performance.now();
   const names = domains && new Set(domains);
   const isWanted = ({ domain, kind, feedPlace }: FeedChange) =>
     kinds.has(kind) && names?.has(domain) !== false && isAfter(feedPlace, from);
-  for (let at = reader.indexAfter(from); recipient?.destroyed !== true; ) {
+  for (let at = reader.indexAfter(from); !signal.aborted; ) {
     requireOpen(reader, bell);
     const page = reader.pageAt(at);
     if (page === undefined) {
@@ -196,11 +195,10 @@ async function* listenTo(
       continue;
     }
     at += 1;
-    await fairTurns.take(client, page.changes.length * MILLISECONDS_OF_LOOK);
     const changes = page.changes.filter(isWanted);
     // Without any, its cursor would stay behind, and the client would have all of these looked through when it comes back.
     if (changes.length === 0 && performance.now() - yieldedAt < advanceAfter) continue;
-    yield* inPieces(changes, page.end, client);
+    yield* inPieces(changes, page.end);
     yieldedAt = performance.now();
   }
 }
@@ -213,25 +211,19 @@ function requireFurther(page: FeedPage | null, place: FeedPlace | undefined): as
 }
 
 /** Changes as pages of a listener; one without any if there are none. */
-async function* inPieces(
-  changes: readonly FeedChange[],
-  end: FeedPlace,
-  client: string,
-): AsyncGenerator<LivePage, void, void> {
+function* inPieces(changes: readonly FeedChange[], end: FeedPlace): Generator<LivePage, void, void> {
   let piece: FeedChange[] = [];
   let characters = 0;
   for (const change of changes) {
     const more = charactersOf(change);
     const last = piece.at(-1);
     if (last !== undefined && (piece.length === PAGE_GIVEN || characters + more > MOST_CHARACTERS)) {
-      await fairTurns.take(client, piece.length * MILLISECONDS_OF_CHANGE);
       yield { changes: piece, end: last.feedPlace };
       [piece, characters] = [[], 0];
     }
     piece.push(change);
     characters += more;
   }
-  await fairTurns.take(client, piece.length * MILLISECONDS_OF_CHANGE);
   yield { changes: piece, end };
 }
 

@@ -2,11 +2,8 @@ import { isDatabaseFailure } from '../database/database-failure.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
 import { FEED_LOCK } from '../database/locks.js';
 import { routineOf } from '../history/routine.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
-import { PublicError } from '../model/errors.js';
-import type { Instant } from '../model/instant.js';
-import { PLANNED } from './columns.js';
-import { COLUMNS_SQL, parseDnsEntries } from './dns-entries.js';
+import { PLANNED } from '../loaders/columns.js';
+import { COLUMNS_SQL, parseDnsEntries } from '../loaders/dns-entries.js';
 import {
   added,
   type Change,
@@ -16,15 +13,18 @@ import {
   KIND_OF_HEADER,
   LAST_SEEN_OF_HEADER,
   removed,
-} from './domain-changes.js';
+} from '../loaders/domain-changes.js';
 import {
   type FirstTimesRow,
   firstTimesOf,
   firstTimesSql,
   latestOfTypeSql,
   seenUpTo,
-} from './observed-parts.js';
-import { literal, readFewThenMany, type Searching } from './search.js';
+} from '../loaders/observed-parts.js';
+import { literal, readFewThenMany } from '../loaders/search.js';
+import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { PublicError } from '../model/errors.js';
+import type { Instant } from '../model/instant.js';
 
 /** A place in the feed: a row of table `change_feed`, and how many changes of it were given, from the end that is read first. */
 export interface FeedPlace {
@@ -35,7 +35,7 @@ export interface FeedPlace {
 }
 
 /** Which changes of all domains, and how many. */
-export interface FeedKey extends Searching {
+export interface FeedKey {
   /** Of these domains, by canonical name; absent: of all. */
   readonly domains?: readonly string[] | undefined;
   readonly kinds: ReadonlySet<ChangeKind>;
@@ -90,7 +90,7 @@ export interface FeedSource {
   /** As loadEnd(). */
   end(): Promise<FeedPlace>;
   /** As loadFeed(). */
-  load(key: FeedQuestion): Promise<FeedPage | null>;
+  load(key: FeedKey): Promise<FeedPage | null>;
 }
 
 /**
@@ -128,8 +128,6 @@ export function feedSource(
 const MOST_EXAMINED = 10_000;
 /** What a page has of records and values, in octets. */
 const MOST_OCTETS = 262_144;
-/** For what is paid, so many octets are a row. */
-const OCTETS_OF_ROW = 8;
 
 /** An observation that changed something. */
 interface StoredRow {
@@ -148,9 +146,6 @@ interface FeedRow extends Omit<StoredRow, 'counts'> {
   readonly counts: readonly number[];
 }
 
-/** A page of the feed, without who it is for. */
-export type FeedQuestion = Omit<FeedKey, 'client'>;
-
 /**
  * Loads a page of the feed; null where `after` is not a place in it: it is from before a restore, or older than what is kept.
  *
@@ -158,7 +153,7 @@ export type FeedQuestion = Omit<FeedKey, 'client'>;
  */
 export async function loadFeed(
   prisma: PrismaClient,
-  key: FeedQuestion,
+  key: FeedKey,
   acrossShards = false,
 ): Promise<FeedPage | null> {
   const readTables = acrossShards ? tablesOfShards : async () => Prisma.empty;
@@ -166,14 +161,13 @@ export async function loadFeed(
     key.first,
     (rows) => readPage(prisma, key, rows, readTables),
     ({ changes }) => changes.length,
-    key.onMany,
     MOST_EXAMINED,
   );
 }
 
 async function readPage(
   prisma: PrismaClient,
-  key: FeedQuestion,
+  key: FeedKey,
   rows: number,
   readTables: TablesOf,
 ): Promise<FeedPage | null> {
@@ -186,7 +180,6 @@ async function readPage(
   const chosen = chooseRows(found, key);
   // An observation is read as a whole for each page of it.
   const octets = chosen.reduce((sum, { row }) => sum + Number(row.octets), 0);
-  if (octets > MOST_OCTETS) await key.onMany?.(octets / OCTETS_OF_ROW);
   const lastChosen = chosen.at(-1);
   const changes = await readChanges(prisma, chosen, key, readTables);
   const page = changes.slice(0, key.first);
@@ -229,7 +222,7 @@ function leftAfter({ number, given }: FeedPlace, rows: readonly ChosenRow[]): nu
 /**
  * Of so many rows, reads the first, those with changes of the question until there are enough for a page, and the last.
  */
-async function readRows(prisma: PrismaClient, key: FeedQuestion, rows: number) {
+async function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
   const { after, newestFirst, first } = key;
   const from = newestFirst ? Prisma.sql`number <= ${after?.number}` : Prisma.sql`number >= ${after?.number}`;
   const direction = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
@@ -283,7 +276,7 @@ interface ChosenRow {
 }
 
 /** The rows with as many changes as a page has, as far as their octets allow. */
-function chooseRows(rows: readonly FeedRow[], key: FeedQuestion): ChosenRow[] {
+function chooseRows(rows: readonly FeedRow[], key: FeedKey): ChosenRow[] {
   const domains = key.domains && new Set(key.domains);
   const matching = rows.flatMap((row) => {
     if (row.domain === null || domains?.has(row.domain) === false) return [];
@@ -304,7 +297,7 @@ function chooseRows(rows: readonly FeedRow[], key: FeedQuestion): ChosenRow[] {
 }
 
 /** How many changes of the kinds a row has after those that were given. */
-function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedQuestion): number {
+function wantedOf(counts: readonly number[], given: number, { kinds, newestFirst }: FeedKey): number {
   let [left, wanted] = [given, 0];
   const ranks = newestFirst ? [...CHANGE_KINDS.keys()].reverse() : [...CHANGE_KINDS.keys()];
   for (const rank of ranks) {
@@ -344,7 +337,7 @@ async function tablesOfShards(prisma: PrismaClient, rows: readonly ChosenRow[]):
 async function readChanges(
   prisma: PrismaClient,
   rows: readonly ChosenRow[],
-  key: FeedQuestion,
+  key: FeedKey,
   readTables: TablesOf,
 ): Promise<FeedChange[]> {
   if (rows.length === 0) return [];
@@ -399,7 +392,7 @@ function recordsSql(date: 'first_seen' | 'removed', source: 'source' | 'removed_
 function changesOfRow(
   { row, given }: ChosenRow,
   changes: readonly Change[],
-  { kinds, newestFirst }: FeedQuestion,
+  { kinds, newestFirst }: FeedKey,
 ): FeedChange[] {
   const all = newestFirst ? changes.toReversed() : changes;
   const { number, recordedAt } = row;

@@ -1,0 +1,27 @@
+import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import { HeaderMap } from '@apollo/server';
+import { OperationTypeNode } from 'graphql';
+import type { GraphqlExecutor } from '../execute.js';
+import { shownError } from '../format-error.js';
+import type { GraphqlContext } from '../server.js';
+
+/** A subscription has results in place of a body: over-http.ts sends them. */
+export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
+  const listener: GraphQLRequestListener<GraphqlContext> = {
+    async responseForOperation({ document, operation, request, contextValue: context }) {
+      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return null;
+      const http = { headers: new HeaderMap() };
+      const { operationName, variables = {} } = request;
+      const subscribed = await executor
+        .subscribe({ document, operationName, variables, context })
+        .catch((error: unknown) => ({ errors: [shownError(error)] }));
+      context.results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
+      return { http, body: { kind: 'single', singleResult: { data: null } } };
+    },
+  };
+  return { requestDidStart: async () => listener };
+}
+
+async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {
+  yield result;
+}

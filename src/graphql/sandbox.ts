@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { ApolloServerPlugin } from '@apollo/server';
+import { ApolloServerPluginLandingPageLocalDefault } from '@apollo/server/plugin/landingPage/default';
+
+const QUERIES_FILE = new URL('../../samples/queries.graphql', import.meta.url);
+
+/** The ready queries as a part of an address, where short selections in one line and tabs are shorter. */
+export function sandboxDocument(): string {
+  return readFileSync(QUERIES_FILE, 'utf8')
+    .replaceAll(
+      /\{([^{}]{1,120})\}/g,
+      (_set, fields: string) => `{ ${fields.trim().replaceAll(/\s+/g, ' ')} }`,
+    )
+    .replaceAll(/(?<=^ *) {2}/gm, '\t');
+}
+
+/** Apollo Sandbox, opened with the ready queries of samples/queries.graphql. */
+export function sandboxPlugin(): ApolloServerPlugin {
+  return ApolloServerPluginLandingPageLocalDefault({
+    embed: { runTelemetry: false, endpointIsEditable: false, initialState: { pollForSchemaUpdates: false } },
+    includeCookies: false,
+    document: sandboxDocument(),
+    variables: { domain: 'example.com' },
+  });
+}
+
+/**
+ * The content security policy of the page: Apollo's script, its frame, and the icon and font that the page names. The
+ * script in the page sends the frame's requests to this server. Nonces are new for each page.
+ */
+export function sandboxPolicy(html: string): string {
+  const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1];
+  if (nonce === undefined) throw new Error("Apollo's page has no nonce for its scripts.");
+  const sources: Readonly<Record<string, string>> = {
+    'default-src': "'none'",
+    'script-src': `'${nonce}' https://embeddable-sandbox.cdn.apollographql.com`,
+    'style-src': `'${nonce}' https://embeddable-sandbox.cdn.apollographql.com https://fonts.googleapis.com`,
+    'font-src': 'https://fonts.gstatic.com',
+    'img-src': 'https://apollo-server-landing-page.cdn.apollographql.com',
+    'manifest-src': 'https://apollo-server-landing-page.cdn.apollographql.com',
+    'frame-src': 'https://sandbox.embed.apollographql.com',
+    'connect-src': "'self'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'none'",
+  };
+  return Object.entries(sources)
+    .map(([directive, list]) => `${directive} ${list}`)
+    .join('; ');
+}

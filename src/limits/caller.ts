@@ -1,0 +1,32 @@
+import type { Viewer } from '../auth/viewer.js';
+
+/** For whom something is read: what travels from a request down to the loaders. */
+export interface Caller {
+  readonly viewer: Viewer;
+  readonly signal: ClientSignal;
+}
+
+/** Whether the client has gone: nothing more is read for it then. */
+export interface ClientSignal {
+  readonly aborted: boolean;
+  onAbort(listener: () => void): void;
+}
+
+/** A response in progress, such as Node.js' own ServerResponse: destroyed once it is read, or its client has gone. */
+interface Response {
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** The signal of the client of a response. */
+export function signalOf(response: Response): ClientSignal {
+  return {
+    get aborted() {
+      return response.destroyed;
+    },
+    onAbort: (listener) => void response.once('close', listener),
+  };
+}
+
+/** Of a caller that waits until it gets what it asked for. */
+export const NEVER_ABORTED: ClientSignal = { aborted: false, onAbort() {} };

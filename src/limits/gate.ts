@@ -1,0 +1,177 @@
+import { BusyError, ClientGoneError } from '../model/errors.js';
+import type { Caller } from './caller.js';
+
+/** What a request takes a place for: searches read many domains, and keep their places for longer. */
+export type PlaceKind = 'ordinary' | 'search';
+
+/** How many places there are, and how much may wait to be read. */
+export interface GateOptions {
+  /** Places of the process, and how many of them may have searches. */
+  readonly places: number;
+  readonly searchPlaces: number;
+  /** The same for one client. */
+  readonly clientPlaces: number;
+  readonly clientSearchPlaces: number;
+  /** How many requests of a client wait. */
+  readonly clientWaiting: number;
+  /** In milliseconds: who waits longer gets BusyError. */
+  readonly wait: number;
+  /** In octets: what was written for all clients, or for one, and is not read yet. Beyond it, the next requests wait. */
+  readonly unread: number;
+  readonly clientUnread: number;
+}
+
+/** Contract of the service: docs/limits.md has these numbers and why they are so. */
+export const GATE: GateOptions = {
+  places: 64,
+  searchPlaces: 16,
+  clientPlaces: 8,
+  clientSearchPlaces: 2,
+  clientWaiting: 100,
+  wait: 10_000,
+  unread: 128 * 1024 ** 2,
+  clientUnread: 8 * 1024 ** 2,
+};
+
+/** A request that waits. */
+interface Waiting {
+  readonly kind: PlaceKind;
+  readonly caller: Caller;
+  enter(): void;
+  reject(error: Error): void;
+}
+
+/** What a client has. One that has nothing is forgotten. */
+interface Client {
+  readonly key: string;
+  readonly taken: Record<PlaceKind, number>;
+  unread: number;
+  readonly waiting: Waiting[];
+}
+
+/** A response whose octets count until they are read. */
+export interface Unread {
+  readonly writableFinished: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/**
+ * The one gate between what a request costs and its execution. Each request takes a place until its body is ready; clients that wait take
+ * turns, so that one with many requests does not keep others from their first.
+ */
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #taken: Record<PlaceKind, number> = { ordinary: 0, search: 0 };
+  #unread = 0;
+  /** In the order of their turns. */
+  readonly #clients = new Map<string, Client>();
+
+  constructor(options: GateOptions = GATE) {
+    this.#options = options;
+  }
+
+  /** How many places are taken. */
+  get taken(): number {
+    return this.#taken.ordinary + this.#taken.search;
+  }
+
+  /**
+   * Waits for a place.
+   *
+   * @returns the function that gives it back.
+   * @throws BusyError where too many requests of the client wait, or this one has waited too long.
+   */
+  async enter(caller: Caller, kind: PlaceKind = 'ordinary'): Promise<() => void> {
+    const client = this.#clientOf(caller.viewer.rateLimitKey);
+    if (this.#hasPlace(client, kind)) this.#take(client, kind, 1);
+    else await this.#wait(client, kind, caller);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      this.#take(client, kind, -1);
+      this.#changed(client);
+    };
+  }
+
+  /** Counts octets that were written for a client until they are read, or it is gone. */
+  written({ viewer }: Pick<Caller, 'viewer'>, octets: number, response: Unread): void {
+    if (response.writableFinished) return;
+    const client = this.#clientOf(viewer.rateLimitKey);
+    client.unread += octets;
+    this.#unread += octets;
+    response.once('close', () => {
+      client.unread -= octets;
+      this.#unread -= octets;
+      this.#changed(client);
+    });
+  }
+
+  #clientOf(key: string): Client {
+    const known = this.#clients.get(key);
+    if (known !== undefined) return known;
+    const client: Client = { key, taken: { ordinary: 0, search: 0 }, unread: 0, waiting: [] };
+    this.#clients.set(key, client);
+    return client;
+  }
+
+  #hasPlace({ taken, unread }: Client, kind: PlaceKind): boolean {
+    const { places, searchPlaces, clientPlaces, clientSearchPlaces } = this.#options;
+    return (
+      this.taken < places &&
+      taken.ordinary + taken.search < clientPlaces &&
+      (kind === 'ordinary' || (this.#taken.search < searchPlaces && taken.search < clientSearchPlaces)) &&
+      this.#unread < this.#options.unread &&
+      unread < this.#options.clientUnread
+    );
+  }
+
+  #take(client: Client, kind: PlaceKind, count: 1 | -1): void {
+    client.taken[kind] += count;
+    this.#taken[kind] += count;
+  }
+
+  #wait(client: Client, kind: PlaceKind, caller: Caller): Promise<void> {
+    const { clientWaiting, wait } = this.#options;
+    return new Promise((resolve, reject) => {
+      if (client.waiting.length >= clientWaiting) throw new BusyError(1, 'Too many of your requests wait.');
+      const leave = () => {
+        clearTimeout(timer);
+        client.waiting.splice(client.waiting.indexOf(waiting), 1);
+      };
+      const waiting: Waiting = {
+        kind,
+        caller,
+        enter: () => {
+          leave();
+          if (caller.signal.aborted) return reject(new ClientGoneError());
+          this.#take(client, kind, 1);
+          resolve();
+        },
+        reject(error) {
+          leave();
+          reject(error);
+        },
+      };
+      const timer = setTimeout(() => {
+        waiting.reject(new BusyError(1, 'Too many requests are in progress.'));
+        this.#changed(client);
+      }, wait);
+      client.waiting.push(waiting);
+    });
+  }
+
+  /** Lets those enter for whom there is a place now: the first of each client that can, each client in its turn. */
+  #changed(changed: Client): void {
+    for (const client of [...this.#clients.values()]) {
+      const next = client.waiting.find(({ kind }) => this.#hasPlace(client, kind));
+      if (next === undefined) continue;
+      // Its next turn comes after those of all others.
+      this.#clients.delete(client.key);
+      this.#clients.set(client.key, client);
+      next.enter();
+    }
+    const { taken, unread, waiting, key } = changed;
+    if (taken.ordinary + taken.search + unread + waiting.length === 0) this.#clients.delete(key);
+  }
+}

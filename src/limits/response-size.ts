@@ -1,0 +1,57 @@
+import { PublicError } from '../model/errors.js';
+
+/** A list without pages, and a response, in GraphQL. The lists of a response are counted together. */
+export const MAX_LIST_ENTRIES = 5_000;
+const MAX_LIST_OCTETS = 1024 ** 2;
+const MAX_RESPONSE_OCTETS = 4 * 1024 ** 2;
+
+/** A part of a history that is too large for one response. */
+export class TooLargeError extends PublicError {
+  /** @param advice What to request instead: a sentence. */
+  constructor(what: string, advice: string) {
+    super('TOO_LARGE', `${what} ${advice}`);
+  }
+}
+
+/** @throws TooLargeError for a list without pages that is too long. */
+export function requireListSize(entries: number, octets: number, advice: string): void {
+  if (entries <= MAX_LIST_ENTRIES && octets <= MAX_LIST_OCTETS) return;
+  throw new TooLargeError(`The list has more than ${MAX_LIST_ENTRIES} entries or 1 MB.`, advice);
+}
+
+/** A history that is read by pages, since it is too long for one execution. No client sees it. */
+export class LargeHistoryError extends TooLargeError {
+  /** Of the whole history, about. */
+  readonly octets: number;
+
+  constructor(name: string, octets: number) {
+    super(`The history of ${name} has ${octets} octets.`, 'Read it by pages.');
+    this.octets = octets;
+  }
+}
+
+/** How much of a response there is so far. */
+export class ResponseSize {
+  #octets = 0;
+
+  /**
+   * Counts a list.
+   *
+   * @param octets As JSON, of what is stored.
+   * @param copies How often the selection repeats a field of the entries, under other names.
+   * @param advice What to request instead: a sentence.
+   * @throws TooLargeError
+   */
+  addList(entries: number, octets: number, copies: number, advice: string): void {
+    requireListSize(entries, octets, advice);
+    this.add(octets * copies, advice);
+  }
+
+  /** @throws TooLargeError */
+  add(octets: number, advice: string): void {
+    if (this.#octets + octets > MAX_RESPONSE_OCTETS) {
+      throw new TooLargeError('The response would be larger than 4 MB.', advice);
+    }
+    this.#octets += octets;
+  }
+}
