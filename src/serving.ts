@@ -25,7 +25,6 @@ import { NOWHERE } from './http/request-kind.js';
 import { REQUEST_ID_FIELD } from './http/response-fields.js';
 import type { TimeLimits } from './http/server.js';
 import { type HttpServer, startHttpServer } from './http/server.js';
-import { Gate } from './limits/gate.js';
 import { createLimiters } from './limits/limiters.js';
 import { openRedisStore } from './limits/redis-store.js';
 import { type AroundBatch, createLoaders, type Loaders } from './loaders/create-loaders.js';
@@ -75,8 +74,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { rateLimits } = settings;
   const onRateLimited = rejections.rateLimited;
   const executor = new GraphqlExecutor({ loaders, readFrom, feed, rateLimits, limiters, onRateLimited });
-  const gate = new Gate();
-  const graphql = await graphqlOf(parts, executor, gate, rejections).catch((error: unknown) => {
+  const graphql = await graphqlOf(parts, executor, rejections).catch((error: unknown) => {
     redis?.close();
     throw error;
   });
@@ -85,7 +83,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     redis?.close();
   };
   const metrics = createRequestMetrics(monitoring.registry);
-  const app = appOf(parts, executor, graphql, gate, metrics);
+  const app = appOf(parts, executor, graphql, metrics);
   const listener: RequestListener = (request, response) => {
     if (!monitoring.endpoint(request, response)) app.listener(request, response);
   };
@@ -118,7 +116,6 @@ function appOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
   graphql: GraphqlOverHttp,
-  gate: Gate,
   metrics: RequestMetrics,
 ): App {
   const { settings, knownOperations, log, monitoring } = parts;
@@ -138,7 +135,6 @@ function appOf(
       chargeFailure: (client) => executor.charge({ viewer: anonymousViewer(client) }, 1),
     }),
     rest: createRestV1(executor, {
-      gate,
       ...settings.http,
       onInternalError: (error, response) =>
         log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
@@ -162,7 +158,6 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
 function graphqlOf(
   parts: ServingParts,
   executor: GraphqlExecutor,
-  gate: Gate,
   rejections: RejectionMetrics,
 ): Promise<GraphqlOverHttp> {
   const { settings, log, knownOperations } = parts;
@@ -172,7 +167,6 @@ function graphqlOf(
     sandbox: knownOperations === undefined,
     introspection: settings.graphql.introspection,
     maxEstimate: settings.graphql.maxCost,
-    gate,
     listed: knownOperations,
   });
 }

@@ -103,7 +103,7 @@ export async function* sentResults(
     for await (const { data = null, errors } of source) {
       const [error] = errors ?? [];
       if (error !== undefined) return yield failed(formatted(error, onInternalError));
-      yield { data, extensions: { cost: context.spent } };
+      yield { data, extensions: { cost: context.spent.units } };
       // The library writes it after this generator goes on.
       await nextTurn();
       await untilRead(response);

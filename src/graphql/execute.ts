@@ -17,6 +17,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Feed } from '../feed/feed.js';
 import type { Caller } from '../limits/caller.js';
 import { Costs, type DocumentCost, type Variables } from '../limits/costs.js';
+import { Gate } from '../limits/gate.js';
 import { createLimiters, type Limiters } from '../limits/limiters.js';
 import { ResponseSize } from '../limits/response-size.js';
 import type { Loaders } from '../loaders/create-loaders.js';
@@ -54,6 +55,8 @@ export interface GraphqlExecutorOptions {
   /** Where requests are counted; absent: in this process' memory. */
   readonly limiters?: Limiters;
   readonly onRateLimited?: OnRateLimited | undefined;
+  /** Absent: with the numbers of docs/limits.md. */
+  readonly gate?: Gate;
 }
 
 /** A document is compiled when it comes back, if it has at most so many tokens: to compile 1,400 took 300 ms. */
@@ -75,6 +78,8 @@ export class GraphqlExecutor {
   /** With the limits of `@rateLimit`: for the operations of clients. */
   readonly schema: GraphQLSchema;
   readonly costs: Costs;
+  /** Where requests take their places. */
+  readonly gate: Gate;
   /** Those of the primary, which has all that is recorded. */
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
@@ -85,6 +90,7 @@ export class GraphqlExecutor {
   constructor(options: GraphqlExecutorOptions) {
     const { rateLimits, limiters = createLimiters(), onRateLimited } = options;
     this.#options = options;
+    this.gate = options.gate ?? new Gate();
     this.primary = options.loaders;
     this.#unlimited = createSchema();
     const { schema, charge } = limitRates(this.#unlimited, { limits: rateLimits, limiters, onRateLimited });
@@ -105,21 +111,21 @@ export class GraphqlExecutor {
 
   /** The context of a request for the schema's resolvers. */
   contextFor(caller: Caller, loaders = this.primary, wholeHistories = false): RequestContext {
-    const context: RequestContext = {
+    const spent = { units: 0 };
+    return {
       caller,
       loaders,
       primary: this.primary,
       feed: this.#options.feed,
       size: new ResponseSize(),
       cost: NO_COST,
-      spent: 0,
+      spent,
       wholeHistories,
       charge: async (units) => {
         await this.charge(caller, units);
-        context.spent += units;
+        spent.units += units;
       },
     };
-    return context;
   }
 
   /**

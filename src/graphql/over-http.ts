@@ -22,7 +22,12 @@ import {
   rejection,
 } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
-import { type GraphqlContext, type GraphqlServerOptions, startGraphqlServer } from './server.js';
+import {
+  type GraphqlContext,
+  type GraphqlServerOptions,
+  type Outcome,
+  startGraphqlServer,
+} from './server.js';
 
 export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */
@@ -49,7 +54,7 @@ export async function createGraphqlOverHttp(
   executor: GraphqlExecutor,
   options: GraphqlOverHttpOptions,
 ): Promise<GraphqlOverHttp> {
-  const { sandbox, viewerOf, gate } = options;
+  const { sandbox, viewerOf } = options;
   const listed = options.listed && new ListedOperations(executor, options.listed);
   const apollo = await startGraphqlServer(executor, options);
 
@@ -75,8 +80,9 @@ export async function createGraphqlOverHttp(
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
+    const outcome: Outcome = {};
     const onInternalError = (error: unknown) => options.onInternalError(error, request);
-    const context: GraphqlContext = Object.assign(executor.contextFor(caller), { onInternalError });
+    const context: GraphqlContext = { ...executor.contextFor(caller), onInternalError, outcome };
     if (sandbox && isReading(request) && prefersPage(request)) {
       return sendPage(response, await execute(request, undefined, context));
     }
@@ -88,21 +94,18 @@ export async function createGraphqlOverHttp(
       if (listed !== undefined) request.body = listed.bodyOf(parameters);
       const result = await execute(request, parameters, context);
       setRateFields(response, caller.viewer.rates);
-      if (context.results !== undefined) {
+      if (outcome.results !== undefined && outcome.context !== undefined) {
         requireEvents(request);
-        return await sendResults(
-          request,
-          response,
-          sentResults(context.results, context, response, onInternalError),
-        );
+        const results = sentResults(outcome.results, outcome.context, response, onInternalError);
+        return await sendResults(request, response, results);
       }
       const octets = send(request, response, result);
-      gate.written(caller, octets, response);
+      executor.gate.written(caller, octets, response);
     } catch (error) {
       setRateFields(response, caller.viewer.rates);
       throw error;
     } finally {
-      context.leave?.();
+      outcome.leave?.();
     }
   };
   return {

@@ -78,10 +78,10 @@ export function limitRates(
     keyGenerator: (_directive, _source, _args, { caller }) => keyOf(caller.viewer),
     setState: ({ remainingPoints, msBeforeNext }, _directive, _source, _args, context, { path }) => {
       note(context.caller.viewer, remainingPoints, msBeforeNext);
-      context.spent += context.cost.units.get(path.key) ?? 0;
+      context.spent.units += context.cost.units.get(path.key) ?? 0;
     },
     onLimit: ({ msBeforeNext }, _directive, _source, _args, context, { path }) => {
-      context.spent -= context.cost.units.get(path.key) ?? 0;
+      context.spent.units -= context.cost.units.get(path.key) ?? 0;
       throw rejected(context.caller.viewer, msBeforeNext);
     },
   });

@@ -8,7 +8,6 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { DocumentNode, ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Gate } from '../limits/gate.js';
 import type { RequestContext } from '../resolvers/context.js';
 import type { GraphqlExecutor } from './execute.js';
 import { formatError, type OnInternalError, shownError } from './format-error.js';
@@ -23,10 +22,16 @@ import { VALIDATION_RULES } from './validation-rules.js';
 export interface GraphqlContext extends RequestContext {
   /** Takes errors that the client is not shown, for the log. */
   readonly onInternalError: OnInternalError;
-  /** Gives the request's place back; set while it has one. */
+  readonly outcome: Outcome;
+}
+
+/** What a request comes to. An object of its own, since Apollo Server copies the context. */
+export interface Outcome {
+  /** Gives the request's place back; absent: it has none. */
   leave?: () => void;
-  /** Of a subscription: its results, in place of the response's body. */
+  /** Of a subscription: its results, in place of the response's body, and the context that they are made in. */
   results?: AsyncIterable<ExecutionResult>;
+  context?: RequestContext;
 }
 
 export interface GraphqlServerOptions {
@@ -36,7 +41,6 @@ export interface GraphqlServerOptions {
   readonly sandbox: boolean;
   /** How many fields a response may have, about. */
   readonly maxEstimate: number;
-  readonly gate: Gate;
 }
 
 /** Every value of a document is a token: 100 domains with every field, by a fragment, have 1,400. */
@@ -54,7 +58,7 @@ const MAX_VALIDATION_ERRORS = 20;
  */
 export async function startGraphqlServer(
   executor: GraphqlExecutor,
-  { introspection, sandbox, maxEstimate, gate }: GraphqlServerOptions,
+  { introspection, sandbox, maxEstimate }: GraphqlServerOptions,
 ): Promise<ApolloServer<GraphqlContext>> {
   const { schema } = executor;
   const plugins: ApolloServerPlugin<GraphqlContext>[] = [
@@ -87,7 +91,7 @@ export async function startGraphqlServer(
           // The interface of gateways has no type for it.
           const context = given as GraphqlContext;
           const isSearch = operation !== undefined && executor.costs.of(document, operation).isSearch;
-          context.leave = await gate
+          context.outcome.leave = await executor.gate
             .enter(context.caller, isSearch ? 'search' : 'ordinary')
             .catch((error: unknown) => Promise.reject(shownError(error)));
           return executor.execute({ document, operationName, variables, context });

@@ -16,8 +16,8 @@ export interface RequestContext {
   size: ResponseSize;
   /** What the request costs; set when its operation is known. */
   cost: RequestCost;
-  /** How many units the request has taken so far. */
-  spent: number;
+  /** How many units the request has taken so far. An object, since Apollo Server copies the context. */
+  readonly spent: { units: number };
   /**
    * Takes units from what the caller may spend: for what is known only while it runs.
    *

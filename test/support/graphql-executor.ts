@@ -1,6 +1,8 @@
 import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
-import { createGraphqlExecutor, type GraphqlExecutor } from '../../src/graphql/execute.js';
+import { feedSource } from '../../src/feed/change-feed.js';
+import { Feed } from '../../src/feed/feed.js';
+import { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 
 /** A client without a token. */
@@ -19,5 +21,10 @@ export function openExecutor(
   rateLimits = { anonymous: 100_000, token: 100_000 },
 ): GraphqlExecutor {
   const acrossShards = database.distribution.kind === 'shards';
-  return createGraphqlExecutor({ loaders: createLoaders(database.prisma, { acrossShards }), rateLimits });
+  const { prisma } = database;
+  return new GraphqlExecutor({
+    loaders: createLoaders({ prisma, searchPrisma: prisma }, { acrossShards }),
+    feed: new Feed(feedSource(prisma, undefined, acrossShards)),
+    rateLimits,
+  });
 }

@@ -10,7 +10,7 @@ export function responsePlugin(): ApolloServerPlugin<GraphqlContext> {
       const { singleResult } = body;
       const retryAfter = retryAfterOf(singleResult.errors);
       if (retryAfter !== undefined) http.headers.set('retry-after', String(retryAfter));
-      if (singleResult.data !== undefined) singleResult.extensions = { cost: contextValue.spent };
+      if (singleResult.data !== undefined) singleResult.extensions = { cost: contextValue.spent.units };
     },
   };
   return { requestDidStart: async () => listener };

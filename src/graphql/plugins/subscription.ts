@@ -15,7 +15,8 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
       const subscribed = await executor
         .subscribe({ document, operationName, variables, context })
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
-      context.results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
+      const results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
+      Object.assign(context.outcome, { results, context });
       return { http, body: { kind: 'single', singleResult: { data: null } } };
     },
   };

@@ -41,7 +41,6 @@ export type RestHandler = (
 
 /** What responses of REST v1 have besides the data. */
 export interface RestOptions {
-  readonly gate: Gate;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
   /** Which bodies are kept to be sent again. */
@@ -70,7 +69,7 @@ interface Exchange extends Requested {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { gate, maxAge, cache, onInternalError }: RestOptions,
+  { maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
@@ -99,7 +98,7 @@ export function createRestV1(
       const requested = await read(route, segments, request, caller);
       const asked = validatedAs(mediaType, route, requested);
       const exchange = { route: asked, ...requested, mediaType, caller, request, response, caching };
-      return await answer(executor, { ...exchange, bodies, gate });
+      return await answer(executor, { ...exchange, bodies, gate: executor.gate });
     } catch (error) {
       setRateFields(response, viewer.rates);
       throw error;
@@ -138,7 +137,7 @@ export function now(): Instant {
 
 /** Answers a request that is paid for here, in its place. */
 async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<void> {
-  const { route, variables, caller, request, response, gate, bodies } = exchange;
+  const { route, variables, caller, request, response, bodies } = exchange;
   const { cost } = route.stored;
   await executor.charge(caller, unitsOf(route.stored, variables));
   setRateFields(response, caller.viewer.rates);
@@ -150,7 +149,7 @@ async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<vo
   const loaders = executor.readFrom(
     cost.hasCursor && 'after' in variables ? true : isConditional(request.headers),
   );
-  const leave = await gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
+  const leave = await executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
   try {
     await answerFrom(executor, exchange, loaders, kept, key);
   } finally {
