@@ -3,7 +3,7 @@ import express from 'express';
 import { type DocumentNode, Kind, parse, print, validate } from 'graphql';
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sandboxDocument } from '../../src/graphql/apollo.js';
+import { sandboxDocument } from '../../src/graphql/sandbox.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';

@@ -5,7 +5,7 @@ import { revokeToken } from '../../src/auth/tokens.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
-import { loadEnd, loadFeed } from '../../src/loaders/change-feed.js';
+import { loadEnd, loadFeed } from '../../src/feed/change-feed.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { TEST_SERVER } from '../support/database.js';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
-import type { FeedPage, FeedPlace } from '../../src/loaders/change-feed.js';
+import type { FeedPage, FeedPlace } from '../../src/feed/change-feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { loadHeaderPage } from '../../src/loaders/header-pages.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createLimiters } from '../../src/rates/limiters.js';
-import { ratePolicy, secondsUntilReset } from '../../src/rates/rate-policy.js';
+import { createLimiters } from '../../src/limits/limiters.js';
+import { ratePolicy, secondsUntilReset } from '../../src/limits/rate-policy.js';
 import { startTestService } from '../support/service.js';
 
 const HOUR = 3_600_000;

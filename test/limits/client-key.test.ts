@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clientKey } from '../../src/rates/client-key.js';
+import { clientKey } from '../../src/limits/client-key.js';
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openRedisStore, type RedisStore } from '../../src/rates/redis-store.js';
+import { openRedisStore, type RedisStore } from '../../src/limits/redis-store.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/web-certificate.js';
