@@ -102,6 +102,13 @@ function formattedError(formatted: GraphQLFormattedError, error: unknown): Graph
   return { ...formatted, message, extensions };
 }
 
+/** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
+export function isOfRequest(error: GraphQLError): boolean {
+  const thrown = thrownError(error);
+  const hasCode = thrown instanceof GraphQLError && error.extensions['code'] !== undefined;
+  return hasCode || codeOfRequestError(error.toJSON(), thrown) !== null;
+}
+
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */
 function thrownError(error: unknown): unknown {
   let innermost = error;

@@ -1,13 +1,13 @@
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
 import { locationsIn } from '../error-locations.js';
-import { maskError } from '../format-error.js';
+import { isOfRequest, maskError } from '../format-error.js';
 import type { GraphqlContext } from '../server.js';
 
 /** Errors that clients are not shown go to the log, and those of validation get their places in the text. */
 export function errorsPlugin(): ApolloServerPlugin<GraphqlContext> {
   const listener: GraphQLRequestListener<GraphqlContext> = {
     async didEncounterErrors({ errors, document, source, operation, contextValue }) {
-      for (const error of errors) maskError(error, contextValue.onInternalError);
+      for (const error of errors) if (!isOfRequest(error)) maskError(error, contextValue.onInternalError);
       // Documents are parsed without locations. Before the operation is known, errors are those of validation.
       if (document === undefined || source === undefined || operation !== undefined) return;
       const locate = locationsIn(document, source);
