@@ -172,7 +172,10 @@ interface Details {
 /** A time in which a record was there, or a header had a value. */
 interface Stay {
   readonly from: string;
+  /** Null: it has not ended. */
   readonly to: string | null;
+  /** Between then and its end it went; null: it has not ended. */
+  readonly lastSeen: string | null;
 }
 
 /** A line: a value, and when it was there. */
@@ -234,18 +237,18 @@ async function readRows({ domain, ask }: Showing, to?: string): Promise<Rows> {
   let lastChange: string | null = null;
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
     for (const change of changes) {
-      const { date, routine } = change;
+      const { date, routine, lastSeen = date } = change;
       if (routine === 'INITIAL') initial += 1;
       else lastChange = date;
       const { key, group, rank, value } = subjectOf(change, domain);
       const last = open.get(key)?.stays;
       const stay = last?.pop();
-      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date });
+      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date, lastSeen });
       open.delete(key);
       if (value === null) continue;
       const id = JSON.stringify([group, value]);
       const row = rows.get(id) ?? { group, rank, value, stays: [] };
-      row.stays.push({ from: date, to: null });
+      row.stays.push({ from: date, to: null, lastSeen: null });
       rows.set(id, row);
       open.set(key, row);
     }
@@ -295,13 +298,16 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   const column = (time: string | null) =>
     time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
   // A stay has at least one column.
-  const spans = stays.map(({ from, to }) => {
+  const spans = stays.map(({ from, to, lastSeen }) => {
     const begin = Math.min(barWidth - 1, Math.floor(column(from)));
-    return [begin, Math.max(begin + 1, Math.floor(column(to)))] as const;
+    const endOf = (time: string | null) => Math.max(begin + 1, Math.floor(column(time)));
+    return { begin, certain: endOf(lastSeen), end: endOf(to) };
   });
-  const bar = Array.from({ length: barWidth }, (_, at) =>
-    spans.some(([from, to]) => at >= from && at < to) ? '█' : '·',
-  ).join('');
+  const bar = Array.from({ length: barWidth }, (_, at) => {
+    const within = spans.filter(({ begin, end }) => at >= begin && at < end);
+    if (within.some(({ certain }) => at < certain)) return '█';
+    return within.length > 0 ? '░' : '·';
+  }).join('');
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
   const day = (time = '') => time.slice(0, 10);
   const dates = last?.to == null ? `since ${day(last?.from)}` : `${day(first?.from)} - ${day(last.to)}`;
