@@ -125,11 +125,17 @@ describe('passive DNS', () => {
     ]);
   });
 
-  test('is to be imported after observations, which the summary says', async () => {
+  test('is to be imported after observations, which the summary says where it comes before them', async () => {
     const cof = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
     expect(cof.stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
-    const other = await runDms(['import', '-'], database.environment, Readable.from([OBSERVED]));
-    expect(other.stderr).not.toContain('passive DNS');
+    for (const lines of [OLD, RECENT, OBSERVED]) {
+      const next = await runDms(['import', '-'], database.environment, Readable.from([lines]));
+      expect(next).toMatchObject({ code: 0, stderr: '' });
+    }
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], OBSERVED);
+    const after = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
+    expect(after).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {

@@ -155,6 +155,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
       `${paint('dim', `first observed ${shortTime(created)}`)}\n` +
+      aliasText(present) +
       (present.length === 0
         ? 'Nothing was there.\n'
         : groupedText(present, paint, (row) => stateLine(row, columns, paint))),
@@ -202,8 +203,16 @@ async function showHistory(showing: Showing): Promise<void> {
       `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
+  await write(aliasText(rows.filter(({ stays }) => stays.at(-1)?.to === null)));
   const scale = scaleOf(created, lastUpdate, columns);
   await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
+}
+
+/** Where to look for the addresses of an alias without any. @param present What is there. */
+function aliasText(present: readonly Row[]): string {
+  const alias = present.find(({ group }) => group === 'CNAME');
+  if (alias === undefined || present.some(({ group }) => /^(?:A|AAAA)(?: |$)/.test(group))) return '';
+  return `${printable(`an alias: addresses are those of ${alias.value}, and recorded under that name`)}\n`;
 }
 
 /** Rows as lines, those of a group below its heading. */
