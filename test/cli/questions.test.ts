@@ -175,7 +175,11 @@ HTTP server
   });
 
   test.each([
-    [['nothing.example'], 1, 'No history is recorded for nothing.example.'],
+    [
+      ['nothing.example'],
+      1,
+      'No history is recorded for nothing.example. To observe it now: dms observe nothing.example\n',
+    ],
     [['example.com', '--at', 'noon'], 2, 'dms: --at: "noon" is not a time'],
     [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not a time'],
     [
