@@ -144,6 +144,7 @@ function appOf(
     authenticate: createAuthentication({ ...authenticationOf(parts), failures }),
     rest: createRestV1(executor, {
       ...settings.http,
+      basePath: settings.basePath,
       onInternalError: (error, response) =>
         log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
     }),

@@ -181,6 +181,7 @@ HTTP server
       'No history is recorded for nothing.example. To observe it now: dms observe nothing.example\n',
     ],
     [['example.com', '--at', 'noon'], 2, 'dms: --at: "noon" is not a time'],
+    [['example.com', '--at', '2023-13-01'], 2, 'dms: --at: "2023-13-01" is not a date of the calendar'],
     [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not a time'],
     [
       ['example.com', '--diff', '2024-01-01', '2023-01-01'],
@@ -286,6 +287,7 @@ describe('dms search', () => {
   test.each([
     [[], 'Write what to search: '],
     [['--ip', '192.0.2.1', '--match', 'a.example'], 'one kind at a time.'],
+    [['--first-seen-from', '30d'], 'Domains with something new: --changed-from 30d.'],
     [['--ip', 'nonsense'], 'nonsense'],
     [['192.0.2.1', '--ip', '192.0.2.1'], 'Write a word or --ip, not both.'],
     [['*a*'], 'Write at least three characters'],

@@ -220,7 +220,8 @@ function askedByOptions(options: SearchOptions): Asked {
   if (search === undefined || others.length > 0) {
     throw new UsageError(
       'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text or --host, ' +
-        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time.',
+        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time. ' +
+        'Domains with something new: --changed-from 30d.',
     );
   }
   rejectForeign(search, options);

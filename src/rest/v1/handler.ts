@@ -10,7 +10,7 @@ import {
   type Recipient,
   type StoredOperation,
 } from '../../graphql/execute.js';
-import { PublicError } from '../../model/errors.js';
+import { nothingAtPath, PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { setRateFields } from '../../rates/rate-policy.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
@@ -48,6 +48,8 @@ export type RestHandler = (
 
 /** What responses of REST v1 have besides the data. */
 export interface RestOptions {
+  /** '' or like `/dms`: errors name paths. */
+  readonly basePath: string;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
   /** Which bodies are kept to be sent again. */
@@ -87,14 +89,14 @@ interface Exchange extends Requested {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { maxAge, cache, onInternalError }: RestOptions,
+  { basePath, maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
   const bodies = new BodyCache(cache);
   return async (request, response, path, viewer) => {
     const matched = match(path);
-    if (matched === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
+    if (matched === undefined) throw nothingAtPath(basePath);
     const { row: route, segments } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);

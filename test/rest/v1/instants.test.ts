@@ -102,7 +102,7 @@ describe('the time of ?at=', () => {
 
   test.each([
     ['2024-03-03T00:00', 'is not an RFC 3339 time'],
-    ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, or a duration back'],
+    ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back'],
     ['2024-02-30T00:00:00Z', 'the month has no such day'],
     ['9000-01-01T00:00:00Z', 'is more than five minutes ahead'],
     ['2024-03-03T00:00:00Z&at=2024-03-03T00:00:00Z', 'given more than once'],
