@@ -17,7 +17,13 @@ import { memberOf } from './DnsRecord.js';
 import { allOf, granted } from './granted.js';
 import { loadedPart, ofDomain, selectsIdOrPages, selectsOfNodes } from './needed-parts.js';
 import { nameOfDomain, nameOfHeader } from './node-names.js';
-import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
+import {
+  canonicalNames,
+  canonicalTypes,
+  selectDnsEntries,
+  selectHeaders,
+  selectLists,
+} from './select-entries.js';
 import type {
   DomainDiffResolvers,
   DomainDnsRecordsArgs,
@@ -103,7 +109,8 @@ export const Domain: DomainResolvers = {
     const attempt = at === undefined ? await attempts.load({ name, recipient: context.recipient }) : null;
     return observedParts(loadedPart(times), attempt);
   },
-  async diff(history, { from, to }, { budget }) {
+  async diff(history, args, { budget }) {
+    const { from, to } = args;
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
@@ -115,9 +122,10 @@ export const Domain: DomainResolvers = {
     if (!budget.isOver) await budget.compare(weightOf(lists));
     const { name: domain, at } = history;
     const of = { domain, at: at === undefined || to < at ? to : at };
-    const diff = await budget.inTurns(() =>
-      compareStates(budget.isOver ? NOTHING : lists, from, to, history.times),
-    );
+    const diff = await budget.inTurns(function* () {
+      const compared = budget.isOver ? NOTHING : yield* selectLists(lists, args);
+      return yield* compareStates(compared, from, to, history.times);
+    });
     return { ...diff, of };
   },
 };

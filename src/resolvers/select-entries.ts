@@ -2,7 +2,7 @@ import type { DnsEntry } from '../loaders/dns-entries.js';
 import type { HeaderEntry } from '../loaders/header-entries.js';
 import { requireType } from '../model/dns-types.js';
 import { InvalidObservationError, PublicError } from '../model/errors.js';
-import type { DomainDnsRecordsArgs, DomainHttpHeadersArgs } from './types.generated.js';
+import type { DomainDiffArgs, DomainDnsRecordsArgs, DomainHttpHeadersArgs } from './types.generated.js';
 
 /** Work on a list, which yields before each part how many milliseconds it takes, approximately. */
 export type InParts<Result> = Generator<number, Result>;
@@ -43,6 +43,24 @@ export function* selectHeaders(
 ): InParts<readonly HeaderEntry[]> {
   if (names == null) return headers;
   return yield* selected(headers, ANY, canonicalNames(names), ({ name }) => ({ state: ANY, key: name }));
+}
+
+/** The lists of a history. */
+interface Lists {
+  readonly dnsRecords: readonly DnsEntry[];
+  readonly httpHeaders: readonly HeaderEntry[];
+}
+
+/** The records of the types and the headers of the names: with one of the two alone, nothing of the other list. */
+export function* selectLists(
+  lists: Lists,
+  { types, headers }: Pick<DomainDiffArgs, 'types' | 'headers'>,
+): InParts<Lists> {
+  if (types == null && headers == null) return lists;
+  return {
+    dnsRecords: types == null ? [] : yield* selectDnsEntries(lists.dnsRecords, { types }),
+    httpHeaders: headers == null ? [] : yield* selectHeaders(lists.httpHeaders, { names: headers }),
+  };
 }
 
 /** The places of entries: all, and by key, each in order. */
