@@ -101,12 +101,13 @@ function extendOnce(
   const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
   const events = [
     ...(history === null ? [] : Array.from(momentsOf(history), (moment) => known(domain, moment, unknown))),
-    ...lines.flatMap(eventsOfLine),
+    // Before those of lines: what is sighted again is known.
     ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
       time: sighting.seenAt,
       line: null,
       sighting,
     })),
+    ...lines.flatMap(eventsOfLine),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
   const replayed = replay(events, history?.state.types ?? new Map(), httpsGrace);
   const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {

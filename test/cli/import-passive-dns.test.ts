@@ -187,6 +187,16 @@ describe('passive DNS', () => {
     expect(await dms(['import', '-'], lines)).toMatch(/^recorded +0 /m);
   });
 
+  test('that is imported again counts as known, also beside a line that tells something new', async () => {
+    const line = JSON.parse(observed('2024-03-01T00:00:00Z', ['192.0.2.7']));
+    const seen = `${JSON.stringify({ ...line, sighted: true })}\n`;
+    await dms(['import', '-'], seen);
+    const older = observed('2024-01-01T00:00:00Z', []);
+    const summary = await dms(['import', '--backfill', '-'], older + seen);
+    expect(summary).toMatch(/^recorded +1 \(0 with a change\)$/m);
+    expect(summary).toMatch(/^already known +1$/m);
+  });
+
   test('makes dms follow show that a history was extended', async () => {
     await dms(['import', '-'], RECENT);
     const { next } = await rest('/changes');
