@@ -8,6 +8,8 @@ const JOURNEYS = [
   'test/cli/{backup,serve-workers,terminal}.test.ts',
   'test/database/{embedded,restore}.test.ts',
   'test/deployment/image.test.ts',
+  'test/exporters/dms.test.ts',
+  'test/history/extend-history.test.ts',
   'test/http/pages-in-browser.test.ts',
   'test/model/rdata-text.test.ts',
   'test/observer/dns/evidence-fuzz.test.ts',

@@ -136,6 +136,7 @@ function appOf(
     }),
     rest: createRestV1(executor, {
       ...settings.http,
+      basePath: settings.basePath,
       onInternalError: (error, response) =>
         log.error({ requestId: response.getHeader(REQUEST_ID_FIELD), err: error }, 'request failed'),
     }),

@@ -34,6 +34,7 @@ const DOCUMENTS = [
   'docs/rest.md',
   'docs/questions.md',
   'docs/graphql.md',
+  'docs/clients.md',
   'docs/limits.md',
   'docs/access.md',
   'docs/commands.md',

@@ -24,7 +24,8 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
   if (viewer.scopes.has(scope)) return;
   if (viewer.kind === 'token') throw new ForbiddenError(scope);
   throw new UnauthenticatedError(
-    `An access token with the scope ${scope} is required, in the header "Authorization: Bearer <token>".`,
+    `An access token with the scope ${scope} is required, in the header "Authorization: Bearer <token>". ` +
+      `The operator creates one: dms token create --name NAME --scope ${scope}.`,
     false,
   );
 }
@@ -33,7 +34,8 @@ export function requireScope(viewer: Viewer, scope: Scope): void {
 export function requireToken({ needsToken }: Viewer): void {
   if (needsToken !== true) return;
   throw new UnauthenticatedError(
-    'An access token is required, in the header "Authorization: Bearer <token>".',
+    'An access token is required, in the header "Authorization: Bearer <token>". ' +
+      'The operator creates one: dms token create --name NAME.',
     false,
   );
 }

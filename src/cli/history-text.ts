@@ -12,6 +12,8 @@ export interface ChangeData {
   readonly old?: string | null;
   readonly new?: string | null;
   readonly earliest?: string;
+  /** When what is gone, or was replaced, was last seen. */
+  readonly lastSeen?: string;
 }
 
 /** What a server sends must not move the cursor, or look like lines of this program. */
@@ -55,11 +57,19 @@ export function painter(option: ColourOption, stream: { hasColors?(): boolean })
 
 /** A change in one line, without its time and domain. */
 export function changeText(change: ChangeData, domain: string, paint: Paint): string {
+  const { kind, date, lastSeen } = change;
+  const text = whatChanged(change, domain, paint);
+  if (lastSeen === undefined || shortTime(lastSeen) === shortTime(date)) return text;
+  const seen = kind === 'HEADER_UPDATED' ? 'the old value last seen' : 'last seen';
+  return `${text} ${paint('dim', `(${seen} ${shortTime(lastSeen)})`)}`;
+}
+
+function whatChanged(change: ChangeData, domain: string, paint: Paint): string {
   // What the first observation showed did not change.
   if (change.routine === 'INITIAL')
     return paint(
       'dim',
-      `${changeText({ ...change, routine: null }, domain, (_, text) => text)} (first observation)`,
+      `${whatChanged({ ...change, routine: null }, domain, (_, text) => text)} (first observation)`,
     );
   const { kind, data, name, old, new: value, earliest } = change;
   if (earliest !== undefined)

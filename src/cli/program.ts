@@ -68,7 +68,7 @@ Examples:
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const TIMES =
-  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), or a duration back from now, such as 36h, 30d or 2w.';
+  'A time is RFC 3339, such as 2024-03-01T10:20:30Z, a date (its midnight, UTC), a duration back from now, such as 36h, 30d or 2w, or now.';
 /** An option whose value is a time. */
 const time = (context: CommandContext, flag: string, meaning: string) =>
   [`${flag} <time>`, meaning, timesOf(flag, context.now)] as const;

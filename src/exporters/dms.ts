@@ -1,10 +1,10 @@
 import type { Sighting } from '../history/apply-observation.js';
 import { type Moment, momentsOf, sightingsOf } from '../history/moments.js';
-import { OTHER_TYPES, type RecordStay } from '../history/state.js';
+import { NOT, OTHER_TYPES, type RecordStay } from '../history/state.js';
 import { isKnown } from '../history/stays-as-of.js';
 import type { StoredHistory } from '../history/stored-history.js';
 import { type DnsRecord, dnsRecordData } from '../model/dns-record.js';
-import { canonicalType, TYPE_NAMES } from '../model/dns-types.js';
+import { canonicalType } from '../model/dns-types.js';
 import { compareInstants, formatInstant, type Instant } from '../model/instant.js';
 import type { SiteResponse } from '../model/observation.js';
 import { type ExportFormat, isReadable, type Omit } from './export-format.js';
@@ -24,16 +24,15 @@ export function* exportDms(
 ): Generator<string> {
   const { at, present = false } = selection;
   const readable = readableHistory(history, at, omit);
-  const unknown = TYPE_NAMES.find((type) => !readable.state.types.has(type)) ?? '';
   const responses = new Map(history.responses.map((response) => [response.observedAt, response]));
   for (const moment of present ? latestMoments(readable, at) : momentsOf(readable)) {
     // In the order of time: no later one is known then, neither what it changed nor that it was.
     if (!isKnown(moment.observedAt, at)) break;
-    const written = ofTypes(moment, selection);
-    if (written === null) continue;
-    const types = written.types && importable(written.types, unknown);
-    const site = written.headers === null ? undefined : responses.get(moment.observedAt);
-    yield `${JSON.stringify(observationOf(history.name, { ...written, types, site }))}\n`;
+    const selected = ofTypes(moment, selection);
+    if (selected === null) continue;
+    const types = selected.types && toDnsTypes(selected.types, readable);
+    const site = selected.headers === null ? undefined : responses.get(moment.observedAt);
+    yield `${JSON.stringify(observationOf(history.name, { ...selected, types, site }))}\n`;
   }
   const stays = readable.stays.filter((stay) => isSelected(selection, asOf(stay, at)));
   for (const sightings of sightingsByLine({ ...readable, stays })) {
@@ -52,10 +51,12 @@ function asOf({ record, removal }: RecordStay, at: Instant | undefined) {
   };
 }
 
-/** Types as a line may name them. @param unknown One of OTHER_TYPES. */
-function importable(types: readonly string[], unknown: string): readonly string[] {
-  const known = types.filter((type) => type !== OTHER_TYPES);
-  return known.length === 0 ? [unknown] : known;
+/** Types as a line names them: OTHER_TYPES are none of those that are known. */
+function toDnsTypes(types: readonly string[], { state }: StoredHistory): readonly string[] {
+  if (!types.includes(OTHER_TYPES)) return types;
+  const named = types.filter((type) => type !== OTHER_TYPES);
+  const except = [...state.types.keys()].filter((type) => !types.includes(type)).sort();
+  return [...named, OTHER_TYPES, ...except.map((type) => `${NOT}${type}`)];
 }
 
 /** What a moment tells of the types that are selected; null: nothing. It is kept where it tells that there was nothing: that was seen. */

@@ -148,7 +148,7 @@ export function isEmpty(changes: Changes): boolean {
 
 function nextTypes(
   state: DomainState | null,
-  { observedAt }: Observation,
+  { observedAt, dns }: Observation,
   { everyType, types: acting }: ActingParts,
 ): DomainState['types'] {
   // One of every type that is stale for a known one is one of the others by name.
@@ -156,6 +156,8 @@ function nextTypes(
   const known: DomainState['types'] = state?.types ?? new Map();
   if (acting.every((part) => !byName && !part.differs)) return known;
   const types = new Map(known);
+  // Known from now on, they are not OTHER_TYPES when they are first observed.
+  for (const type of dns?.notOther ?? []) if (!types.has(type)) types.set(type, { digest: '', named: null });
   for (const { type, digest } of acting) {
     const named = namedTimes(state, type);
     types.set(type, { ...types.get(type), digest, named: byName ? extended(named, observedAt) : named });

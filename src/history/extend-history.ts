@@ -100,15 +100,14 @@ function extendOnce(
   const domain = observations[0]?.domain ?? '';
   const unknown = typesIn(observations).filter((type) => history?.state.types.has(type) === false);
   const events = [
-    ...(history === null
-      ? []
-      : Array.from(momentsOf(history, 'replay'), (moment) => known(domain, moment, unknown))),
-    ...lines.flatMap(eventsOfLine),
+    ...(history === null ? [] : Array.from(momentsOf(history), (moment) => known(domain, moment, unknown))),
+    // Before those of lines: what is sighted again is known.
     ...(history === null ? [] : sightingsOf(history)).map((sighting) => ({
       time: sighting.seenAt,
       line: null,
       sighting,
     })),
+    ...lines.flatMap(eventsOfLine),
   ].sort((a, b) => compareInstants(a.time, b.time) || rankOf(a) - rankOf(b) || bySource(a, b));
   const replayed = replay(events, history?.state.types ?? new Map(), httpsGrace);
   const outcomes = lines.map(({ line, isStale, precedes }): Outcome => {
@@ -251,7 +250,7 @@ function timesOfType(state: DomainState | null, type: string): PartTimes | null 
 
 /** @param all Every type that is known: those that an observation of all types is of. */
 function withoutTypes(
-  { types, records, observedOwners }: DnsObservation,
+  { types, records, observedOwners, ...dns }: DnsObservation,
   late: ReadonlySet<string>,
   all: ReadonlySet<string>,
 ): DnsObservation | undefined {
@@ -259,6 +258,7 @@ function withoutTypes(
   if (left.length === 0) return undefined;
   const isLeft = ([type]: readonly [string, unknown]) => !late.has(type);
   return {
+    ...dns,
     types: new Set(left),
     records: new Map([...records].filter(isLeft)),
     ...(observedOwners && { observedOwners: new Map([...observedOwners].filter(isLeft)) }),

@@ -24,12 +24,9 @@ type PartsByTime = Map<Instant, Map<string | null, Parts>>;
 /**
  * The observations that lead to a history, in the order of time: one for each time at which something changed, was
  * last seen, or a part was observed first or last. Those in between left no trace. Sightings are not among them.
- *
- * @param use To write them elsewhere, with types by name only where there is none of all types; or to apply the rules to
- *   them again.
  */
-export function* momentsOf(history: StoredHistory, use: 'write' | 'replay' = 'write'): Generator<Moment> {
-  const moments = collectParts(history, use);
+export function* momentsOf(history: StoredHistory): Generator<Moment> {
+  const moments = collectParts(history);
   const timeline = new Timeline(history);
   for (const observedAt of [...moments.keys()].sort(compareInstants)) {
     timeline.advanceTo(observedAt);
@@ -61,7 +58,7 @@ function dnsOf(parts: Parts, timeline: Timeline): Pick<Moment, 'stays' | 'types'
 /** What is known to have been observed, by part: DNS types by name, EVERY_TYPE, and HTTP. Sightings are not among it. */
 export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
   const times = new Map<string, KeptTime[]>();
-  for (const [observedAt, groups] of collectParts(history, 'replay')) {
+  for (const [observedAt, groups] of collectParts(history)) {
     for (const [source, parts] of groups) {
       for (const part of parts) times.set(part, [...(times.get(part) ?? []), { observedAt, source }]);
     }
@@ -69,18 +66,21 @@ export function observedTimes(history: StoredHistory): Map<string, KeptTime[]> {
   return times;
 }
 
-function collectParts(history: StoredHistory, use: 'write' | 'replay'): PartsByTime {
+function collectParts(history: StoredHistory): PartsByTime {
   const { state, stays, headers, keptTimes } = history;
   const moments: PartsByTime = new Map();
   addChanges(moments, history);
   const add = (time: Instant, part: string, source: string | null = null) =>
-    addUnchanged(moments, { time, part, source }, use);
+    addUnchanged(moments, { time, part, source }, [part]);
   for (const [part, kept] of keptTimes ?? []) {
     for (const { observedAt, source } of kept) add(observedAt, part, source);
   }
   for (const time of endsOf(state.everyType)) add(time, EVERY_TYPE);
   for (const [type, { named }] of state.types) for (const time of endsOf(named)) add(time, type);
-  for (const [time, type] of lastSights(stays)) add(time, partOf(state, type, time));
+  for (const [time, type] of lastSights(stays)) {
+    const part = partOf(state, type, time);
+    addUnchanged(moments, { time, part, source: null }, [part, EVERY_TYPE]);
+  }
   const ofHeaders = headers.flatMap(({ lastSeen }) => lastSeen ?? []);
   for (const time of [...endsOf(state.http), ...ofHeaders]) add(time, HTTP);
   return moments;
@@ -127,18 +127,16 @@ interface Unchanged {
 }
 
 /**
- * Adds an observation of a part that is known though it may have changed nothing. Where the part changed at that time,
- * its observation is there already.
+ * Adds an observation of a part that is known though it may have changed nothing. Where one of the parts that tell of it was
+ * observed at that time, it is there already.
  */
 function addUnchanged(
   moments: PartsByTime,
   { time, part, source }: Unchanged,
-  use: 'write' | 'replay',
+  tell: readonly string[],
 ): void {
   const groups = moments.get(time) ?? new Map<string | null, Parts>();
-  const covers = (parts: Parts) =>
-    parts.has(part) || (use === 'write' && part !== HTTP && parts.has(EVERY_TYPE));
-  if ([...groups.values()].some(covers)) return;
+  if ([...groups.values()].some((parts) => tell.some((each) => parts.has(each)))) return;
   const [other = null] = groups.keys();
   partsAt(moments, time, source ?? other).add(part);
 }

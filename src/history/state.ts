@@ -28,6 +28,9 @@ export interface DomainState {
  */
 export const OTHER_TYPES = '*';
 
+/** In a line of format `dms`, this stands before a type that is not among OTHER_TYPES. */
+export const NOT = '!';
+
 /** What is known of a site that has answered over HTTPS. */
 export interface HttpsState {
   /** Time of the latest observation over HTTPS. */

@@ -90,7 +90,7 @@ function createExpressApp(options: AppOptions, onFailure: OnFailure): Express {
   app.enable('strict routing');
   app.set('trust proxy', trustProxy);
   app.use(answerPages({ basePath, access, anyQuery: sandbox, webPage }));
-  app.use(notFound);
+  app.use(notFound(basePath));
   // Express knows an error handler by its four parameters.
   const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
     onFailure(error, request, response);

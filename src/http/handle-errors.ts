@@ -1,16 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Handler } from 'express';
 import { JSON_RESPONSE, mediaTypeFor } from '../graphql/request.js';
-import { PublicError } from '../model/errors.js';
+import { nothingAtPath } from '../model/errors.js';
 import { type Problem, problemOf, sendProblem } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import { pathOf } from './endpoint.js';
 import type { OnFailure } from './stages.js';
 
 /** For every path that nothing else handles. */
-export const notFound: Handler = () => {
-  throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
-};
+export function notFound(basePath: string): Handler {
+  return () => {
+    throw nothingAtPath(basePath);
+  };
+}
 
 /**
  * Sends an error for whatever was thrown before, in the format of the path's API. What clients do not see is

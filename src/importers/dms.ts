@@ -1,3 +1,4 @@
+import { NOT, OTHER_TYPES } from '../history/state.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
@@ -104,15 +105,24 @@ function sightingsIn({ records }: DnsObservation): DnsObservation {
 
 function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | undefined {
   const types =
-    dnsTypes === undefined
-      ? undefined
-      : readAt('dnsTypes', () => new Set(requireTexts(dnsTypes).map(requireType)));
+    dnsTypes === undefined ? undefined : readAt('dnsTypes', () => parseTypes(requireTexts(dnsTypes)));
   if (dnsRecords !== undefined) {
-    const records = recordsByType(parseRecords(dnsRecords, types));
-    return types === undefined ? { records } : { types, records };
+    const records = recordsByType(parseRecords(dnsRecords, types?.types));
+    return types === undefined ? { records } : { ...types, records };
   }
   if (types === undefined) return undefined;
   throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
+}
+
+/** @param texts Types, and OTHER_TYPES with types that are not among them. */
+function parseTypes(texts: readonly string[]): Pick<DnsObservation, 'types' | 'notOther'> {
+  if (!texts.includes(OTHER_TYPES)) return { types: new Set(texts.map(requireType)) };
+  const isNot = (text: string) => text.startsWith(NOT);
+  const named = texts.filter((text) => text !== OTHER_TYPES && !isNot(text));
+  return {
+    types: new Set([...named.map(requireType), OTHER_TYPES]),
+    notOther: new Set(texts.filter(isNot).map((text) => requireType(text.slice(NOT.length)))),
+  };
 }
 
 function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {

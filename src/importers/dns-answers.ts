@@ -57,7 +57,12 @@ export function lineOfAnswers(
   const found = answers.map((each) => observationOfAnswers(each, limits));
   const observations = found.flatMap(({ observation }) => observation ?? []);
   const all = new Map([...unobserved, ...found.flatMap((one) => [...one.unobserved])]);
-  if (observations.length > 0) return { observations, remarks: [...remarks, ...remarksOf(all)] };
+  if (observations.length > 0) {
+    return {
+      observations,
+      remarks: [...remarks, ...remarksOf(all), ...answers.flatMap(behindAlias).slice(0, 1)],
+    };
+  }
   const reasons = [
     ...Array.from(all, ([type, reason]) => (type === '' ? reason : `${type}: ${reason}`)),
     ...remarks.flatMap(({ example }) => example ?? []),
@@ -72,6 +77,20 @@ function remarksOf(unobserved: Unobserved): Remark[] {
     example: reason,
   }));
 }
+
+/** The first address that an alias leads to: it is of another name. */
+function behindAlias({ domain, records }: DnsAnswers): Remark[] {
+  if (!records.some((record) => record.type === 'CNAME' && isOf(domain, record))) return [];
+  const address = records.find((record) => ADDRESSES.has(record.type) && !isOf(domain, record));
+  if (address === undefined) return [];
+  const example = `${address.type} records of ${shownValue(address.host)}.`;
+  return [{ text: BEHIND_ALIAS, example }];
+}
+
+const ADDRESSES: ReadonlySet<string> = new Set(['A', 'AAAA']);
+
+const BEHIND_ALIAS =
+  'The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them.';
 
 /**
  * The observation of a name's answers. It is complete for the owner name that was queried, and for no other.

@@ -50,14 +50,13 @@ export function createDnsxParser({
     const records = isWhole
       ? readAt('all', () => listIn(line['all'])).flatMap(recordOf)
       : unambiguous(line, domain);
-    const own = records.filter((record) => isOf(domain, record));
-    if (!own.some(({ type }) => !PROOFS.has(type))) {
+    if (!records.some((record) => !PROOFS.has(record.type) && isOf(domain, record))) {
       const status = line['status_code'] === undefined ? '' : ` (status ${shownValue(line['status_code'])})`;
       throw new InvalidObservationError(
         `nothing was observed: the line has no records of ${quoted(domain)}${status}, and does not tell which types were queried.`,
       );
     }
-    const answers = { domain, observedAt: time, source: 'dnsx', types: null, records: own };
+    const answers = { domain, observedAt: time, source: 'dnsx', types: null, records };
     return lineOfAnswers([answers], limits, undefined, isWhole || !isOmitting(line) ? [] : [OMITTED]);
   };
 }

@@ -31,6 +31,9 @@ export interface DiffKey {
   readonly domain: string;
   readonly from: Instant;
   readonly to: Instant;
+  /** Only records of these types, and headers of these names; absent: all. */
+  readonly types: readonly string[] | undefined;
+  readonly names: readonly string[] | undefined;
   /** Of the parts: the latest observation that is known of a type; null: when records were last seen is not needed. */
   readonly times: TimesOfParts | null;
 }
@@ -54,7 +57,9 @@ interface HeaderRow {
 
 /** Loads what is different at two instants: only stays and values that began or ended between them are read. */
 export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<StateDiff> {
-  const { domain, from, to } = key;
+  const { domain, from, to, types, names } = key;
+  const ofTypes = types === undefined ? Prisma.empty : Prisma.sql`AND type = ANY (${[...types]})`;
+  const ofNames = names === undefined ? Prisma.empty : Prisma.sql`AND name = ANY (${[...names]})`;
   const order = 'first_seen, type, position';
   const limit = literal(MAX_ROWS + 1);
   const records = pageOf(
@@ -62,7 +67,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
       SELECT type, class, host, first_seen, CASE WHEN removed <= ${to} THEN removed END AS removed,
              CASE WHEN last_seen <= ${to} THEN last_seen END AS last_seen, rdata, position
         FROM dns_record
-       WHERE domain = ${domain}
+       WHERE domain = ${domain} ${ofTypes}
          AND (first_seen > ${from} AND first_seen <= ${to} AND (removed IS NULL OR removed > ${to})
               OR first_seen <= ${from} AND removed > ${from} AND removed <= ${to})
        ORDER BY first_seen, type, position LIMIT ${limit}`,
@@ -79,7 +84,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
       SELECT name, old, new
         FROM (SELECT name, ${valueAt(from)} AS old, ${valueAt(to)} AS new
                 FROM (SELECT DISTINCT name FROM header_change
-                       WHERE domain = ${domain} AND observed_at > ${from} AND observed_at <= ${to}) AS changed) AS states
+                       WHERE domain = ${domain} ${ofNames} AND observed_at > ${from} AND observed_at <= ${to}) AS changed) AS states
        WHERE old IS DISTINCT FROM new ORDER BY name LIMIT ${limit}`,
     ['old', 'new'],
     'name',

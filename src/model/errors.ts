@@ -116,6 +116,12 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** What a client is told for whose path there is nothing. @param basePath '' or like `/dms`. */
+export function nothingAtPath(basePath: string): PublicError {
+  const next = `${basePath}/api/v1/openapi.json lists the paths of REST, and ${basePath}/graphql is GraphQL`;
+  return new PublicError('NOT_FOUND', `There is nothing at this path: ${next}.`);
+}
+
 /** What a client is told whose method a resource does not have. @param methods Those that it has. */
 export function methodNotAllowed(methods: string): string {
   return `Method not allowed: use ${methods}.`;

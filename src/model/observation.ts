@@ -41,6 +41,8 @@ export function isStatus(value: unknown): value is number {
 export interface DnsObservation {
   /** The types that were queried and answered, at least one. Absent: every type. */
   readonly types?: ReadonlySet<string>;
+  /** Where `types` has OTHER_TYPES (history/state.ts): types that are not among them. Absent: none. */
+  readonly notOther?: ReadonlySet<string>;
   /**
    * Types of which only these owner names were observed: the known records of others stay. One that is not in
    * `types` was seen beside them, and counts only where records of it are known. Absent: every owner name of each

@@ -22,6 +22,7 @@ import { nameOfDomain, nameOfHeader } from './node-names.js';
 import { canonicalNames, canonicalTypes, selectDnsEntries, selectHeaders } from './select-entries.js';
 import { copiesSelected, type Selecting, selectsField, selectsOfNodes } from './selections.js';
 import type {
+  DomainDiffArgs,
   DomainDiffResolvers,
   DomainDnsRecordsArgs,
   DomainHttpHeadersArgs,
@@ -93,7 +94,8 @@ export const Domain: DomainResolvers = {
     const attempt = at === undefined ? await attempts.load({ name }, context.caller.signal) : null;
     return observedParts(loadedPart(times), attempt);
   },
-  async diff(history, { from, to }, context) {
+  async diff(history, args, context) {
+    const { from, to } = args;
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
@@ -102,7 +104,7 @@ export const Domain: DomainResolvers = {
     const { name: domain, at, times } = history;
     // As of an instant, nothing is different after it.
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
-    const key = { domain, from: upTo(from), to: upTo(to), times };
+    const key = { domain, from: upTo(from), to: upTo(to), times, ...partsOfDiff(args) };
     const diff = await loadersOf(history, context).diff.load(key, context.caller.signal);
     if (diff.isCut)
       throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
@@ -126,6 +128,12 @@ function recordFilter({ name: domain, at }: DomainHistory, { present }: Partial<
 
 function sortedTypes(types: readonly string[] | null | undefined): string[] | undefined {
   return types == null ? undefined : [...canonicalTypes(types)].sort();
+}
+
+/** The types and names of a difference: with one of the two alone, nothing of the other list. */
+function partsOfDiff({ types, headers }: Pick<DomainDiffArgs, 'types' | 'headers'>) {
+  if (types == null && headers == null) return { types: undefined, names: undefined };
+  return { types: [...canonicalTypes(types ?? [])], names: [...canonicalNames(headers ?? [])] };
 }
 
 /** The records of a large history, page by page: those that the arguments select are read, and no others. */

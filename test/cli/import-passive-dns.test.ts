@@ -125,11 +125,17 @@ describe('passive DNS', () => {
     ]);
   });
 
-  test('is to be imported after observations, which the summary says', async () => {
+  test('is to be imported after observations, which the summary says where it comes before them', async () => {
     const cof = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
     expect(cof.stderr).toMatch(/^Import passive DNS after all observations of the same domains: .*\n$/);
-    const other = await runDms(['import', '-'], database.environment, Readable.from([OBSERVED]));
-    expect(other.stderr).not.toContain('passive DNS');
+    for (const lines of [OLD, RECENT, OBSERVED]) {
+      const next = await runDms(['import', '-'], database.environment, Readable.from([lines]));
+      expect(next).toMatchObject({ code: 0, stderr: '' });
+    }
+    await emptyTestDatabase(database);
+    await dms(['import', '-'], OBSERVED);
+    const after = await runDms(['import', '-'], database.environment, Readable.from([OLD]));
+    expect(after).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('is told by the feed: a new domain’s changes one by one, and what moves a known history once', async () => {
@@ -179,6 +185,16 @@ describe('passive DNS', () => {
     ]);
     // The lines of a pipe are recorded as they come, and say nothing that is new.
     expect(await dms(['import', '-'], lines)).toMatch(/^recorded +0 /m);
+  });
+
+  test('that is imported again counts as known, also beside a line that tells something new', async () => {
+    const line = JSON.parse(observed('2024-03-01T00:00:00Z', ['192.0.2.7']));
+    const seen = `${JSON.stringify({ ...line, sighted: true })}\n`;
+    await dms(['import', '-'], seen);
+    const older = observed('2024-01-01T00:00:00Z', []);
+    const summary = await dms(['import', '--backfill', '-'], older + seen);
+    expect(summary).toMatch(/^recorded +1 \(0 with a change\)$/m);
+    expect(summary).toMatch(/^already known +1$/m);
   });
 
   test('makes dms follow show that a history was extended', async () => {

@@ -289,6 +289,26 @@ describe('dms import of the lines of dnsx, zdns and massdns', () => {
     ]);
   });
 
+  test('the addresses behind an alias are left out, and the summary and dms show say whose they are', async () => {
+    const chain = [
+      { type: 'CNAME', answer: 'cdn.example.net' },
+      { name: 'cdn.example.net', answer: '192.0.2.9' },
+    ];
+    const { stderr } = await importFiles({
+      'z.json': [zdns('09:00', { A: chain, AAAA: chain.slice(0, 1) })],
+    });
+    expect(stderr).toBe(
+      '1 line: The addresses that a CNAME leads to were left out: they belong to its target. Query that name to record them. ' +
+        'For example, example.com: A records of "cdn.example.net".\n',
+    );
+    const alias = 'an alias: addresses are those of cdn.example.net, and recorded under that name\n';
+    for (const args of [[], ['--at', at('09:30')]]) {
+      expect((await runDms(['show', 'example.com', ...args], database.environment)).stdout).toContain(alias);
+    }
+    await importFiles({ 'z.json': [zdns('10:00', { A: [{ answer: '192.0.2.1' }] })] });
+    expect((await runDms(['show', 'example.com'], database.environment)).stdout).not.toContain('alias');
+  });
+
   test('lines out of the order of time are sorted by --sort', async () => {
     const lines = [massdns('10:00', 'A', '192.0.2.2'), massdns('09:00', 'A', '192.0.2.1')];
     const result = await importFiles({ 'm.json': lines }, ['--sort']);

@@ -34,7 +34,7 @@ const record = (...parts: Parameters<typeof observation>) =>
   createRecorder(database.pool).record([observation(...parts)]);
 
 describe('dms show', () => {
-  test('shows each record and header value, and when it was there', async () => {
+  test('shows each record and header value, when it was there, and between which observations it went', async () => {
     expect(await said('show', 'www.example.org')).toBe(`www.example.org
 observed 2023-04-01T12:00:00Z to 2023-09-09T09:09:09Z
 4 DNS records, 2 HTTP headers
@@ -44,14 +44,14 @@ A
   203.0.113.81             ·························█  since 2023-09-09
 
 CNAME
-  cdn.example.net          ██████████████████████████  2023-04-01 - 2023-09-09
+  cdn.example.net          █░░░░░░░░░░░░░░░░░░░░░░░░░  2023-04-01 - 2023-09-09
 
 TXT
   "moved \\"home\\" in 2023" " – no CDN"
                            ·························█  since 2023-09-09
 
 A cdn.example.net
-  203.0.113.80             ██████████████████████████  2023-04-01 - 2023-09-09
+  203.0.113.80             █░░░░░░░░░░░░░░░░░░░░░░░░░  2023-04-01 - 2023-09-09
 
 HTTP last-modified
   Fri, 08 Sep 2023 10:00:00 GMT
@@ -64,7 +64,7 @@ HTTP server
 
   test('shows a header that was gone and came back as one value that was there twice', async () => {
     expect(await said('show', 'example.com')).toMatch(
-      /^HTTP x-powered-by\n {2}PHP\/8\.1\.2 +█{10}·{7}█{9} {2}2023-01-10 - 2023-11-15 \(2 times\)$/m,
+      /^HTTP x-powered-by\n {2}PHP\/8\.1\.2 +█{4}░{6}·{7}█░{8} {2}2023-01-10 - 2023-11-15 \(2 times\)$/m,
     );
   });
 
@@ -115,9 +115,12 @@ HTTP server
     const lines = (await said('show', 'example.com', '--changes')).trimEnd().split('\n');
     expect(lines).toHaveLength(changes.length);
     expect(lines.slice(0, 2)).toEqual([
-      '2023-11-15T22:05:59Z  - x-powered-by: PHP/8.1.2',
-      '2023-11-15T22:05:59Z  - A      198.51.100.23',
+      '2023-11-15T22:05:59Z  - x-powered-by: PHP/8.1.2 (last seen 2023-08-01T06:15:00Z)',
+      '2023-11-15T22:05:59Z  - A      198.51.100.23 (last seen 2023-05-20T14:30:12Z)',
     ]);
+    expect(lines).toContain(
+      '2023-05-20T14:30:12Z  ~ server: nginx/1.24.0 (was: nginx/1.22.1) (the old value last seen 2023-03-02T08:00:00Z)',
+    );
     const objects = (await said('show', 'example.com', '--changes', '--json')).trimEnd().split('\n');
     expect(objects.map((line) => JSON.parse(line))).toEqual(changes);
   });
@@ -172,8 +175,13 @@ HTTP server
   });
 
   test.each([
-    [['nothing.example'], 1, 'No history is recorded for nothing.example.'],
+    [
+      ['nothing.example'],
+      1,
+      'No history is recorded for nothing.example. To observe it now: dms observe nothing.example\n',
+    ],
     [['example.com', '--at', 'noon'], 2, 'dms: --at: "noon" is not a time'],
+    [['example.com', '--at', '2023-13-01'], 2, 'dms: --at: "2023-13-01" is not a date of the calendar'],
     [['example.com', '--diff', 'noon', '2023-01-01'], 2, 'dms: --diff: "noon" is not a time'],
     [
       ['example.com', '--diff', '2024-01-01', '2023-01-01'],
@@ -224,14 +232,15 @@ describe('dms search', () => {
     expect(matches).not.toEqual([]);
     const lines = (await said('search', ...args, '--json')).trimEnd().split('\n');
     expect(lines.filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual(matches);
-    const table = (await said('search', ...args)).trimEnd().split('\n');
+    const [headings, ...table] = (await said('search', ...args)).trimEnd().split('\n');
+    expect(headings).toMatch(/^domain /);
     expect(table.filter((line) => line !== '')).toHaveLength(matches.length);
     for (const [at, { domain }] of matches.entries()) expect(table[at]).toMatch(new RegExp(`^${domain} `));
   });
 
   test('shows a record with its owner name, its data, and when it was there', async () => {
     expect((await said('search', '--target', 'sip.example.net')).replace(/ +/g, ' ')).toBe(
-      'example.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z\n',
+      'domain owner type data seen\nexample.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z\n',
     );
   });
 
@@ -248,7 +257,7 @@ describe('dms search', () => {
 
   test('a word that may mean several things finds each below its title, those that the options select', async () => {
     expect(await said('search', 'sip.example.net')).toMatch(
-      /^Whose records name the host sip\.example\.net\nexample\.net /m,
+      /^Whose records name the host sip\.example\.net\ndomain .*\nexample\.net /m,
     );
     expect(await said('search', 'sip.example.net', '--types', 'SRV')).not.toMatch(/^Domains/m);
     expect((await said('search', 'example.net')).split('\n')[0]).toBe('Domains');
@@ -256,7 +265,9 @@ describe('dms search', () => {
 
   test('a short word is the name of a domain', async () => {
     await record({ domain: 'de', at: 1, records: ['198.18.0.2'] });
-    expect(await said('search', 'de')).toMatch(/^de {2}2024-/);
+    expect(await said('search', 'de')).toMatch(
+      /^domain {2}first observed +last observed +last change\nde {6}(2024-\S+Z *){3}$/m,
+    );
     const { code, stderr } = await runDms(['search', 'zz'], database.environment);
     expect([code, stderr]).toEqual([0, 'Nothing was found.\n']);
   });
@@ -267,7 +278,7 @@ describe('dms search', () => {
     );
     await createRecorder(database.pool).record(observed);
     const count = async (...args: string[]) =>
-      (await said('search', '--ip', '198.18.0.1', ...args)).split('\n').length - 1;
+      (await said('search', '--ip', '198.18.0.1', ...args)).trimEnd().split('\n').length - 1;
     expect(await count()).toBe(1_100);
     expect(await count('--limit', '3')).toBe(3);
     expect(await count('--limit', '501')).toBe(501);
@@ -276,6 +287,7 @@ describe('dms search', () => {
   test.each([
     [[], 'Write what to search: '],
     [['--ip', '192.0.2.1', '--match', 'a.example'], 'one kind at a time.'],
+    [['--first-seen-from', '30d'], 'Domains with something new: --changed-from 30d.'],
     [['--ip', 'nonsense'], 'nonsense'],
     [['192.0.2.1', '--ip', '192.0.2.1'], 'Write a word or --ip, not both.'],
     [['*a*'], 'Write at least three characters'],

@@ -376,7 +376,7 @@ describe('the log of dms serve', SLOW, () => {
         password: 'hunter2',
       }),
       askGraphql(url, `{ domain(name: "${secret}") { name } }`),
-      get(`/graphql?query={domain(name:"hunter2.example"){name}}`, { 'apollo-require-preflight': '1' }),
+      get(`/graphql?query={domain(name:"hunter2.example"){name}}`),
     ]);
     for (const response of responses) await response.text();
     child.kill('SIGINT');

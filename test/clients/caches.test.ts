@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startServiceWithSamples } from '../support/samples.js';
 import type { TestService } from '../support/service.js';
-import { ClientFolder } from './documented-clients.js';
+import { ClientFolder, documentedCode } from './documented-clients.js';
 
 let service: TestService;
 let folder: ClientFolder;
@@ -25,6 +26,43 @@ interface Shown {
     readonly dnsRecords: readonly { readonly data: string; readonly removed: string | null }[];
   };
 }
+
+/** How many changes example.com has in the samples. */
+const CHANGES = 29;
+
+/** The time of clients who wait in a folder passes at once, that of budgets with it: in milliseconds, how long each wait was. */
+function skipWaits(path: string): readonly number[] {
+  const waits: number[] = [];
+  const wait = globalThis.setTimeout;
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.stubGlobal('setTimeout', (work: () => void, milliseconds: number) => {
+    if (!new Error().stack?.includes(path)) return wait(work, milliseconds);
+    waits.push(milliseconds);
+    vi.advanceTimersByTime(milliseconds);
+    return wait(work, 0);
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  return waits;
+}
+
+test.each(['Apollo Client', 'urql'])(
+  'the versions that are installed for %s are those that these tests run',
+  (heading) => {
+    const { dependencies, devDependencies } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    );
+    const installed = documentedCode(heading, '').get('sh') ?? '';
+    const packages = Array.from(installed.matchAll(/(\S+)@([\d.]+)/g), ([, name = '', version]) => [
+      name,
+      version,
+    ]);
+    expect(packages.length).toBeGreaterThan(1);
+    for (const [name = '', version] of packages) {
+      expect([name, { ...dependencies, ...devDependencies }[name]]).toEqual([name, version]);
+    }
+  },
+);
 
 /** What tells the two times apart. */
 function expectThenAndNow(then: Shown, now: Shown): void {
@@ -57,6 +95,22 @@ describe('Apollo Client, as documented,', () => {
     await query.fetchMore({ variables: { after: endCursor } });
     await expect.poll(() => edges().length).toBe(10);
     expect(new Set(edges().map(({ node }: { node: { id: string } }) => node.id)).size).toBe(10);
+  });
+
+  test('reads a list to its last page', async () => {
+    const { allChanges } = await folder.load('Apollo Client', service.url);
+    const changes: readonly { readonly id: string }[] = await allChanges('example.com');
+    expect([changes.length, new Set(changes.map(({ id }) => id)).size]).toEqual([CHANGES, CHANGES]);
+  });
+
+  test('waits for as long as a limit says, and gets all', async () => {
+    const limited = await startServiceWithSamples({ rateLimits: { anonymous: 5, token: 5 } });
+    onTestFinished(() => limited.stop());
+    const waits = skipWaits(folder.path);
+    const { allChanges } = await folder.load('Apollo Client', limited.url);
+    expect(await allChanges('example.com')).toHaveLength(CHANGES);
+    expect(waits.length).toBeGreaterThan(1);
+    for (const wait of waits) expect(wait).toBeLessThanOrEqual(60_000);
   });
 
   test('keeps the fields beside one that fails', async () => {
@@ -122,5 +176,12 @@ describe('urql with graphcache, as documented,', () => {
     expect(await read(offline, undefined, 'cache-first')).toEqual(now);
     expect(await read(offline, THEN, 'cache-first')).toEqual(then);
     expect(warn.mock.calls).toEqual([]);
+  });
+
+  test('reads a list to its last page', async () => {
+    const { allChanges, createClient } = await folder.load('urql', service.url);
+    const ids = new Set<string>();
+    for await (const { id } of allChanges(createClient(), 'example.com')) ids.add(id);
+    expect(ids.size).toBe(CHANGES);
   });
 });

@@ -37,9 +37,11 @@ export class ClientFolder {
   /** What the documented module of a client exports. */
   // biome-ignore lint/suspicious/noExplicitAny: it is a client's code, which no compiler has read
   async load(heading: string, url: string): Promise<any> {
+    this.write('patient-fetch.mjs', documentedCode('When a limit is reached', url).get('js'));
     const name = `${heading.toLowerCase().replaceAll(' ', '-')}.mjs`;
     const path = this.write(name, documentedCode(heading, url).get('js'));
-    return import(/* @vite-ignore */ pathToFileURL(path).href);
+    // Of each service a module of its own.
+    return import(/* @vite-ignore */ `${pathToFileURL(path).href}?${new URL(url).port}`);
   }
 
   remove(): void {

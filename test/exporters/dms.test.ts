@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
+import { extendHistory } from '../../src/history/extend-history.js';
 import { headerPeriods } from '../../src/history/header-periods.js';
 import { type KnownStay, staysAsOf } from '../../src/history/stays-as-of.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import type { Instant } from '../../src/model/instant.js';
+import type { Observation } from '../../src/model/observation.js';
 import { historyOf } from '../support/histories.js';
+import { repeats } from '../support/long-form.js';
 import { addressRecord, instant, NOW, observation } from '../support/observations.js';
 
 const time = fc.integer({ min: 0, max: 12 });
@@ -71,16 +74,46 @@ function shown({ state, stays, headers: changes }: StoredHistory) {
   };
 }
 
-test('what is exported and recorded elsewhere gives the same history, whatever was observed in whatever order', () => {
+/** All that is shown of a history, and all by which later observations are judged. */
+function stored({ state, stays, headers: changes }: StoredHistory) {
+  const fields = changes.map(({ name, observedAt, value, lastSeen, source: who }) => {
+    return { name, observedAt, value, lastSeen, who };
+  });
+  return { state, stays, fields };
+}
+
+/** A history after observations that come together: before the first of a part, or after the latest. */
+function withOlder(history: StoredHistory, observations: readonly Observation[]) {
+  if (observations.length === 0) return { history, outcomes: [] };
+  const {
+    outcomes,
+    later: _,
+    extendedFrom: _from,
+    ...extended
+  } = extendHistory(history, observations, {
+    older: true,
+  });
+  return { history: { ...history, ...extended }, outcomes };
+}
+
+test('what is exported and recorded elsewhere gives the same history, and the same of what comes later: late, older and partial observations, too', () => {
+  const many = fc.array(anyObservation, { minLength: 1, maxLength: 12 });
+  const some = fc.array(anyObservation, { maxLength: 4 });
   fc.assert(
-    fc.property(fc.array(anyObservation, { minLength: 1, maxLength: 12 }), (observations) => {
+    fc.property(many, some, some, (observations, later, older) => {
       const original = historyOf(observations);
-      const lines = [...exportDms(original)];
-      const copy = historyOf(lines.map((line) => parseDmsLine(line, NOW)));
-      expect(shown(copy)).toEqual(shown(original));
-      expect([...exportDms(copy)].length).toBeGreaterThan(0);
+      const lines = Array.from(exportDms(original), (line) => parseDmsLine(line, NOW));
+      const copy = historyOf(lines);
+      expect(stored(copy)).toEqual(stored(original));
+      expect(findViolations(historyOf(lines.slice(0, Math.ceil(lines.length / 2))))).toEqual([]);
+      expect(stored(historyOf([...lines, ...later]))).toEqual(stored(historyOf([...observations, ...later])));
+      const [extended, elsewhere] = [withOlder(original, older), withOlder(copy, older)];
+      expect(stored(elsewhere.history)).toEqual(stored(extended.history));
+      expect(elsewhere.outcomes).toEqual(extended.outcomes);
+      const ofExtended = Array.from(exportDms(extended.history), (line) => parseDmsLine(line, NOW));
+      expect(stored(historyOf(ofExtended))).toEqual(stored(extended.history));
     }),
-    { numRuns: 500 },
+    { numRuns: repeats(10_000, 300) },
   );
 });
 
@@ -203,11 +236,10 @@ test('an observation of all types that is late for one is one of the others by n
   ];
   const exportedTypes = (observations: Parameters<typeof historyOf>[0]) =>
     Array.from(exportDms(historyOf(observations)), (line) => JSON.parse(line).dnsTypes);
-  expect(exportedTypes(late)).toEqual([undefined, ['TXT'], ['A']]);
+  expect(exportedTypes(late)).toEqual([undefined, ['TXT', '*', '!A'], ['A']]);
   const exchanged = { host: 'example.com', class: 'IN', type: 'MX', pri: 1, target: 'mail.example.com' };
   const older = observation({ at: 49, records: [exchanged], types: ['MX'] });
-  expect(exportedTypes([...late, older])).toEqual([undefined, ['TXT'], ['A']]);
-  // Where no other type is known, it is one of a type that no record has.
+  expect(exportedTypes([...late, older])).toEqual([undefined, ['TXT', '*', '!A'], ['A']]);
   const unknown = [observation({ at: 51, records: [], types: ['A'] }), observation({ at: 50, records: [] })];
-  expect(exportedTypes(unknown)).toEqual([['NS'], ['A']]);
+  expect(exportedTypes(unknown)).toEqual([['*', '!A'], ['A']]);
 });

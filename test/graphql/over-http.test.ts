@@ -226,7 +226,6 @@ describe('what is wrong with a request is said with a code', () => {
     expect((await statusOf(nested(1), 'application/json; charset=iso-8859-1'))[0]).toBe(415);
     const byGet = await supertest(app)
       .get('/graphql')
-      .set('apollo-require-preflight', 'yes')
       .query({ query: '{__typename}', variables: `{"n":${'['.repeat(100)}${']'.repeat(100)}}` });
     expect([byGet.status, byGet.body.errors[0].message]).toEqual([
       400,
@@ -240,7 +239,6 @@ describe('what is wrong with a request is said with a code', () => {
       const { app } = await serve();
       const response = await supertest(app)
         .get('/graphql')
-        .set('apollo-require-preflight', 'yes')
         .query({ query: '{__typename}', [name]: ['{__typename}', '{__typename}'] });
       expect([response.status, response.body.errors[0].message]).toEqual([
         400,
@@ -252,7 +250,7 @@ describe('what is wrong with a request is said with a code', () => {
   test('405 METHOD_NOT_ALLOWED for a mutation by GET', async () => {
     const { app } = await serve();
     const query = { query: 'mutation { __typename }' };
-    const response = await supertest(app).get('/graphql').query(query).set('apollo-require-preflight', 'yes');
+    const response = await supertest(app).get('/graphql').query(query);
     expect([response.status, response.headers['allow']]).toEqual([405, 'POST']);
     expect(response.body).toMatchObject({ errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }] });
   });
@@ -277,7 +275,7 @@ describe('what is wrong with a request is said with a code', () => {
     'application/jsonp',
   ])('415 UNSUPPORTED_MEDIA_TYPE for a body of type %s, and what to send', async (type) => {
     const { app, logged } = await serve();
-    const request = supertest(app).post('/graphql').set('apollo-require-preflight', 'yes');
+    const request = supertest(app).post('/graphql');
     if (type !== undefined) request.set('content-type', type);
     const response = await request
       .serialize((body) => body)
@@ -311,7 +309,7 @@ describe('what is wrong with a request is said with a code', () => {
       const { app } = await serve({ limit: 1 });
       const ask = (accept: string) => {
         const body = { query: '{ domain(name: "a.example") { name } }' };
-        const request = supertest(app)[method]('/graphql').set('apollo-require-preflight', 'yes');
+        const request = supertest(app)[method]('/graphql');
         return (method === 'get' ? request.query(body) : request.send(body)).set('accept', accept);
       };
       const rejected = await ask('image/png, application/json;q=0');

@@ -22,7 +22,7 @@ const POST = {
 
 /** GET from a script, which takes a page as well. */
 function byPage(accept: string): RequestInit {
-  return { headers: { 'apollo-require-preflight': '1', accept } };
+  return { headers: { accept } };
 }
 
 const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [
@@ -30,7 +30,7 @@ const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [
   ['/api/v1/domain/example.com/dns', {}],
   ['/graphql', POST],
   ['/graphql', { ...POST, headers: { ...POST.headers, accept: 'text/html, */*' } }],
-  ['/graphql?query={__typename}', { headers: { 'apollo-require-preflight': '1' } }],
+  ['/graphql?query={__typename}', {}],
   ['/graphql?query={__typename}', byPage('application/json; charset=utf-8, text/html;q=0.5')],
   ['/graphql?query={__typename}', byPage('multipart/mixed, text/html;q=0.9, application/json;q=0.1')],
 ];

@@ -317,7 +317,7 @@ describe('GraphQL requests for nothing that is limited by itself', () => {
     'multipart/mixed, text/html;q=0.9, application/json;q=0.1',
   ])('are counted by GET, too, from a client that takes pages as well: %s', async (accept) => {
     await withService(limits, async (service) => {
-      const headers = { accept, 'apollo-require-preflight': '1' };
+      const headers = { accept };
       const statuses = [];
       for (let time = 0; time < 5; time += 1) {
         const asked = await told(service, '/graphql?query={__schema{types{name}}}', { headers });

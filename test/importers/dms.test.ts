@@ -53,6 +53,14 @@ test('a line gives the domain, the time, the records by type, the types, the hea
   });
 });
 
+test('dnsTypes may have all types that were not seen before, and the types that are not among them', () => {
+  expect(parseWith({ dnsTypes: ['a', '!mx', '*', '!TXT'] }).dns).toEqual({
+    types: new Set(['A', '*']),
+    notOther: new Set(['MX', 'TXT']),
+    records: new Map([['A', [parseDnsRecord(a)]]]),
+  });
+});
+
 describe('what a line does not say is absent', () => {
   test('without dnsTypes, every type was queried', () => {
     expect(parseWith({ dnsTypes: undefined }).dns).toEqual({
@@ -313,6 +321,9 @@ describe('a line that cannot be taken is rejected, and the reason names the key'
     [{ dnsTypes: 'A' }, 'dnsTypes: it is not an array of strings.'],
     [{ dnsTypes: ['A', 1] }, 'dnsTypes: it is not an array of strings.'],
     [{ dnsTypes: ['A', ''] }, 'dnsTypes: "" is not a mnemonic of DNS, such as MX or IN.'],
+    [{ dnsTypes: ['!A'] }, 'dnsTypes: "!A" is not a mnemonic of DNS, such as MX or IN.'],
+    [{ dnsTypes: ['*', '!*'] }, 'dnsTypes: "*" is not a mnemonic of DNS, such as MX or IN.'],
+    [{ dnsTypes: ['*', '!MX'] }, 'dnsRecords[0]: its type A is not in dnsTypes.'],
     [{ httpHeaders: null }, 'httpHeaders: it is not an object.'],
     [{ httpHeaders: [['a', 'b']] }, 'httpHeaders: it is not an object.'],
     [{ httpHeaders: { a: null } }, 'httpHeaders["a"]: it is neither a string nor an array of strings.'],

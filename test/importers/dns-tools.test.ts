@@ -119,9 +119,11 @@ describe('a line of dnsx', () => {
       record('RRSIG\tCNAME 13 3 300 20240401000000 20240301000000 1 example.com. AA=='),
       '\n;; OPT PSEUDOSECTION:\n; EDNS: version 0; flags:; udp: 1232',
     ];
-    expect(
-      read('dnsx', { ...line, a: ['192.0.2.9'], cname: ['cdn.example.net'], all }).observations,
-    ).toMatchObject([{ types: ['CNAME'], records: [{ type: 'CNAME', target: 'cdn.example.net' }] }]);
+    expect(read('dnsx', { ...line, a: ['192.0.2.9'], cname: ['cdn.example.net'], all })).toMatchObject({
+      observations: [{ types: ['CNAME'], records: [{ type: 'CNAME', target: 'cdn.example.net' }] }],
+      remarks: [expect.stringMatching(/^The addresses that a CNAME leads to were left out: /)],
+    });
+    expect(read('dnsx', { ...line, all: all.slice(2).concat(record('A\t192.0.2.1')) }).remarks).toEqual([]);
   });
 
   test('of -omit-raw gives what the arrays tell, and says which types it cannot tell', () => {

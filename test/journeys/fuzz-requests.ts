@@ -209,12 +209,10 @@ const graphqlGet = fc
     document: fc.oneof(graphqlDocuments, text),
     variables: fc.oneof(fc.json(), text),
     fields,
-    preflighted: fc.boolean(),
   })
-  .map(({ document, variables, fields: others, preflighted }) => {
+  .map(({ document, variables, fields: others }) => {
     const target = `/graphql?query=${percentEncoded(document)}&variables=${percentEncoded(variables)}`;
-    const preflight = preflighted ? ([['apollo-require-preflight', 'true']] as const) : [];
-    return requestOf('GraphQL GET', { method: 'GET', target, fields: [...preflight, ...others] });
+    return requestOf('GraphQL GET', { method: 'GET', target, fields: others });
   });
 
 /** What is hardly HTTP. */

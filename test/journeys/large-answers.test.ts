@@ -169,7 +169,7 @@ describe('a request for one part of a history neither waits for the room that th
     const costByGraphql = async (field: string) => {
       const query = `{ domain(name: "${name}.example") { ${field} } }`;
       const response = await fetch(`${service.url}/graphql?${new URLSearchParams({ query })}`, {
-        headers: { ...headers, 'apollo-require-preflight': 'true' },
+        headers,
       });
       const answer: { extensions: { cost: number } } = JSON.parse(await response.text());
       expect(answer).toMatchObject({ data: { domain: expect.any(Object) } });

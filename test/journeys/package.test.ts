@@ -148,9 +148,7 @@ describe.skipIf(!IS_INSTALLED)('the package, installed from its file in an empty
     child.stdout.resume();
     try {
       const url = `http://127.0.0.1:${port}`;
-      const headers = { 'apollo-require-preflight': 'true' };
-      const statusOf = async (path: string) =>
-        (await fetch(url + path, { headers }).catch(() => undefined))?.status;
+      const statusOf = async (path: string) => (await fetch(url + path).catch(() => undefined))?.status;
       await expect.poll(() => statusOf('/readyz')).toBe(200);
       for (const path of [
         '/api/v1/domain/packed.example',

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportDms } from '../../src/exporters/dms.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant, parseInstant } from '../../src/model/instant.js';
+import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { body, changeItems, diffBody } from '../replay/body.js';
 import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
@@ -325,6 +327,23 @@ async function lastSightsOf(domain: string): Promise<object> {
   };
 }
 
+/** All that is told of a domain but its name. */
+async function everythingOf(domain: string): Promise<object> {
+  const query = `{ domain(name: "${domain}") { created lastUpdate lastChange dnsRecordCount httpHeaderCount changeCount
+    parts { name firstObserved lastObserved }
+    dnsRecords { ... on DnsRecordEntry { host type data firstSeen removed lastSeen } }
+    httpHeaders { name present lastSeen history { event date new old } } } }`;
+  const answer = await fetch(`${serving.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  const changes = await allChanges(serving.url, domain, { first: ['100'] });
+  const { data, errors } = JSON.parse(await answer.text());
+  expect(errors).toBeUndefined();
+  return { ...data.domain, changes: changes.map(({ id: _, ...change }) => change) };
+}
+
 /** The same of a replay. */
 function lastSightsIn(history: DomainHistory, changes: number): object {
   const items: { kind: string; name?: string; lastSeen?: string }[] = changeItems(history);
@@ -376,6 +395,38 @@ describe.skipIf(!IS_LONG)(
     );
   },
 );
+
+describe('what is exported, and imported where nothing is recorded', () => {
+  it(
+    'is answered alike: records, headers, changes, times of parts and when each thing was last seen, and so is what comes later',
+    async () => {
+      const lines = manyLines(observationLine(['a']));
+      const property = fc.asyncProperty(lines, lines, batchSizes, async (given, later, sizes) => {
+        run += 1;
+        await record(linesOf(given), sizes);
+        const [name, copy] = [`a.r${run}.example`, `copy.r${run}.example`];
+        const copied = (line: string) => line.replace(`"domain":"${name}"`, `"domain":"${copy}"`);
+        for await (const history of readHistories(database.pool, [name])) {
+          await record(Array.from(exportDms(history), copied));
+        }
+        expect(await everythingOf(copy)).toEqual(await everythingOf(name));
+        for (const older of [false, true]) {
+          const more = linesOf(later).map((line) => parseDmsLine(line, NOW));
+          const recorder = createRecorder(database.pool);
+          const { outcomes } = await recorder.record(more, older);
+          const elsewhere = await recorder.record(
+            more.map((observation) => ({ ...observation, domain: copy })),
+            older,
+          );
+          expect(elsewhere.outcomes).toEqual(outcomes);
+          expect(await everythingOf(copy)).toEqual(await everythingOf(name));
+        }
+      });
+      await fc.assert(property, { numRuns });
+    },
+    TIMEOUT,
+  );
+});
 
 describe('two writers at the same time', () => {
   it(

@@ -359,7 +359,10 @@ describe('a question that cannot be answered is INVALID_PARAMETER, and the messa
     `${name}From: "2024-01-02T00:00:00Z", ${name}To: "2024-01-01T23:59:59.999999Z"`;
 
   it.each([
-    [records('types: ["A"], present: true'), /At least one of ip, network, target, text and host/],
+    [
+      records('types: ["A"], present: true'),
+      /At least one of ip, network, target, text and host is required; .* search domains by changedFrom or createdFrom, or read changes\./,
+    ],
     [records('ip: "192.0.2.256"'), /ip: "192\.0\.2\.256" is not an IPv4 or IPv6 address/],
     [records('ip: "192.0.2.0/24"'), /ip: .* is not an IPv4 or IPv6 address/],
     [records('ip: "192.0.2"'), /ip: .* is not an IPv4 or IPv6 address/],

@@ -28,6 +28,9 @@ test.each([
   ['36h', '2024-02-28T22:20:30.123456Z'],
   ['30d', '2024-01-31T10:20:30.123456Z'],
   ['2w', '2024-02-16T10:20:30.123456Z'],
+  ['0s', '2024-03-01T10:20:30.123456Z'],
+  ['0d', '2024-03-01T10:20:30.123456Z'],
+  ['now', '2024-03-01T10:20:30.123456Z'],
 ])('%s is so long before now', (text, instant) => {
   expect(read(text)).toEqual([instant, true]);
 });
@@ -44,13 +47,15 @@ test('any duration is as long before now as it says', () => {
 test.each([
   ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01'],
   ['yesterday', 'is not a time'],
-  ['0d', 'is not a time'],
+  ['00d', 'is not a time'],
+  ['Now', 'is not a time'],
   ['-1d', 'is not a time'],
   ['1d12h', 'is not a time'],
   ['1709288430', 'is not a time'],
   ['2024-02', 'is not a time'],
-  ['2024-02-30', 'the month has no such day'],
-  ['2024-13-01', 'the month is not 01 to 12'],
+  ['2024-02-30', '"2024-02-30" is not a date of the calendar: write year, month and day like 2024-03-01.'],
+  ['2024-13-01', '"2024-13-01" is not a date of the calendar'],
+  ['2024-13-01T00:00:00Z', '"2024-13-01T00:00:00Z" is not an RFC 3339 time: the month is not 01 to 12'],
   ['2024-02-01T10:20', 'is not an RFC 3339 time'],
   ['3000y', 'is not a time'],
   ['999999999999d', 'is outside the years 0000 to 9999'],

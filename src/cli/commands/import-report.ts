@@ -125,7 +125,8 @@ export function remarksText(summary: ImportSummary, formats: ReadonlySet<ImportF
           : 'Erase these domains (dms forget DOMAIN…) and import all the files with one command, and --backfill.'),
     );
   }
-  if (formats.has('cof')) {
+  // Of domains that were recorded before it was said before, or their observations are there already.
+  if (formats.has('cof') && summary.newDomains > 0) {
     remarks.push(
       'Import passive DNS after all observations of the same domains: older files of other formats that are imported later can ' +
         'give another history than before it.',

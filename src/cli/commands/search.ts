@@ -46,6 +46,8 @@ interface Search {
   /** Those that it may have besides. */
   readonly selects: readonly (keyof SearchOptions)[];
   readonly operation: 'searchDnsRecords' | 'searchHttpHeaders' | 'searchDomains';
+  /** Of the columns. */
+  readonly headings: readonly string[];
   /** A cell for each column. */
   row(match: never): string[];
 }
@@ -69,6 +71,7 @@ interface DomainMatch {
   readonly domain: string;
   readonly created: string;
   readonly lastUpdate: string;
+  readonly lastChange: string;
 }
 
 const PRESENCE = ['present', 'removed', 'at', 'seenFrom', 'seenTo'] as const;
@@ -78,6 +81,7 @@ const RECORDS: Search = {
   begins: ['ip', 'network', 'target', 'text', 'host'],
   selects: ['types', ...PRESENCE, 'firstSeenFrom', 'firstSeenTo'],
   operation: 'searchDnsRecords',
+  headings: ['domain', 'owner', 'type', 'data', 'seen'],
   row: ({ domain, data, firstSeen, removed }: RecordMatch) => [
     ...[domain, data.host === domain ? '' : data.host, data.type, rdataText(data)],
     timesText(firstSeen, removed),
@@ -88,6 +92,7 @@ const HEADERS: Search = {
   begins: ['header'],
   selects: ['contains', ...PRESENCE],
   operation: 'searchHttpHeaders',
+  headings: ['domain', 'header', 'seen'],
   row: ({ domain, name, value, from, to }: HeaderMatch) => [domain, `${name}: ${value}`, timesText(from, to)],
 };
 const DOMAINS: Search = {
@@ -95,7 +100,10 @@ const DOMAINS: Search = {
   begins: ['match', 'registrableDomain', 'createdFrom', 'createdTo', 'changedFrom', 'changedTo'],
   selects: [],
   operation: 'searchDomains',
-  row: ({ domain, created, lastUpdate }: DomainMatch) => [domain, timesText(created, lastUpdate)],
+  headings: ['domain', 'first observed', 'last observed', 'last change'],
+  row: ({ domain, created, lastUpdate, lastChange }: DomainMatch) => [
+    ...[domain, shortTime(created), shortTime(lastUpdate), shortTime(lastChange)],
+  ],
 };
 
 function timesText(from: string, to: string | null): string {
@@ -138,14 +146,17 @@ async function writeMatches(
 ): Promise<number> {
   const hasTitle = title !== undefined && !json;
   const table = createTable(stdout.columns);
+  let headings = [search.headings];
   let found = 0;
   for await (const matches of matchesOf(ask, search, parameters, limit)) {
     const wanted = matches.slice(0, limit - found);
-    const heading = hasTitle && found === 0 && wanted.length > 0 ? `${printable(title)}\n` : '';
+    if (wanted.length === 0) continue;
+    const heading = hasTitle && found === 0 ? `${printable(title)}\n` : '';
     found += wanted.length;
     const lines = json
       ? wanted.map((match) => `${JSON.stringify(match)}\n`).join('')
-      : table(wanted.map((match) => search.row(match).map(printable)));
+      : table([...headings, ...wanted.map((match) => search.row(match).map(printable))]);
+    headings = [];
     await writeText(stdout, heading + lines);
     if (found >= limit) break;
   }
@@ -209,7 +220,8 @@ function askedByOptions(options: SearchOptions): Asked {
   if (search === undefined || others.length > 0) {
     throw new UsageError(
       'Write what to search: a word, such as an address or a name; or records by --ip, --network, --target, --text or --host, ' +
-        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time.',
+        'headers by --header NAME=VALUE, or domains by --match or their times; one kind at a time. ' +
+        'Domains with something new: --changed-from 30d.',
     );
   }
   rejectForeign(search, options);

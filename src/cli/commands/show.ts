@@ -155,6 +155,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
       `${paint('dim', `first observed ${shortTime(created)}`)}\n` +
+      aliasText(present) +
       (present.length === 0
         ? 'Nothing was there.\n'
         : groupedText(present, paint, (row) => stateLine(row, columns, paint))),
@@ -172,7 +173,10 @@ interface Details {
 /** A time in which a record was there, or a header had a value. */
 interface Stay {
   readonly from: string;
+  /** Null: it has not ended. */
   readonly to: string | null;
+  /** Between then and its end it went; null: it has not ended. */
+  readonly lastSeen: string | null;
 }
 
 /** A line: a value, and when it was there. */
@@ -199,8 +203,16 @@ async function showHistory(showing: Showing): Promise<void> {
       `${counted(details.httpHeaderCount, 'HTTP header', 'HTTP headers')}\n` +
       `${counted(initial, 'record or header', 'records and headers')} when first observed, ${since}\n`,
   );
+  await write(aliasText(rows.filter(({ stays }) => stays.at(-1)?.to === null)));
   const scale = scaleOf(created, lastUpdate, columns);
   await write(groupedText(rows, paint, (row) => lineOf(row, scale, paint)));
+}
+
+/** Where to look for the addresses of an alias without any. @param present What is there. */
+function aliasText(present: readonly Row[]): string {
+  const alias = present.find(({ group }) => group === 'CNAME');
+  if (alias === undefined || present.some(({ group }) => /^(?:A|AAAA)(?: |$)/.test(group))) return '';
+  return `${printable(`an alias: addresses are those of ${alias.value}, and recorded under that name`)}\n`;
 }
 
 /** Rows as lines, those of a group below its heading. */
@@ -234,18 +246,18 @@ async function readRows({ domain, ask }: Showing, to?: string): Promise<Rows> {
   let lastChange: string | null = null;
   for await (const changes of pagesOf<ChangeData>(ask, 'getDomainChanges', 'changes', { domain, to })) {
     for (const change of changes) {
-      const { date, routine } = change;
+      const { date, routine, lastSeen = date } = change;
       if (routine === 'INITIAL') initial += 1;
       else lastChange = date;
       const { key, group, rank, value } = subjectOf(change, domain);
       const last = open.get(key)?.stays;
       const stay = last?.pop();
-      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date });
+      if (last !== undefined && stay !== undefined) last.push({ ...stay, to: date, lastSeen });
       open.delete(key);
       if (value === null) continue;
       const id = JSON.stringify([group, value]);
       const row = rows.get(id) ?? { group, rank, value, stays: [] };
-      row.stays.push({ from: date, to: null });
+      row.stays.push({ from: date, to: null, lastSeen: null });
       rows.set(id, row);
       open.set(key, row);
     }
@@ -295,13 +307,16 @@ function lineOf({ value, stays }: Row, scale: Scale, paint: Paint): string {
   const column = (time: string | null) =>
     time === null ? barWidth : ((Date.parse(time) - start) / Math.max(1, end - start)) * barWidth;
   // A stay has at least one column.
-  const spans = stays.map(({ from, to }) => {
+  const spans = stays.map(({ from, to, lastSeen }) => {
     const begin = Math.min(barWidth - 1, Math.floor(column(from)));
-    return [begin, Math.max(begin + 1, Math.floor(column(to)))] as const;
+    const endOf = (time: string | null) => Math.max(begin + 1, Math.floor(column(time)));
+    return { begin, certain: endOf(lastSeen), end: endOf(to) };
   });
-  const bar = Array.from({ length: barWidth }, (_, at) =>
-    spans.some(([from, to]) => at >= from && at < to) ? '█' : '·',
-  ).join('');
+  const bar = Array.from({ length: barWidth }, (_, at) => {
+    const within = spans.filter(({ begin, end }) => at >= begin && at < end);
+    if (within.some(({ certain }) => at < certain)) return '█';
+    return within.length > 0 ? '░' : '·';
+  }).join('');
   const times = stays.length > 1 ? ` (${stays.length} times)` : '';
   const day = (time = '') => time.slice(0, 10);
   const dates = last?.to == null ? `since ${day(last?.from)}` : `${day(first?.from)} - ${day(last.to)}`;

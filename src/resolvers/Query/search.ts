@@ -57,10 +57,15 @@ function questionOf(field: string, filter: object): string {
   return `${field} ${JSON.stringify(entries.sort(), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }
 
+/** Nothing is found by them alone: what is new at any domain has other questions. */
+const OTHER_CONDITIONS =
+  '; other conditions select among what is found. For what is new at any domain, search domains by changedFrom or createdFrom, ' +
+  'or read changes.';
+
 function recordFilter(where: DnsRecordFilter) {
   const { ip, network, target, text, host, types, present } = where;
   if ([ip, network, target, text, host].every((condition) => condition == null)) {
-    throw invalid('At least one of ip, network, target, text and host is required.');
+    throw invalid(`At least one of ip, network, target, text and host is required${OTHER_CONDITIONS}`);
   }
   requireInterval('seenFrom', where.seenFrom, 'seenTo', where.seenTo);
   requireInterval('firstSeenFrom', where.firstSeenFrom, 'firstSeenTo', where.firstSeenTo);
@@ -130,7 +135,7 @@ export const httpHeaders: NonNullable<QueryResolvers['httpHeaders']> = async (
 function headerFilter(where: HttpHeaderFilter) {
   const { name, value, contains, present, seenFrom, seenTo } = where;
   if ((value == null) === (contains == null)) {
-    throw invalid('Exactly one of value and contains is required.');
+    throw invalid(`Exactly one of value and contains is required${OTHER_CONDITIONS}`);
   }
   if (name === '') throw invalid('name must not be empty.');
   requireInterval('seenFrom', seenFrom, 'seenTo', seenTo);

@@ -5,7 +5,7 @@ import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/ex
 import { type Caller, signalOf } from '../../limits/caller.js';
 import type { Gate } from '../../limits/gate.js';
 import { setRateFields } from '../../limits/rate-policy.js';
-import { PublicError } from '../../model/errors.js';
+import { nothingAtPath, PublicError } from '../../model/errors.js';
 import type { Instant } from '../../model/instant.js';
 import { BodyCache, type BodyCacheOptions, type KeptBody } from './body-cache.js';
 import { streamEvents } from './event-stream.js';
@@ -41,6 +41,8 @@ export type RestHandler = (
 
 /** What responses of REST v1 have besides the data. */
 export interface RestOptions {
+  /** '' or like `/dms`: errors name paths. */
+  readonly basePath: string;
   /** For how many seconds an answer may be used before it is revalidated. */
   readonly maxAge: number;
   /** Which bodies are kept to be sent again. */
@@ -69,14 +71,14 @@ interface Exchange extends Requested {
  */
 export function createRestV1(
   executor: GraphqlExecutor,
-  { maxAge, cache, onInternalError }: RestOptions,
+  { basePath, maxAge, cache, onInternalError }: RestOptions,
   table: readonly Route[] = ROUTES,
 ): RestHandler {
   const match = pathMatcher(table.map((route) => prepareRoute(executor, route)));
   const bodies = new BodyCache(cache);
   return async (request, response, path, viewer) => {
     const matched = match(path);
-    if (matched === undefined) throw new PublicError('NOT_FOUND', 'There is nothing at this path.');
+    if (matched === undefined) throw nothingAtPath(basePath);
     const { row: route, segments } = matched;
     requireGetOrHead(request, response);
     requireToken(viewer);

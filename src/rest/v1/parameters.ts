@@ -1,8 +1,7 @@
 import { MOST_OF_PAGE } from '../../model/cursor.js';
-import { durationOf } from '../../model/duration.js';
 import { InvalidDomainError, InvalidObservationError, PublicError } from '../../model/errors.js';
 import { formatInstant, type Instant } from '../../model/instant.js';
-import { parseRequestedTime } from '../../model/requested-time.js';
+import { parseRequestedTime, timeBack } from '../../model/requested-time.js';
 import { quoted } from '../../model/text.js';
 import type { Schema } from './json-schema.js';
 
@@ -104,7 +103,7 @@ function readQuery(
     parameters.map(([name, parameter]) => [name, readValues(name, parameter, query.getAll(name), now)]),
   );
   const durations = parameters.filter(
-    ([name, { isTime }]) => isTime === true && durationOf(query.get(name) ?? '') !== undefined,
+    ([name, { isTime }]) => isTime === true && timeBack(query.get(name) ?? '') !== undefined,
   );
   for (const [name] of durations) query.set(name, String(variables[name]));
   return { variables, query, countedFrom: durations.length === 0 ? null : now };
@@ -163,13 +162,13 @@ export const DOMAIN: Parameter = {
 const EARLY = '2023-05-01T00:00:00Z';
 
 const TIME_FORMS =
-  'An RFC 3339 time, a date (its midnight, UTC), or a duration back from now, such as `36h`, `30d` or `2w`.';
+  'An RFC 3339 time, a date (its midnight, UTC), a duration back from now, such as `36h`, `30d` or `2w`, or `now`.';
 
 const TIME: Schema = {
   anyOf: [
     { type: 'string', format: 'date-time' },
     { type: 'string', format: 'date' },
-    { type: 'string', pattern: '^[1-9][0-9]*(ms|s|m|h|d|w)$' },
+    { type: 'string', pattern: '^(now|(0|[1-9][0-9]*)(ms|s|m|h|d|w))$' },
   ],
 };
 

@@ -180,6 +180,16 @@ export const ROUTES: readonly Route[] = [
       domain: DOMAIN,
       from: { ...FROM, required: true },
       to: { ...TO, required: true },
+      types: plainText(
+        'Only records of this type, and the headers of `headers`; may be given several times.',
+        'NS',
+        { isList: true },
+      ),
+      headers: plainText(
+        'Only this header, and the records of `types`; may be given several times.',
+        'server',
+        { isList: true },
+      ),
     },
     operation: 'domain-diff.graphql',
     body: DOMAIN_DIFF,

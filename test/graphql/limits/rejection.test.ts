@@ -109,10 +109,7 @@ describe('a request beyond a limit gets 400 QUERY_TOO_COMPLEX, and the database 
     const { status, type } = await ask(service, { query: aliases(201, '__typename') }, charset);
     expect([status, type]).toEqual([400, charset]);
     const url = `${service.url}/graphql?query=${encodeURIComponent(aliases(201, '__typename'))}`;
-    const headers = {
-      'apollo-require-preflight': 'yes',
-      accept: 'application/graphql-response+json',
-    };
+    const headers = { accept: 'application/graphql-response+json' };
     const got = await fetch(url, { headers });
     expect(got.status).toBe(400);
     expect(got.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');

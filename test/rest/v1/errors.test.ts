@@ -47,7 +47,12 @@ describe('an error has the members of RFC 9457 and a code', () => {
     const response = await get(path);
     expect(response.status).toBe(404);
     expect(await response.text()).toBe(
-      problem(404, 'Not Found', 'NOT_FOUND', 'There is nothing at this path.'),
+      problem(
+        404,
+        'Not Found',
+        'NOT_FOUND',
+        'There is nothing at this path: /api/v1/openapi.json lists the paths of REST, and /graphql is GraphQL.',
+      ),
     );
   });
 
@@ -131,7 +136,11 @@ describe('a protected operation', () => {
       const response = await get(`/domain/${name}${path}`);
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe(REALM);
-      expect(await response.json()).toMatchObject({ code: 'UNAUTHENTICATED', title: 'Unauthorized' });
+      expect(await response.json()).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        title: 'Unauthorized',
+        detail: expect.stringContaining('The operator creates one: dms token create --name NAME --scope '),
+      });
     }
   });
 

@@ -102,7 +102,7 @@ describe('the time of ?at=', () => {
 
   test.each([
     ['2024-03-03T00:00', 'is not an RFC 3339 time'],
-    ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, or a duration back'],
+    ['', 'is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back'],
     ['2024-02-30T00:00:00Z', 'the month has no such day'],
     ['9000-01-01T00:00:00Z', 'is more than five minutes ahead'],
     ['2024-03-03T00:00:00Z&at=2024-03-03T00:00:00Z', 'given more than once'],
@@ -227,7 +227,11 @@ describe('Domain diff', () => {
     ],
     [
       '?from=2024-03-02T00:00:00Z&to=2024-03-03T00:00:00Z&at=2024-03-03T00:00:00Z',
-      'Unknown query parameter "at". This operation has: from, to.',
+      'Unknown query parameter "at". This operation has: from, to, types, headers.',
+    ],
+    [
+      '?from=2024-03-01T00:00:00Z&to=2024-03-02T00:00:00Z&types=B%20C',
+      expect.stringContaining('types: "B C" is not'),
     ],
   ])('rejects %j with 400 INVALID_PARAMETER', async (query, detail) => {
     const { status, text } = await get(`all.example/diff${query}`);
@@ -235,6 +239,38 @@ describe('Domain diff', () => {
       400,
       expect.objectContaining({ code: 'INVALID_PARAMETER', detail }),
     ]);
+  });
+
+  const A = { data: { type: 'A', ip: '192.0.2.1' } };
+  const OTHER_A = { data: { type: 'A', ip: '192.0.2.2' } };
+  const SERVER = { name: 'server', difference: 'ADDED' };
+  test.each([
+    ['types=a', [A, OTHER_A], []],
+    ['types=A&types=MX', [A, OTHER_A], []],
+    ['types=MX', [], []],
+    ['headers=Server', [], [SERVER]],
+    ['headers=via&types=A', [A, OTHER_A], []],
+    ['types=A&headers=server', [A, OTHER_A], [SERVER]],
+  ])('has only what %s names; the same in GraphQL', async (selection, dnsRecordsAdded, httpHeaders) => {
+    const times = { from: '2000-01-01T00:00:00Z', to: '2024-03-01T00:00:01Z' };
+    const { text } = await get(`all.example/diff?${new URLSearchParams(times)}&${selection}`);
+    const expected = { dnsRecordsAdded, dnsRecordsRemoved: [], httpHeaders };
+    expect(JSON.parse(text)).toMatchObject(expected);
+    const selected = new URLSearchParams(selection);
+    const lists = [...new Set(selected.keys())].map(
+      (name) => `${name}: ${JSON.stringify(selected.getAll(name))}`,
+    );
+    const query = `{ domain(name: "all.example") { diff(from: "${times.from}", to: "${times.to}", ${lists.join(', ')}) {
+      dnsRecordsAdded { ... on ARecord { type ip } } dnsRecordsRemoved { __typename } httpHeaders { name difference } } } }`;
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const added = dnsRecordsAdded.map(({ data }) => data);
+    expect(await response.json()).toMatchObject({
+      data: { domain: { diff: { ...expected, dnsRecordsAdded: added } } },
+    });
   });
 
   test('of a domain of which nothing is recorded is a 404', async () => {

@@ -90,7 +90,7 @@ test('a time that is not one is rejected with what to write instead, and so is o
   const { status, body } = await get(search('seenFrom=yesterday'));
   expect([status, body.detail]).toEqual([
     400,
-    'seenFrom: "yesterday" is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, or a duration back from now like 36h, 30d or 2w.',
+    'seenFrom: "yesterday" is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now.',
   ]);
   for (const at of ['2024-03-01', '30d']) {
     const response = await fetch(`${service.url}/graphql`, {

@@ -50,7 +50,7 @@ beforeAll(async () => {
   const cache = { megabytes: 1, seconds: 0 };
   const rest = createRestV1(
     openExecutor(database),
-    { maxAge: 60, cache, onInternalError: () => {} },
+    { basePath: '', maxAge: 60, cache, onInternalError: () => {} },
     WITH_QUERY,
   );
   server = createServer((request, response) => {
