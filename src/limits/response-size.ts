@@ -19,13 +19,13 @@ export function requireListSize(entries: number, octets: number, advice: string)
   throw new TooLargeError(`The list has more than ${MAX_LIST_ENTRIES} entries or 1 MB.`, advice);
 }
 
-/** A history that is read by pages, since it is too long for one execution. No client sees it. */
+/** A list that is read by pages, since it is too long for one execution. No client sees it. */
 export class LargeHistoryError extends TooLargeError {
-  /** Of the whole history, about. */
+  /** Of the list, about. */
   readonly octets: number;
 
   constructor(name: string, octets: number) {
-    super(`The history of ${name} has ${octets} octets.`, 'Read it by pages.');
+    super(`A list of the history of ${name} has ${octets} octets.`, 'Read it by pages.');
     this.octets = octets;
   }
 }

@@ -93,7 +93,7 @@ function historyCountsSql({ at, name }: Batch): Prisma.Sql {
 interface HistoryRow {
   readonly name: string;
   readonly numbers: string;
-  /** Of records and of headers, in octets, joined by a comma; null where both together are small. */
+  /** Of records and of headers, in octets, joined by a comma; null where both are small. */
   readonly octets: string | null;
   /** Null where records are not read. */
   readonly dnsRecords: string | null;
@@ -104,12 +104,11 @@ interface HistoryRow {
 }
 
 /**
- * In octets: a larger history is read by pages, so that a batch stays short. The longest of 100,000 ordinary domains had a tenth.
+ * In octets: a longer list is read by pages, so that a batch stays short. The longest of 100,000 ordinary domains had a tenth.
  */
 const LARGE = 64 * 1024;
-const ALL_OCTETS = 'record_octets + header_octets';
 const LARGE_OCTETS_SQL = Prisma.raw(
-  `CASE WHEN ${ALL_OCTETS} > ${LARGE} THEN record_octets || ',' || header_octets END`,
+  `CASE WHEN greatest(record_octets, header_octets) > ${LARGE} THEN record_octets || ',' || header_octets END`,
 );
 
 /**
@@ -123,14 +122,14 @@ export async function loadDomainHistories(
   keys: readonly DomainHistoryKey[],
 ): Promise<(DomainHistory | null)[]> {
   const batch = batchOf(keys);
-  const isSmall = Prisma.raw(`${ALL_OCTETS} <= ${LARGE}`);
+  const isSmall = (octets: string) => Prisma.raw(`${octets} <= ${LARGE}`);
   // Rows are joined by the domain's name only, so that it runs where domains are spread over several servers.
   const rows = await prisma.$queryRaw<HistoryRow[]>`
     SELECT name,
            ${domainRowSql(batch)} AS numbers,
            ${LARGE_OCTETS_SQL} AS octets,
-           CASE WHEN ${isSmall} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
-           CASE WHEN ${isSmall} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
+           CASE WHEN ${isSmall('record_octets')} AND ${isOfKey(keys, 'dnsRecords')} THEN coalesce((${dnsEntriesSql(batch)}), '') END AS "dnsRecords",
+           CASE WHEN ${isSmall('header_octets')} AND ${isOfKey(keys, 'httpHeaders')} THEN coalesce((${headerEntriesSql(batch)}), '') END AS "httpHeaders",
            CASE WHEN ${isOfKey(keys, 'counts')} THEN (${historyCountsSql(batch)}) END AS counts,
            CASE WHEN ${isOfKey(keys, 'times')} THEN ${partTimesSql(batch)} END AS times
       FROM domain

@@ -117,9 +117,12 @@ const BY_HEADERS = 'Request httpHeadersConnection, which has pages, or fewer nam
 const BY_TIMES = 'Request changes, which has pages, or times that are nearer to each other.';
 const BY_HISTORY = 'Request historyConnection, which has pages.';
 
-function requireSmall({ name, octets }: DomainHistory, { wholeHistories }: RequestContext): void {
-  if (!wholeHistories) return;
-  throw new LargeHistoryError(name, octets.dnsRecords + octets.httpHeaders);
+function requireSmall(
+  { name, octets }: DomainHistory,
+  list: 'dnsRecords' | 'httpHeaders',
+  { wholeHistories }: RequestContext,
+): void {
+  if (wholeHistories) throw new LargeHistoryError(name, octets[list]);
 }
 
 function recordFilter({ name: domain, at }: DomainHistory, { present }: Partial<DomainDnsRecordsArgs>) {
@@ -143,7 +146,7 @@ async function recordsOfLarge(
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<readonly DnsEntry[]> {
-  requireSmall(history, context);
+  requireSmall(history, 'dnsRecords', context);
   const { recordPage } = loadersOf(history, context);
   const filter = { ...recordFilter(history, args), types: sortedTypes(args.types) };
   const entries: DnsEntry[] = [];
@@ -168,7 +171,7 @@ async function headersOfLarge(
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<readonly HeaderEntry[]> {
-  requireSmall(history, context);
+  requireSmall(history, 'httpHeaders', context);
   const { name: domain, at } = history;
   const { headerPage } = loadersOf(history, context);
   const wanted = names == null ? undefined : [...canonicalNames(names)].sort();

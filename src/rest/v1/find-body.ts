@@ -1,5 +1,5 @@
 import type { GraphqlExecutor } from '../../graphql/execute.js';
-import { LargeHistories, largeHistoryIn } from './large-history.js';
+import { LargeHistories, largeOctetsIn } from './large-history.js';
 import { writeBody } from './media-types.js';
 import { type Asked, type FoundBody, foundIn, readStoredOperation } from './prepared-routes.js';
 import { nextOf } from './presenters/page.js';
@@ -12,9 +12,15 @@ import { nextOf } from './presenters/page.js';
 export async function findBody(executor: GraphqlExecutor, asked: Asked): Promise<FoundBody> {
   const { route, variables, countedFrom, mediaType, caller, loaders } = asked;
   const stored = mediaType === 'text/csv' ? route.table : route.stored;
-  const result = await executor.executeStored(stored, variables, caller, loaders, route.inParts);
-  const large = largeHistoryIn(result);
-  if (large !== undefined) return largeHistories(executor).read(asked, large);
+  const result = await executor.executeStored(
+    stored,
+    variables,
+    caller,
+    loaders,
+    route.body.lists !== undefined,
+  );
+  const large = largeOctetsIn(result);
+  if (large > 0) return largeHistories(executor).read(asked, large);
   const found = foundIn(result, route, variables);
   const body = writeBody(route.body, found, countedFrom, mediaType);
   return { state: found, body, next: nextOf(route.body.page?.pageIn(found), countedFrom) };

@@ -5,12 +5,12 @@ import { BusyError, ClientGoneError } from '../../model/errors.js';
 import type { Variables } from './parameters.js';
 import { type Asked, type FoundBody, foundIn } from './prepared-routes.js';
 
-/** The large history that an execution has found. */
-export function largeHistoryIn({ errors }: ExecutionResult): LargeHistoryError | undefined {
-  const [found] = (errors ?? []).flatMap(({ originalError }) =>
-    originalError instanceof LargeHistoryError ? [originalError] : [],
+/** How many octets the lists have that are too long for one execution; 0: there are none. */
+export function largeOctetsIn({ errors }: ExecutionResult): number {
+  return (errors ?? []).reduce(
+    (sum, { originalError }) => sum + (originalError instanceof LargeHistoryError ? originalError.octets : 0),
+    0,
   );
-  return found;
 }
 
 /** In octets: a longer body is not made. */
@@ -48,7 +48,7 @@ export class LargeHistories {
    *
    * @throws TooLargeError beyond 128 MB; BusyError where the domain changed meanwhile.
    */
-  async read(asked: Asked, { octets }: LargeHistoryError): Promise<FoundBody> {
+  async read(asked: Asked, octets: number): Promise<FoundBody> {
     if (octets > MAX_OCTETS) {
       const what = `The history has more than ${MAX_OCTETS / 1024 ** 2} MB.`;
       throw new TooLargeError(
@@ -71,32 +71,39 @@ export class LargeHistories {
   }
 
   async #join(asked: Asked): Promise<FoundBody> {
-    const { route, countedFrom, caller } = asked;
-    const empty = route.body.present({ dnsRecords: [], httpHeaders: [] }, countedFrom);
+    const { body } = asked.route;
     const lists: Record<string, Buffer[]> = {};
     let state: object | undefined;
     const found = (page: object) => {
-      if (caller.signal.aborted) throw new ClientGoneError();
+      if (asked.caller.signal.aborted) throw new ClientGoneError();
       state ??= page;
       if (versionOf(state) !== versionOf(page)) throw changed();
     };
-    const present = (dnsRecords: readonly object[]) =>
-      jsonOfList(route.body.present({ dnsRecords, httpHeaders: [] }, countedFrom), 'dnsRecords');
-    if ('dnsRecords' in empty) {
-      lists['dnsRecords'] = [];
-      for await (const nodes of this.#pages(this.#records, asked, {}, found)) {
-        if (nodes.length > 0) lists['dnsRecords'].push(Buffer.from(present(nodes)));
-      }
-    }
-    if ('httpHeaders' in empty) {
-      lists['httpHeaders'] = [];
-      for await (const headers of this.#pages(this.#headers, asked, {}, found)) {
-        for (const header of headers) lists['httpHeaders'].push(await this.#header(header, asked, found));
-      }
-    }
+    if (body.lists?.includes('dnsRecords')) lists['dnsRecords'] = await this.#recordList(asked, found);
+    if (body.lists?.includes('httpHeaders')) lists['httpHeaders'] = await this.#headerList(asked, found);
     if (state === undefined) throw changed();
-    const body = route.body.present({ ...state, dnsRecords: [], httpHeaders: [] }, countedFrom);
-    return { state, body: joined(body, lists), next: null };
+    const { page: _page, ...domain } = state as { readonly page?: unknown };
+    const empty = Object.fromEntries(Object.keys(lists).map((name) => [name, []]));
+    const whole = body.present({ ...domain, ...empty }, asked.countedFrom);
+    return { state, body: joined(whole, lists), next: null };
+  }
+
+  async #recordList(asked: Asked, found: (page: object) => void): Promise<Buffer[]> {
+    const entries: Buffer[] = [];
+    for await (const nodes of this.#pages(this.#records, asked, {}, found)) {
+      if (nodes.length === 0) continue;
+      const presented = asked.route.body.present({ dnsRecords: nodes, httpHeaders: [] }, asked.countedFrom);
+      entries.push(Buffer.from(JSON.stringify(Reflect.get(presented, 'dnsRecords')).slice(1, -1)));
+    }
+    return entries;
+  }
+
+  async #headerList(asked: Asked, found: (page: object) => void): Promise<Buffer[]> {
+    const entries: Buffer[] = [];
+    for await (const headers of this.#pages(this.#headers, asked, {}, found)) {
+      for (const header of headers) entries.push(await this.#header(header, asked, found));
+    }
+    return entries;
   }
 
   /** A header with its whole history, as JSON. */
@@ -142,11 +149,6 @@ function versionOf(found: object): unknown {
 
 function changed(): BusyError {
   return new BusyError(1, 'The history changed while it was read.');
-}
-
-/** The entries of a list of a body as JSON, without its brackets. */
-function jsonOfList(body: object, name: string): string {
-  return JSON.stringify(Reflect.get(body, name)).slice(1, -1);
 }
 
 /** The JSON of a body whose lists are empty, with the given entries in them. */

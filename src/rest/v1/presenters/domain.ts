@@ -26,6 +26,8 @@ export interface Body {
   present(found: object, countedFrom: Instant | null): object;
   /** Absent: it is no page of a list. */
   readonly page?: PageBody;
+  /** The lists that it has whole, however long they are; absent: none. */
+  readonly lists?: readonly ('dnsRecords' | 'httpHeaders')[];
 }
 
 /** What the stored operations on a domain find: each selects a part of it. */
@@ -65,6 +67,7 @@ const HTTP_HEADERS = {
 /** Get domain (specification, 2.1). */
 export const DOMAIN_HISTORY: Body = {
   name: 'DomainHistory',
+  lists: ['dnsRecords', 'httpHeaders'],
   schema: closedObject('Everything that was observed of a domain.', {
     ...{ ...START, ...TIMES, ...DNS_RECORDS, ...HTTP_HEADERS },
   }),
@@ -80,6 +83,7 @@ export const DOMAIN_HISTORY: Body = {
 /** Domain DNS info. */
 export const DOMAIN_DNS_INFO: Body = {
   name: 'DomainDnsInfo',
+  lists: ['dnsRecords'],
   schema: closedObject('The DNS records of a domain.', { ...START, ...TIMES, ...DNS_RECORDS }),
   present: ({ domain, created, lastUpdate, dnsRecords }: DomainResult) => ({
     domain,
@@ -115,6 +119,7 @@ export const DOMAIN_DETAILS: Body = {
 /** Domain HTTP headers. */
 export const DOMAIN_HTTP_HEADERS: Body = {
   name: 'DomainHttpHeaders',
+  lists: ['httpHeaders'],
   schema: closedObject('The HTTP response headers of a domain.', {
     ...{ ...START, ...TIMES, ...HTTP_HEADERS },
   }),
