@@ -20,6 +20,8 @@ export interface LiveKey {
   /** The place that they follow; absent: the end of the feed. */
   readonly after?: FeedPlace | undefined;
   readonly client: string;
+  /** Called before each page; it may reject: a token that is revoked must not be of use. */
+  readonly recheck?: (() => Promise<void>) | undefined;
   readonly recipient?: Recipient | undefined;
   /** Loads a page of those that were recorded after a place, from the same source; null where it is not in the feed. */
   load(after: FeedPlace): Promise<FeedPage | null>;
@@ -42,7 +44,7 @@ export interface LiveOptions {
 }
 
 const READ_EVERY = 250;
-/** In milliseconds: a token that is revoked must not be of use for days. */
+/** In milliseconds: a stream that a proxy has left open does not stay so for days. */
 const LONGEST = 3_600_000;
 const MOST_KEPT = 20_000;
 /** In octets, of what is kept. */
@@ -100,7 +102,10 @@ export class LiveFeed {
     try {
       reader = await this.#open();
       reader.bells.add(bell);
-      yield* listenTo(reader, bell, key, this.#options);
+      for await (const page of listenTo(reader, bell, key, this.#options)) {
+        await key.recheck?.();
+        yield page;
+      }
     } finally {
       clearTimeout(timer);
       reader?.bells.delete(bell);

@@ -109,8 +109,9 @@ export const Domain: DomainResolvers = {
     const attempt = at === undefined ? await attempts.load({ name, recipient: context.recipient }) : null;
     return observedParts(loadedPart(times), attempt);
   },
-  async diff(history, args, { budget }) {
+  async diff(history, args, context) {
     const { from, to } = args;
+    const { budget } = context;
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
@@ -122,13 +123,22 @@ export const Domain: DomainResolvers = {
     if (!budget.isOver) await budget.compare(weightOf(lists));
     const { name: domain, at } = history;
     const of = { domain, at: at === undefined || to < at ? to : at };
+    const times = history.times && (await timesAt(history, of.at, context));
     const diff = await budget.inTurns(function* () {
       const compared = budget.isOver ? NOTHING : yield* selectLists(lists, args);
-      return yield* compareStates(compared, from, to, history.times);
+      return yield* compareStates(compared, from, to, times);
     });
     return { ...diff, of };
   },
 };
+
+/** When the parts of a domain were observed up to an instant, as the domain at that instant tells. */
+async function timesAt(history: DomainHistory, at: Instant, context: RequestContext) {
+  const { viewer, recipient } = context;
+  const parts = { dnsRecords: true, httpHeaders: false, counts: false, times: true };
+  const key = { name: history.name, at, ...parts, recipient, client: viewer.rateLimitKey };
+  return (await loadersOf(history, context).domainHistory.load(key))?.times ?? null;
+}
 
 /** What is read at once of the records of a large history that are requested by type or presence. */
 const MOST_FILTERED = 2_000;

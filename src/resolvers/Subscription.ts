@@ -26,7 +26,7 @@ async function* pages(
   context: RequestContext,
 ): AsyncGenerator<ChangePage, void, void> {
   const { viewer, budget, loaders, recipient } = context;
-  const key = { ...filter, recipient, client: viewer.rateLimitKey };
+  const key = { ...filter, recipient, client: viewer.rateLimitKey, recheck: viewer.recheck };
   const listening = loaders.live.listen({
     ...{ ...key, after },
     async load(place) {

@@ -259,11 +259,13 @@ async function answerFrom(
   const setRates = () => setRateFields(response, viewer.rates);
   const isReplica = loaders !== executor.primary;
   const readsState =
-    validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag));
+    validation !== null &&
+    isChecked(route) &&
+    (kept !== undefined || mayBeUnmodified(request.headers, validation.tag));
   if (readsState) {
     const result = await execute(executor, asked, validation.stored, wasCounted).finally(setRates);
     const validators = validatorsOf(foundIn(result, route, variables), validation.tag);
-    if (isReplica) requireLatest(exchange, validators);
+    requireLatest(exchange, validators, isReplica);
     if (kept?.validators.etag === validators.etag) {
       kept.checkedAt = askedAt;
       return sendKept(exchange, kept);
@@ -273,19 +275,25 @@ async function answerFrom(
   const found = await findBody(executor, asked, wasCounted || readsState).finally(setRates);
   const { state, body, next } = found;
   const validators = validation && validatorsOf(state, validation.tag);
-  if (isReplica) requireLatest(exchange, validators);
+  requireLatest(exchange, validators, isReplica);
+  if (sendIfUnmodified(exchange, validators)) return;
   setLink(exchange, next);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
 }
 
+/** Whether a request of the route that is read is valid: other parameters are checked by the operation, before a 304, too. */
+function isChecked({ parameters }: PreparedRoute): boolean {
+  return Object.keys(parameters).every((name) => name === 'domain' || name === 'at');
+}
+
 /** The state that was read is older than what the client has. No client sees it. */
 class OlderStateError extends Error {}
 
 /** @param validators Null: the route has none. @throws OlderStateError */
-function requireLatest(exchange: Exchange, validators: Validators | null): void {
-  if (validators !== null && hasLater(exchange, validators)) throw new OlderStateError();
+function requireLatest(exchange: Exchange, validators: Validators | null, isReplica: boolean): void {
+  if (isReplica && validators !== null && hasLater(exchange, validators)) throw new OlderStateError();
 }
 
 function isOlder(error: unknown, exchange: Exchange): boolean {
@@ -445,8 +453,8 @@ function nothingFound({ missing, operationId }: Route, variables: Variables): Er
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
-function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators): boolean {
-  if (!isUnmodified(request.headers, validators, secondsNow())) return false;
+function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators | null): boolean {
+  if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
   response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
   return true;
 }
