@@ -74,7 +74,11 @@ export function createAuthentication({
       return reject(client, new UnauthenticatedError(NOT_VALID, true, viewer?.reason));
     }
     const { kind, rateLimitKey } = viewer;
-    return { kind, rateLimitKey, scopes: union(viewer.scopes, commonScopes), rates: undefined };
+    const recheck = async () => {
+      const again = await verifier.verify(token);
+      if (again === null || again.kind === 'rejected') throw new UnauthenticatedError(NOT_VALID, true);
+    };
+    return { kind, rateLimitKey, scopes: union(viewer.scopes, commonScopes), recheck, rates: undefined };
   };
 }
 

@@ -15,6 +15,8 @@ export interface Viewer {
   readonly scopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token, and the viewer has none. */
   readonly needsToken?: boolean;
+  /** Checks the token again, for what lasts longer than a request; absent: there is none. @throws UnauthenticatedError */
+  readonly recheck?: () => Promise<void>;
   /** What is left of the viewer's rate limit after this request; absent until it has selected a limited field. */
   rates?: RateState | undefined;
 }

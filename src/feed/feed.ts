@@ -38,7 +38,7 @@ export interface LiveOptions {
 }
 
 const READ_EVERY = 250;
-/** In milliseconds: a token that is revoked must not be of use for days. */
+/** In milliseconds: a stream that a proxy has left open does not stay so for days. */
 const LONGEST = 3_600_000;
 const MOST_KEPT = 20_000;
 /** In octets, of what is kept. */
@@ -93,7 +93,11 @@ export class Feed {
     try {
       reader = await this.#open();
       reader.bells.add(bell);
-      yield* listenTo(this.#source, reader, bell, key, this.#options);
+      for await (const page of listenTo(this.#source, reader, bell, key, this.#options)) {
+        // A token that is revoked must not be of use.
+        await key.viewer.recheck?.();
+        yield page;
+      }
     } finally {
       clearTimeout(timer);
       reader?.bells.delete(bell);

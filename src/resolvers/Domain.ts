@@ -96,6 +96,7 @@ export const Domain: DomainResolvers = {
   },
   async diff(history, args, context) {
     const { from, to } = args;
+    const { budget } = context;
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
@@ -104,8 +105,12 @@ export const Domain: DomainResolvers = {
     const { name: domain, at, times } = history;
     // As of an instant, nothing is different after it.
     const upTo = (instant: Instant) => (at !== undefined && at < instant ? at : instant);
-    const key = { domain, from: upTo(from), to: upTo(to), times, ...partsOfDiff(args) };
-    const diff = await loadersOf(history, context).diff.load(key, context.caller.signal);
+    const loaders = loadersOf(history, context);
+    const { signal } = context.caller;
+    const seen =
+      times && (await loaders.domainHistory.load({ name: domain, at: upTo(to), ...TIMES }, signal));
+    const key = { domain, from: upTo(from), to: upTo(to), times: seen?.times ?? null, ...partsOfDiff(args) };
+    const diff = await loaders.diff.load(key, signal);
     if (diff.isCut)
       throw new TooLargeError(`The difference has more than ${MAX_LIST_ENTRIES} entries.`, BY_TIMES);
     return { ...diff, from, to, of: { domain, at: upTo(to) } };
@@ -132,6 +137,9 @@ function recordFilter({ name: domain, at }: DomainHistory, { present }: Partial<
 function sortedTypes(types: readonly string[] | null | undefined): string[] | undefined {
   return types == null ? undefined : [...canonicalTypes(types)].sort();
 }
+
+/** When the parts of a domain were observed, and nothing else. */
+const TIMES = { dnsRecords: false, httpHeaders: false, counts: false, times: true };
 
 /** The types and names of a difference: with one of the two alone, nothing of the other list. */
 function partsOfDiff({ types, headers }: Pick<DomainDiffArgs, 'types' | 'headers'>) {

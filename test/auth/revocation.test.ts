@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRecorder } from '../../src/recorder/recorder.js';
 import { startDms } from '../journeys/dms-command.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { observation } from '../support/observations.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -45,4 +47,23 @@ test('a token that one process makes works in others at once, and within five se
     expect(begun).toBeLessThan(end);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+});
+
+test('a stream that is open gives nothing once its token is revoked: it ends, and says why', async () => {
+  const [service] = services;
+  const made = await startDms(
+    ['token', 'create', '--name', 'listener', '--scope', 'search:read'],
+    database.environment,
+  ).result;
+  const url = `${service?.url}/api/v1/changes`;
+  const headers = { ...bearer(made.stdout.trim()), accept: 'text/event-stream' };
+  const stream = await fetch(url, { headers });
+  expect(stream.status).toBe(200);
+  await startDms(['token', 'revoke', 'listener'], database.environment).result;
+  await expect.poll(async () => (await fetch(url, { headers })).status, { timeout: 10_000 }).toBe(401);
+  const line = observation({ domain: 'later.example', at: 1, records: ['192.0.2.1'] });
+  await createRecorder(database.pool).record([line]);
+  const text = await stream.text();
+  expect(text).not.toContain('later.example');
+  expect(text).toMatch(/event: end\ndata: .*"code":"UNAUTHENTICATED"/);
 });

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
-import { observation } from '../support/observations.js';
+import { observation, timeText } from '../support/observations.js';
 import { FIRST_SEEN } from '../support/rows.js';
 import { startTestService, type TestService } from '../support/service.js';
+
+const ADDRESS_OF_DIFF = ['192.0.2.1'];
 
 let service: TestService;
 
@@ -126,6 +128,23 @@ describe('an id', () => {
     expect([...dnsRecordsAdded, ...dnsRecordsRemoved]).toEqual(
       then.dnsRecords.filter(({ removed }: { removed: string | null }) => removed === AT),
     );
+  });
+
+  test('has one content: a record of a difference was last seen as it was at that time', async () => {
+    await createRecorder(service.database.pool).record([
+      observation({ domain: 'diff.example', at: 1, types: ['A'], records: ADDRESS_OF_DIFF }),
+      observation({ domain: 'diff.example', at: 2, records: ADDRESS_OF_DIFF }),
+      observation({ domain: 'diff.example', at: 5, types: ['A'], records: ADDRESS_OF_DIFF }),
+    ]);
+    const { data } = await send(
+      `query ($from: Timestamp!, $to: Timestamp!) {
+        then: domain(name: "diff.example", at: $to) { dnsRecords { ... on ARecord { id lastSeen } } }
+        now: domain(name: "diff.example") { diff(from: $from, to: $to) { dnsRecordsAdded { ... on ARecord { id lastSeen } } } }
+      }`,
+      { from: timeText(0), to: timeText(3) },
+    );
+    expect(data.then.dnsRecords).toMatchObject([{ lastSeen: '2024-01-01T00:00:02.000000Z' }]);
+    expect(data.now.diff.dnsRecordsAdded).toEqual(data.then.dnsRecords);
   });
 
   test('of what is not there any more is null', async () => {

@@ -185,7 +185,8 @@ async function answerFrom(
   const { validation } = route;
   const asked = { route, variables, countedFrom, mediaType, caller, loaders };
   const askedAt = performance.now();
-  if (validation !== null && (kept !== undefined || mayBeUnmodified(request.headers, validation.tag))) {
+  const asksForState = kept !== undefined || mayBeUnmodified(request.headers, validation?.tag ?? '');
+  if (validation !== null && isChecked(route) && asksForState) {
     const state = await executor.executeStored(validation.stored, variables, caller, loaders, false);
     const validators = validatorsOf(foundIn(state, route, variables), validation.tag);
     if (kept?.validators.etag === validators.etag) {
@@ -196,10 +197,16 @@ async function answerFrom(
   }
   const { state, body, next } = await findBody(executor, asked);
   const validators = validation && validatorsOf(state, validation.tag);
+  if (sendIfUnmodified(exchange, validators)) return;
   setLink(exchange, next);
   if (typeof body !== 'string') return sendParts(exchange, validators, body);
   send(exchange, validators, body);
   if (key !== undefined && validators !== null) bodies.keep(key, { validators, body, checkedAt: askedAt });
+}
+
+/** Whether a request of the route that is read is valid: other parameters are checked by the operation, before a 304, too. */
+function isChecked({ parameters }: PreparedRoute): boolean {
+  return Object.keys(parameters).every((name) => name === 'domain' || name === 'at');
 }
 
 /** The key of a body that is kept; pages are not, of which each has another cursor. */
@@ -260,8 +267,8 @@ function begin(exchange: Exchange, validators: Validators | null, octets: number
 }
 
 /** Answers 304 to a client that has this state, with what a cache needs to know (RFC 9110, section 15.4.5). */
-function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators): boolean {
-  if (!isUnmodified(request.headers, validators, secondsNow())) return false;
+function sendIfUnmodified({ request, response, caching }: Exchange, validators: Validators | null): boolean {
+  if (validators === null || !isUnmodified(request.headers, validators, secondsNow())) return false;
   response.writeHead(304, { etag: validators.etag, 'cache-control': caching }).end();
   return true;
 }

@@ -318,7 +318,7 @@ describe('records in changes and differences were last seen', () => {
       askSeen(`diff(from: "${time('00')}", to: "${time(to)}") { dnsRecordsAdded { ${SEEN} } }`);
     const seen = (second: string) => ({ removed: null, lastSeen: time(second) });
     expect(await diff('02')).toEqual({ diff: { dnsRecordsAdded: [seen('01.000000'), seen('01.000000')] } });
-    expect(await diff('04.5')).toEqual({ diff: { dnsRecordsAdded: [seen('04.000000'), seen('01.000000')] } });
+    expect(await diff('04.5')).toEqual({ diff: { dnsRecordsAdded: [seen('04.000000'), seen('04.000000')] } });
     expect(await diff('11')).toEqual({ diff: { dnsRecordsAdded: [seen('10.000000')] } });
   });
 });

@@ -44,6 +44,21 @@ async function tagOf(operation = ''): Promise<string> {
 
 const OPERATIONS = ['', '/dns', '/details', '/headers'];
 
+test.each([
+  '/changes?after=zz',
+  '/changes?types=%21',
+  '/diff?from=2024-01-02&to=2100-01-01',
+  '/diff?from=2024-01-02&to=2024-01-01',
+])('what is not valid is no state that a client may have: 400 and not 304 for %s', async (operation) => {
+  await setState(RECORDED);
+  const etag = await tagOf(
+    operation.replace(/\?.*/, operation.startsWith('/diff') ? '?from=2024-01-01&to=2024-01-02' : ''),
+  );
+  for (const condition of [{ 'if-none-match': '*' }, { 'if-none-match': etag }]) {
+    expect((await get({ ...authorization, ...condition }, operation)).status).toBe(400);
+  }
+});
+
 describe('If-None-Match (RFC 9110, section 13.1.2)', () => {
   test('with the tag of the state that is recorded is answered 304, without a body', async () => {
     await setState(RECORDED);
