@@ -1,8 +1,8 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { compareInstants, type Instant } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import { PLANNED, pageOf } from './columns.js';
 import { COLUMNS_SQL, type DnsEntry, parseDnsEntries } from './dns-entries.js';
-import type { TimesOfParts } from './observed-parts.js';
+import { seenUpTo, type TimesOfParts } from './observed-parts.js';
 import { literal } from './search.js';
 
 /** The net difference between the states of a domain at two instants, in the order of Get domain. */
@@ -34,7 +34,7 @@ export interface DiffKey {
   /** Only records of these types, and headers of these names; absent: all. */
   readonly types: readonly string[] | undefined;
   readonly names: readonly string[] | undefined;
-  /** Of the parts: the latest observation that is known of a type; null: when records were last seen is not needed. */
+  /** Of the parts up to `to`; null: when records were last seen is not needed. */
   readonly times: TimesOfParts | null;
 }
 
@@ -112,7 +112,7 @@ export async function loadDiff(prisma: PrismaClient, key: DiffKey): Promise<Stat
 /** The records that are at one of the instants only: of one that went and returned, one stay is at each. */
 function recordsOf(
   stays: readonly DnsEntry[],
-  { to, times }: DiffKey,
+  { times }: DiffKey,
 ): Pick<StateDiff, 'dnsRecordsAdded' | 'dnsRecordsRemoved'> {
   const came = stays.filter(({ removed }) => removed === null);
   const went = stays.filter(({ removed }) => removed !== null);
@@ -122,20 +122,9 @@ function recordsOf(
   return {
     dnsRecordsAdded: came
       .filter(isOfOne)
-      .map((entry) => ({ ...entry, lastSeen: lastSeenAt(entry, to, times) })),
+      .map((entry) => ({ ...entry, lastSeen: seenUpTo(entry, times?.types.get(entry.type)?.latest) })),
     dnsRecordsRemoved: went.filter(isOfOne),
   };
-}
-
-/** When a record that was present at an instant was last seen up to it: the latest time that is known. */
-function lastSeenAt(
-  { type, firstSeen, lastSeen }: DnsEntry,
-  at: Instant,
-  times: TimesOfParts | null,
-): Instant {
-  const { first = firstSeen, latest = firstSeen } = times?.types.get(type) ?? {};
-  const known = [firstSeen, lastSeen ?? firstSeen, first, latest].filter((time) => time <= at);
-  return known.sort(compareInstants).at(-1) ?? firstSeen;
 }
 
 /** Text that two entries share if and only if they are of the same record. */

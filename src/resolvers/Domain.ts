@@ -96,7 +96,6 @@ export const Domain: DomainResolvers = {
   },
   async diff(history, args, context) {
     const { from, to } = args;
-    const { budget } = context;
     if (from > to) {
       const message = `from, ${formatInstant(from)}, is later than to, ${formatInstant(to)}: exchange them.`;
       throw new PublicError('INVALID_PARAMETER', message);
