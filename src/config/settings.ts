@@ -76,15 +76,10 @@ export function settingsFrom(read: Read) {
     logLevel: read('LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
     /** What a serving process does: everything, or the API only. */
     role: read('ROLE', 'all', choice('all', 'api')),
-    /** Domains per minute, by a client's address and by a token. */
+    /** Units per minute, by a client's address and by a token. */
     rateLimits: {
       anonymous: read('RATE_LIMIT_ANONYMOUS', '600', perMinute),
       token: read('RATE_LIMIT_TOKEN', '6000', perMinute),
-    },
-    /** Failed authentications per minute by a client's address, and GraphQL requests that get no domain. */
-    penaltyLimits: {
-      failures: read('RATE_LIMIT_FAILURES', '60', perMinute),
-      documents: read('RATE_LIMIT_DOCUMENTS', '300', perMinute),
     },
     /** URL of a Redis in which processes count together; absent: each counts alone. It may contain a password. */
     redisUrl: read('REDIS_URL', '', optional(redisUrl)),
@@ -152,8 +147,6 @@ export function settingsFrom(read: Read) {
       // JavaScript's strings end at half a gigabyte.
       line: read('LIMIT_LINE', '4MB', size(KB, 256 * MB)),
     },
-    /** How many octets of large histories may be in responses at once. */
-    responseMemory: read('ANSWER_MEMORY', '64MB', size(MB, MB * MB)),
     http: {
       /** For how many seconds a response of REST may be used before it is revalidated. */
       maxAge: read('HTTP_MAX_AGE', '0', integer(0, YEAR_SECONDS)),
@@ -167,7 +160,7 @@ export function settingsFrom(read: Read) {
     },
     graphql: {
       /** The largest estimated cost of one request. */
-      maxCost: read('GRAPHQL_MAX_COST', '100000', integer(1, 1_000_000_000)),
+      maxCost: read('GRAPHQL_MAX_COST', '250000', integer(1, 1_000_000_000)),
       introspection: read('GRAPHQL_INTROSPECTION', 'on', onOff),
       /** A file with the only operations that are executed; absent: any operation is. */
       persistedOnly: read('PERSISTED_ONLY', '', optional(path)),

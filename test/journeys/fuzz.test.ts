@@ -54,8 +54,6 @@ beforeAll(async () => {
     AUTH_AUDIENCE: AUDIENCE,
     RATE_LIMIT_ANONYMOUS: UNLIMITED,
     RATE_LIMIT_TOKEN: UNLIMITED,
-    RATE_LIMIT_FAILURES: UNLIMITED,
-    RATE_LIMIT_DOCUMENTS: UNLIMITED,
     // Without it, garbage that is not collected yet would look like a leak.
     NODE_OPTIONS: '--max-old-space-size=140',
   });
