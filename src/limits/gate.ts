@@ -52,6 +52,8 @@ interface Client {
 /** A response whose octets count until they are read. */
 export interface Unread {
   readonly writableFinished: boolean;
+  /** Whether it is closed: what was written afterwards is read by nobody. */
+  readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
 }
 
@@ -90,20 +92,20 @@ export class Gate {
       if (!isTaken) return;
       isTaken = false;
       this.#take(client, kind, -1);
-      this.#changed(client);
+      this.#changed();
     };
   }
 
   /** Counts octets that were written for a client until they are read, or it is gone. */
   written({ viewer }: Pick<Caller, 'viewer'>, octets: number, response: Unread): void {
-    if (response.writableFinished) return;
+    if (response.writableFinished || response.destroyed) return;
     const client = this.#clientOf(viewer.rateLimitKey);
     client.unread += octets;
     this.#unread += octets;
     response.once('close', () => {
       client.unread -= octets;
       this.#unread -= octets;
-      this.#changed(client);
+      this.#changed();
     });
   }
 
@@ -155,23 +157,30 @@ export class Gate {
       };
       const timer = setTimeout(() => {
         waiting.reject(new BusyError(1, 'Too many requests are in progress.'));
-        this.#changed(client);
+        this.#changed();
       }, wait);
       client.waiting.push(waiting);
     });
   }
 
-  /** Lets those enter for whom there is a place now: the first of each client that can, each client in its turn. */
-  #changed(changed: Client): void {
-    for (const client of [...this.#clients.values()]) {
-      const next = client.waiting.find(({ kind }) => this.#hasPlace(client, kind));
-      if (next === undefined) continue;
-      // Its next turn comes after those of all others.
-      this.#clients.delete(client.key);
-      this.#clients.set(client.key, client);
-      next.enter();
+  /** Lets those enter for whom there are places now: the first of each client that can, each client in its turn, until nobody can. */
+  #changed(): void {
+    let hasEntered = true;
+    while (hasEntered) {
+      hasEntered = false;
+      for (const client of [...this.#clients.values()]) {
+        const next = client.waiting.find(({ kind }) => this.#hasPlace(client, kind));
+        // Its next turn comes after those of all others; one that has nothing has no turn.
+        if (next !== undefined || isIdle(client)) this.#clients.delete(client.key);
+        if (next === undefined) continue;
+        this.#clients.set(client.key, client);
+        next.enter();
+        hasEntered = true;
+      }
     }
-    const { taken, unread, waiting, key } = changed;
-    if (taken.ordinary + taken.search + unread + waiting.length === 0) this.#clients.delete(key);
   }
+}
+
+function isIdle({ taken, unread, waiting }: Client): boolean {
+  return taken.ordinary + taken.search + unread + waiting.length === 0;
 }

@@ -2,7 +2,8 @@ import type { Viewer } from '../../src/auth/viewer.js';
 import type { Database } from '../../src/database/client.js';
 import { feedSource } from '../../src/feed/change-feed.js';
 import { Feed } from '../../src/feed/feed.js';
-import { GraphqlExecutor } from '../../src/graphql/execute.js';
+import { GraphqlExecutor, type GraphqlExecutorOptions } from '../../src/graphql/execute.js';
+import { type Caller, NEVER_ABORTED } from '../../src/limits/caller.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 
 /** A client without a token. */
@@ -15,10 +16,16 @@ export function withToken(digest = 'digest'): Viewer {
   return { kind: 'token', rateLimitKey: digest, scopes: new Set() };
 }
 
+/** A caller that waits for what it asks for. */
+export function callerOf(viewer: Viewer = anonymous()): Caller {
+  return { viewer, signal: NEVER_ABORTED };
+}
+
 /** The door to a test's database, with limits that no test meets unless it sets its own. */
 export function openExecutor(
   database: Database,
   rateLimits = { anonymous: 100_000, token: 100_000 },
+  options: Partial<GraphqlExecutorOptions> = {},
 ): GraphqlExecutor {
   const acrossShards = database.distribution.kind === 'shards';
   const { prisma } = database;
@@ -26,5 +33,6 @@ export function openExecutor(
     loaders: createLoaders({ prisma, searchPrisma: prisma }, { acrossShards }),
     feed: new Feed(feedSource(prisma, undefined, acrossShards)),
     rateLimits,
+    ...options,
   });
 }

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { requireListSize, ResponseSize } from '../../src/limits/response-size.js';
+
+const MB = 1024 ** 2;
+const ADVICE = 'Use a connection.';
+const TOO_LARGE = expect.objectContaining({
+  code: 'TOO_LARGE',
+  message: expect.stringContaining(ADVICE),
+});
+
+describe('a list without pages', () => {
+  test.each([
+    ['5,000 entries', 5_000, 0],
+    ['1 MB', 1, MB],
+    ['nothing', 0, 0],
+  ])('may have %s', (_what, entries, octets) => {
+    expect(() => requireListSize(entries, octets, ADVICE)).not.toThrow();
+    expect(() => new ResponseSize().addList(entries, octets, 1, ADVICE)).not.toThrow();
+  });
+
+  test.each([
+    ['5,000 entries', 5_001, 0],
+    ['1 MB', 1, MB + 1],
+  ])('may not have more than %s, and its error says what to use', (_what, entries, octets) => {
+    expect(() => requireListSize(entries, octets, ADVICE)).toThrow(TOO_LARGE);
+    expect(() => new ResponseSize().addList(entries, octets, 1, ADVICE)).toThrow(TOO_LARGE);
+  });
+});
+
+describe('the lists of a response', () => {
+  test('have 4 MB together, and each that comes after is too large', () => {
+    const size = new ResponseSize();
+    for (let list = 0; list < 4; list += 1) size.addList(1, MB, 1, ADVICE);
+    expect(() => size.addList(1, 1, 1, ADVICE)).toThrow(TOO_LARGE);
+    expect(() => size.add(1, ADVICE)).toThrow(TOO_LARGE);
+    expect(() => size.addList(1, 0, 1, ADVICE)).not.toThrow();
+  });
+
+  test('count as often as their fields are selected', () => {
+    expect(() => new ResponseSize().addList(1, MB, 4, ADVICE)).not.toThrow();
+    expect(() => new ResponseSize().addList(1, MB, 5, ADVICE)).toThrow(TOO_LARGE);
+  });
+
+  test('that are too large leave room for smaller ones', () => {
+    const size = new ResponseSize();
+    size.addList(1, MB, 3, ADVICE);
+    expect(() => size.addList(1, MB, 2, ADVICE)).toThrow(TOO_LARGE);
+    expect(() => size.addList(1, MB, 1, ADVICE)).not.toThrow();
+  });
+});
