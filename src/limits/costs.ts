@@ -83,11 +83,18 @@ const LIST_LENGTH = 10;
 const DEFAULT_FIRST = 100;
 /** How many entries of a page its cost includes. */
 const ENTRIES_OF_PAGE = 100;
-/** The lists of the schema itself: it has about so many types, and they so many fields. */
+/**
+ * The lists of the schema itself, about. Those that lead to fields again have their full lengths, the others what they have on average:
+ * few fields have arguments.
+ */
 const INTROSPECTION_LENGTHS: ReadonlyMap<string, number> = new Map([
-  ['__Schema.types', 150],
+  ['__Schema.types', 100],
   ['__Type.fields', 15],
-  ['__Type.possibleTypes', 15],
+  ['__Type.possibleTypes', 25],
+  ['__Type.interfaces', 2],
+  ['__Type.inputFields', 2],
+  ['__Type.enumValues', 2],
+  ['__Field.args', 1],
 ]);
 
 /** Fields of a domain that read more than its row. */
@@ -147,7 +154,9 @@ function measureOperation(
     costWith(given) {
       const variables = withDefaults(given, operation);
       const units = new Map<string | number, number>();
-      for (const [name, measure] of fields) {
+      // Where all of it is left out, nothing is executed, and nothing of it is paid for.
+      const isFree = amountWith(whole.units, variables) === 0;
+      for (const [name, measure] of isFree ? [] : fields) {
         const cost = isStream
           ? (reader.costOf(root, stream)?.units ?? 0)
           : amountWith(measure.units, variables);

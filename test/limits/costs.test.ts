@@ -1,0 +1,363 @@
+import fc from 'fast-check';
+import { getIntrospectionQuery, getOperationAST, parse } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { createSchema } from '../../src/graphql/schema.js';
+import { Costs, requireWithinLimits, type Variables } from '../../src/limits/costs.js';
+import { domainAliases, EVERY_FIELD } from '../support/every-field.js';
+
+const SCHEMA = createSchema();
+
+/** What follows from a document, and with variables. */
+function measure(source: string, variables: Variables = {}) {
+  const document = parse(source, { noLocation: true });
+  const operation = getOperationAST(document);
+  if (operation == null) throw new Error(`There is no operation: ${source}`);
+  const cost = new Costs(SCHEMA).of(document, operation);
+  const request = cost.costWith(variables);
+  const units = [...request.units.values()].reduce((sum, each) => sum + each, 0);
+  return { cost, request, units };
+}
+
+function inDomain(selection: string): string {
+  return `{ domain(name: "a.example") { ${selection} } }`;
+}
+
+const DIFF = 'diff(from: "2024-01-01T00:00:00Z", to: "2024-02-01T00:00:00Z") { from }';
+const SEARCHES = [
+  'dnsRecords(where: { ip: "192.0.2.1" } PAGE) { nodes { domain { DOMAIN } } }',
+  'httpHeaders(where: { name: "via" } PAGE) { nodes { domain { DOMAIN } } }',
+  'searchDomains(where: { match: "*.example" } PAGE) { nodes { DOMAIN } }',
+  'searchDomains(where: { match: "*.example" } PAGE) { edges { node { DOMAIN } } }',
+];
+const PAGES_OF_DOMAIN = [
+  'changes(PAGE) { nodes { id } }',
+  'dnsRecordsConnection(PAGE) { nodes { __typename } }',
+  'httpHeadersConnection(PAGE) { nodes { name } }',
+];
+
+describe('a document costs what its arguments ask for', () => {
+  test.each([
+    ['a domain: 1', '{ domain(name: "a.example") { name } }', 1],
+    ['each alias of it', '{ a: domain(name: "a") { name } b: domain(name: "a") { name } }', 2],
+    ['whatever lists are selected of it', inDomain(EVERY_FIELD), 1],
+    ['a node: 1', '{ node(id: "x") { id } }', 1],
+    ['each name: 1', '{ domains(names: ["a", "b", "c"]) { name } }', 3],
+    ['a name alone, which is a list of one', '{ domains(names: "a") { name } }', 1],
+    ['diff: 4', inDomain(DIFF), 1 + 4],
+    ['for each name, what is selected there', `{ domains(names: ["a", "b"]) { name ${DIFF} } }`, 2 * (1 + 4)],
+    ['a page of the feed', '{ changes { nodes { id } } }', 2],
+    ['statistics: 10', '{ statistics { __typename } }', 10],
+    [
+      'in a list without pages, as for 10',
+      inDomain('httpHeaders { historyConnection { nodes { date } } }'),
+      1 + 10 * 2,
+    ],
+    [
+      'through all levels',
+      inDomain(
+        'httpHeadersConnection(first: 5) { nodes { historyConnection(first: 101) { nodes { date } } } }',
+      ),
+      1 + 2 + 5 * 3,
+    ],
+    ['the schema: nothing of its own', '{ __schema { types { name } } }', 0],
+  ])('%s', (_row, source, units) => {
+    expect(measure(source).units).toBe(units);
+  });
+
+  test.each(PAGES_OF_DOMAIN)('a page: 2, and 1 for each further 100 of first: %s', (page) => {
+    const of = (first: string) => measure(inDomain(page.replace('(PAGE)', first))).units - 1;
+    expect(['(first: 1)', '(first: 100)', '', '(first: 101)', '(first: 500)'].map(of)).toEqual([
+      2, 2, 2, 3, 6,
+    ]);
+  });
+
+  test.each(SEARCHES)('a search: 5, and as a page; the domains it finds, if lists of them: %s', (search) => {
+    const of = (page: string, selection: string) =>
+      measure(`{ ${search.replace('PAGE', page).replace('DOMAIN', selection)} }`).units;
+    expect(['first: 1', '', 'first: 500'].map((page) => of(page, 'name created'))).toEqual([7, 7, 11]);
+    for (const list of ['dnsRecords { __typename }', 'httpHeaders { name }', '...F'])
+      expect(of('first: 20', list.replace('...F', '... on Domain { parts { name } }'))).toBe(7 + 20);
+  });
+
+  test('a document: 1 for each full 1,000 tokens', () => {
+    const of = (tokens: number) => measure(`{ ${'__typename '.repeat(tokens - 2)} }`).cost.units;
+    expect([998, 999, 1_000, 1_999, 2_000].map(of)).toEqual([0, 0, 1, 1, 2]);
+  });
+
+  test('a stream: 2, and each change what is selected of it', () => {
+    const of = (selection: string) => {
+      const { units, request } = measure(`subscription { changes { nodes { ${selection} } } }`);
+      return [units, request.unitsOfChange];
+    };
+    expect(of('id')).toEqual([2, 0]);
+    expect(of('domain { name }')[0]).toBe(2);
+    expect(of('domain { dnsRecords { __typename } }')[0]).toBe(2);
+  });
+});
+
+describe('variables are read', () => {
+  const NAMES = 'query ($names: [String!]!) { domains(names: $names) { name } }';
+  const PAGE = 'query ($first: Int = 201) { changes(first: $first) { nodes { id } } }';
+
+  test.each<[string, string, Variables, number]>([
+    ['names', NAMES, { names: ['a', 'b', 'c'] }, 3],
+    ['a name alone', NAMES, { names: 'a' }, 1],
+    ['no names', NAMES, { names: [] }, 0],
+    ['the length of a page', PAGE, { first: 500 }, 6],
+    ['its default, where it is absent', PAGE, {}, 4],
+    ['that of the schema, where it is null', PAGE, { first: null }, 2],
+    ['what is no length, which a resolver rejects', PAGE, { first: -1 }, 2],
+  ])('%s', (_what, source, variables, units) => {
+    expect(measure(source, variables).units).toBe(units);
+  });
+
+  test.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('of any name: %s', (name) => {
+    const source = `query ($${name}: Int) { changes(first: $${name}) { nodes { id } } }`;
+    expect(measure(source, {}).units).toBe(2);
+    expect(measure(source, JSON.parse(`{ "${name}": 500 }`)).units).toBe(6);
+  });
+
+  test('of a document that comes again with others', () => {
+    const document = parse(`query ($first: Int) { domain(name: "a") { ...F ...F } }
+      fragment F on Domain { changes(first: $first) { nodes { id } } }`);
+    const operation = getOperationAST(document);
+    if (operation == null) throw new Error('There is no operation.');
+    const cost = new Costs(SCHEMA).of(document, operation);
+    const estimates = [1, 500, 1, 100].map((first) => cost.costWith({ first }).estimate);
+    expect(estimates[0]).toBe(estimates[2]);
+    expect(new Set(estimates).size).toBe(3);
+  });
+});
+
+test.each([
+  '{ domain(name: "a") @skip(if: true) { name } }',
+  '{ ... @include(if: false) { domain(name: "a") { name } } }',
+  'query ($no: Boolean = true) { ...F @skip(if: $no) } fragment F on Query { statistics { __typename } }',
+])('where all is left out, nothing costs, so that the request itself does: %s', (source) => {
+  expect(measure(source).request.units.size).toBe(0);
+});
+
+test('each operation of a document has its own cost', () => {
+  const document = parse('query A { domain(name: "a") { name } } query B { statistics { __typename } }');
+  const costs = new Costs(SCHEMA);
+  const of = (name: string) => {
+    const operation = getOperationAST(document, name);
+    if (operation == null) throw new Error(`There is no operation ${name}.`);
+    return [...costs.of(document, operation).costWith({}).units.values()];
+  };
+  expect([of('A'), of('B'), of('A')]).toEqual([[1], [10], [1]]);
+});
+
+/** Something that is selected of a domain. */
+interface Piece {
+  readonly field: 'name' | 'dnsRecords' | 'httpHeaders' | 'changes' | 'diff';
+  readonly first: (typeof FIRSTS)[number];
+  readonly condition: (typeof CONDITIONS)[number];
+  /** Of the domain of each change. */
+  readonly inside: readonly Piece[];
+  /** Whether it is in a fragment of its own, and whether that has the condition. */
+  readonly fragment: 'none' | 'named' | 'inline';
+}
+
+const DECLARED =
+  '($yes: Boolean!, $no: Boolean!, $on: Boolean! = true, $few: Int, $many: Int!, $usual: Int = 120)';
+const GIVEN = { yes: true, no: false, few: 3, many: 250 };
+/** How a page's length is written, and which it is. */
+const FIRSTS = [
+  ...[['', 100] as const, ['first: 5', 5] as const, ['first: 250', 250] as const],
+  ...[['first: $few', 3] as const, ['first: $many', 250] as const, ['first: $usual', 120] as const],
+];
+/** How a selection is included or left out, and which it is. */
+const CONDITIONS = [
+  ...[['', 1] as const, ['@include(if: $yes)', 1] as const, ['@include(if: $no)', 0] as const],
+  ...[['@skip(if: $yes)', 0] as const, ['@skip(if: $no)', 1] as const, ['@skip(if: true)', 0] as const],
+  ...[['@include(if: $on)', 1] as const, ['@include(if: $yes) @skip(if: $yes)', 0] as const],
+];
+
+const { pieces } = fc.letrec<{ pieces: Piece[]; piece: Piece }>((tie) => ({
+  pieces: fc.array(tie('piece'), { minLength: 1, maxLength: 4, depthIdentifier: 'pieces' }),
+  piece: fc.record({
+    field: fc.constantFrom<Piece['field']>('name', 'dnsRecords', 'httpHeaders', 'changes', 'diff'),
+    first: fc.constantFrom(...FIRSTS),
+    condition: fc.constantFrom(...CONDITIONS),
+    inside: fc.oneof({ maxDepth: 2, depthIdentifier: 'pieces' }, fc.constant([]), tie('pieces')),
+    fragment: fc.constantFrom<Piece['fragment']>('none', 'named', 'inline'),
+  }),
+}));
+
+/** A document of it, with its fragments or with their fields written out. */
+function written(domains: readonly (readonly Piece[])[], withFragments: boolean): string {
+  const fragments: string[] = [];
+  let names = 0;
+  const own = (piece: Piece, condition: string): string => {
+    names += 1;
+    const alias = `a${names}`;
+    const [first] = piece.first;
+    const page = first === '' ? '' : `(${first})`;
+    switch (piece.field) {
+      case 'name':
+        return `${alias}: name ${condition}`;
+      case 'dnsRecords':
+        return `${alias}: dnsRecords ${condition} { __typename }`;
+      case 'httpHeaders':
+        return `${alias}: httpHeaders ${condition} { name historyConnection${page} { nodes { date } } }`;
+      case 'changes':
+        return `${alias}: changes${page} ${condition} { nodes { domain { name ${all(piece.inside)} } } }`;
+      case 'diff':
+        return `${alias}: ${DIFF.replace('{', `${condition} {`)}`;
+    }
+  };
+  const all = (many: readonly Piece[]): string =>
+    many
+      .map((piece) => {
+        const [condition] = piece.condition;
+        if (!withFragments || piece.fragment === 'none') return own(piece, condition);
+        if (piece.fragment === 'inline') return `... on Domain ${condition} { ${own(piece, '')} }`;
+        const text = own(piece, '');
+        const name = `F${fragments.length}`;
+        fragments.push(`fragment ${name} on Domain { ${text} }`);
+        return `...${name} ${condition}`;
+      })
+      .join(' ');
+  const roots = domains.map((selected, at) => `d${at}: domain(name: "a.example") { name ${all(selected)} }`);
+  return `query ${DECLARED} { ${roots.join(' ')} } ${fragments.join(' ')}`;
+}
+
+function unitsOf({ field, first: [, first], condition: [, included], inside }: Piece): number {
+  const page = 1 + Math.ceil(first / 100);
+  const ofDomain = inside.some((each) => each.field === 'dnsRecords' || each.field === 'httpHeaders') ? 1 : 0;
+  const units = {
+    name: 0,
+    dnsRecords: 0,
+    httpHeaders: 10 * page,
+    changes: page + first * (ofDomain + sumOf(inside)),
+    diff: 4,
+  };
+  return included * units[field];
+}
+
+function sumOf(selected: readonly Piece[]): number {
+  return selected.reduce((sum, piece) => sum + unitsOf(piece), 0);
+}
+
+describe('whatever is selected', () => {
+  const selections = fc.array(pieces, { minLength: 1, maxLength: 3 });
+
+  test('costs what the table says, multiplied through all levels', () => {
+    fc.assert(
+      fc.property(selections, (domains) => {
+        const expected = domains.reduce((sum, selected) => sum + 1 + sumOf(selected), 0);
+        expect(measure(written(domains, false), GIVEN).units).toBe(expected);
+      }),
+    );
+  });
+
+  test('costs the same by fragments and written out', () => {
+    fc.assert(
+      fc.property(selections, (domains) => {
+        const [plain, byFragments] = [false, true].map((each) => measure(written(domains, each), GIVEN));
+        expect(byFragments?.request).toEqual(plain?.request);
+        for (const what of ['depth', 'isSearch', 'wideFields', 'hasCursor'] as const)
+          expect(byFragments?.cost[what]).toBe(plain?.cost[what]);
+      }),
+    );
+  });
+});
+
+describe('a request within the limits', () => {
+  const check = (source: string, most: number, variables: Variables = {}) => {
+    const { cost, request } = measure(source, variables);
+    requireWithinLimits(cost, request, most);
+    return request.estimate;
+  };
+  const tooComplex = (message: RegExp) =>
+    expect.objectContaining({ code: 'QUERY_TOO_COMPLEX', message: expect.stringMatching(message) });
+
+  test.each([
+    ['100 domains with every field of every type', domainAliases(100, EVERY_FIELD)],
+    ['the same by a fragment', `${domainAliases(100, '...F')} fragment F on Domain { ${EVERY_FIELD} }`],
+    ['the usual introspection', getIntrospectionQuery()],
+    [
+      'introspection with everything',
+      getIntrospectionQuery({
+        specifiedByUrl: true,
+        inputValueDeprecation: true,
+        schemaDescription: true,
+        directiveIsRepeatable: true,
+        oneOf: true,
+      }),
+    ],
+  ])('is a normal one: %s', (_what, source) => {
+    expect(() => check(source, 250_000)).not.toThrow();
+  });
+
+  test('has 20 levels of fields, those of fragments included', () => {
+    const deep = (levels: number) => `${'{ ofType '.repeat(levels)} { name ${'}'.repeat(levels + 1)}`;
+    // __schema, queryType, ofType …, name.
+    const source = (levels: number) =>
+      `{ __schema { queryType { ...F } } } fragment F on __Type ${deep(levels)}`;
+    expect(() => check(source(17), 1e9)).not.toThrow();
+    expect(() => check(source(18), 1e9)).toThrow(tooComplex(/more than 20 levels deep/));
+  });
+
+  test('has four statistics', () => {
+    const source = (count: number) =>
+      `{ ${Array.from({ length: count }, (_, at) => `a${at}: statistics { __typename }`).join(' ')} }`;
+    expect(() => check(source(4), 1e9)).not.toThrow();
+    expect(() => check(source(5), 1e9)).toThrow(tooComplex(/groups, series and statistics/));
+  });
+
+  test('asks for as many fields as a setting allows, lists in lists multiplied', () => {
+    const source = `query ($first: Int) { searchDomains(first: $first) { nodes { changes(first: $first) { nodes { id } } } } }`;
+    // Each level: the list of nodes, and each node's field.
+    const estimate = check(source, 1e9, { first: 100 });
+    expect(estimate).toBeGreaterThan(100 * 100);
+    expect(estimate).toBeLessThan(3 * 100 * 100);
+    expect(check(source, estimate, { first: 100 })).toBe(estimate);
+    expect(() => check(source, estimate - 1, { first: 100 })).toThrow(
+      tooComplex(new RegExp(`about ${estimate} fields; ${estimate - 1} are allowed\\. Ask for less`)),
+    );
+    expect(() => check(source, 250_000, { first: 500 })).toThrow(tooComplex(/Ask for less/));
+    expect(() => check(source, estimate, { first: 1 })).not.toThrow();
+  });
+});
+
+describe('a document whose fragments spread fragments is measured, however much they stand for', () => {
+  /** Fragments of which each spreads the next one, so many times. */
+  const chain = (length: number, spread: string, last: string, type: string) =>
+    Array.from(
+      { length },
+      (_, at) => `fragment F${at} on ${type} { ${spread.replaceAll('NEXT', `...F${at + 1}`)} }`,
+    )
+      .concat(`fragment F${length} on ${type} { ${last} }`)
+      .join(' ');
+
+  test.each([
+    ['twice each', 'NEXT NEXT', '', {}],
+    [
+      'twice each, by variables',
+      'NEXT @skip(if: $no) NEXT @include(if: $yes)',
+      '($yes: Boolean!, $no: Boolean!)',
+      GIVEN,
+    ],
+    ['in fields', 'changes(first: $many) { nodes { domain { NEXT } } } NEXT', '($many: Int!)', GIVEN],
+  ])('%s', (_how, spread, declared, variables) => {
+    const source = `query ${declared} { domain(name: "a") { ...F0 } } ${chain(200, spread, DIFF, 'Domain')}`;
+    for (const text of [
+      source,
+      source.split(' fragment ').reverse().join(' fragment ').replace(/^/, 'fragment '),
+    ]) {
+      const document = text.startsWith('fragment query') ? text.slice('fragment '.length) : text;
+      if (!document.includes('fragment query')) {
+        const { cost, request } = measure(document, variables);
+        expect(() => requireWithinLimits(cost, request, 250_000)).toThrow(
+          expect.objectContaining({ code: 'QUERY_TOO_COMPLEX' }),
+        );
+      }
+    }
+  });
+
+  test('in long chains', () => {
+    expect(measure(`{ ...F0 } ${chain(1_200, 'NEXT', 'domain(name: "a") { name }', 'Query')}`).units).toBe(1);
+  });
+});
