@@ -4,7 +4,6 @@ import { type AuthenticationOptions, createAuthentication } from './auth/authent
 import { createJwtVerifier } from './auth/jwt-verifier.js';
 import { createKeySet } from './auth/key-set.js';
 import { createTokenVerifier } from './auth/token-verifier.js';
-import type { Viewer } from './auth/viewer.js';
 import type { ClusterMember } from './cluster/member.js';
 import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
@@ -130,10 +129,8 @@ function appOf(
     metrics,
     tracing: monitoring.tracing,
     redact: redactorOf(settings.secrets),
-    authenticate: createAuthentication({
-      ...authenticationOf(parts),
-      chargeFailure: (client) => executor.charge({ viewer: anonymousViewer(client) }, 1),
-    }),
+    authenticate: createAuthentication(authenticationOf(parts)),
+    chargeFailure: (viewer) => executor.charge({ viewer }, 1),
     rest: createRestV1(executor, {
       ...settings.http,
       basePath: settings.basePath,
@@ -208,11 +205,6 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
     return found;
   };
   return { loaders, readFrom, feed };
-}
-
-/** Who has an address, for what costs before a token is known. */
-function anonymousViewer(rateLimitKey: string): Viewer {
-  return { kind: 'anonymous', rateLimitKey, scopes: new Set() };
 }
 
 /** Accepts the service's own tokens, and those of an identity provider. */

@@ -3,15 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../src/config/env.js';
-import {
-  MOST_DEPTH,
-  MOST_DIRECTIVES,
-  MOST_LEVELS,
-  MOST_ROOT_FIELDS,
-  MOST_SELECTIONS,
-  MOST_TOKENS,
-  MOST_VARIABLE_VALUES,
-} from '../src/graphql/limits/limits.js';
 import { RDATA_FIELDS } from '../src/model/rdata-fields.js';
 import { ROUTES } from '../src/rest/v1/routes.js';
 import { runDms } from './journeys/dms-command.js';
@@ -141,18 +132,6 @@ test('docs/importing.md has the fields of every type that has fields of its own'
   expect(rows.sort()).toEqual(
     [...RDATA_FIELDS].map(([type, fields]) => [type, fields.map(({ name }) => name).join(' ')]).sort(),
   );
-});
-
-test.each([
-  ['tokens', MOST_TOKENS],
-  ['fields at the root of a query', MOST_ROOT_FIELDS],
-  ['directives', MOST_DIRECTIVES],
-  ['levels of fields', MOST_DEPTH],
-  ['levels of brackets and fragments', MOST_LEVELS],
-  ['selections', MOST_SELECTIONS],
-  ['values in the variables of a request', MOST_VARIABLE_VALUES],
-])('docs/graphql.md has the limit of %s', (what, most) => {
-  expect(page('docs/graphql.md')).toContain(`| ${what} | ${most.toLocaleString('en')} |`);
 });
 
 async function helpOf(...command: string[]): Promise<string> {

@@ -35,29 +35,21 @@ export interface AuthenticationOptions {
   readonly anonymousScopes: ReadonlySet<Scope>;
   /** Whether every operation requires a token: then `anonymousScopes` has no effect. */
   readonly tokenRequired?: boolean;
-  /** Takes what a failed authentication costs from what the client's address may spend; absent: they are not limited. */
-  readonly chargeFailure?: (client: string) => Promise<void>;
 }
 
 /**
  * Creates the function that authenticates requests. An invalid credential is an error, never ignored.
  *
- * The function throws UnauthenticatedError, the same for everything that is wrong with a token; RateLimitedError
- * after too many of them; and what TokenVerifier.verify throws.
+ * The function throws UnauthenticatedError, the same for everything that is wrong with a token, and what
+ * TokenVerifier.verify throws.
  */
 export function createAuthentication({
   tokens,
   jwts = NO_PROVIDER,
   anonymousScopes,
   tokenRequired: needsToken = false,
-  chargeFailure,
 }: AuthenticationOptions): Authenticate {
   const commonScopes: ReadonlySet<Scope> = needsToken ? new Set() : anonymousScopes;
-
-  const reject = async (client: string, error: UnauthenticatedError): Promise<never> => {
-    await chargeFailure?.(client);
-    throw error;
-  };
 
   return async (authorization, client) => {
     if (authorization === undefined) {
@@ -67,11 +59,11 @@ export function createAuthentication({
     const token = BEARER.exec(authorization)?.[1];
     const verifier = token !== undefined && isJwt(token) ? jwts : tokens;
     if (token === undefined) {
-      return reject(client, new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization)));
+      throw new UnauthenticatedError(NO_BEARER, SENT_TOKEN.test(authorization));
     }
     const viewer = await verifier.verify(token);
     if (viewer === null || viewer.kind === 'rejected') {
-      return reject(client, new UnauthenticatedError(NOT_VALID, true, viewer?.reason));
+      throw new UnauthenticatedError(NOT_VALID, true, viewer?.reason);
     }
     const { kind, rateLimitKey } = viewer;
     const recheck = async () => {

@@ -10,6 +10,7 @@ import type { RequestMetrics } from '../telemetry/request-metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import {
   authenticateRequests,
+  type ChargeFailure,
   type ClientOf,
   findClients,
   warnOfForwarding,
@@ -45,6 +46,7 @@ interface AppOptions {
   /** Removes secrets from what is sent with traces. */
   readonly redact: (text: string) => string;
   readonly authenticate: Authenticate;
+  readonly chargeFailure?: ChargeFailure | undefined;
   readonly rest: RestHandler;
   /** Reads the body itself. */
   readonly graphql: GraphqlOverHttp['handle'];
@@ -73,7 +75,7 @@ export function createApp(options: AppOptions): App {
     ...(corsOrigins.length > 0 ? [allowOrigins(corsOrigins)] : []),
     limitBodies((request) => pathOf(request) === graphqlPath && isJsonPost(request)),
     ...(trustProxy === 0 ? [warnOfForwarding(log)] : []),
-    authenticateRequests(options.authenticate, clientOf, log),
+    authenticateRequests(options.authenticate, clientOf, log, options.chargeFailure),
     answerApis(`${basePath}/api/v1`, options),
     app,
   ];

@@ -1,22 +1,42 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Authenticate } from '../auth/authenticate.js';
+import type { Viewer } from '../auth/viewer.js';
 import { clientKey } from '../limits/client-key.js';
+import { setRateFields } from '../limits/rate-policy.js';
 import { UnauthenticatedError } from '../model/errors.js';
 import type { Logger } from '../telemetry/logging.js';
 import type { Stage } from './stages.js';
 
+/** Takes what a failed authentication costs from what its address may spend. @throws RateLimitedError where nothing is left. */
+export type ChargeFailure = (viewer: Viewer) => Promise<void>;
+
 /**
  * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read, with one
  * error for every reason; the log has the reason, with the request's id.
+ *
+ * @param chargeFailure Absent: failures are not limited.
  */
-export function authenticateRequests(authenticate: Authenticate, clientOf: ClientOf, log: Logger): Stage {
-  return async (request, _response, next) => {
+export function authenticateRequests(
+  authenticate: Authenticate,
+  clientOf: ClientOf,
+  log: Logger,
+  chargeFailure?: ChargeFailure,
+): Stage {
+  return async (request, response, next) => {
     const client = clientOf(request);
     try {
       request.viewer = await authenticate(request.headers.authorization, client);
     } catch (error) {
       if (error instanceof UnauthenticatedError && error.reason !== undefined) {
         log.info({ requestId: request.requestId, reason: error.reason }, 'token rejected');
+      }
+      if (error instanceof UnauthenticatedError && chargeFailure !== undefined) {
+        const viewer: Viewer = { kind: 'anonymous', rateLimitKey: client, scopes: new Set() };
+        await chargeFailure(viewer).catch((rejection: unknown) => {
+          // Only here: 401 has one response for all tokens.
+          setRateFields(response, viewer.rates);
+          throw rejection;
+        });
       }
       throw error;
     }

@@ -291,7 +291,7 @@ describe("a key of the provider's that cannot be used", () => {
     const other = await startIdentityProvider();
     const good = await other.sign();
     other.web.serve({ body: JSON.stringify({ keys: [...(await other.publicKeys()), ...UNUSABLE] }) });
-    const asking = await trusting(other, { penaltyLimits: { failures: 2 * UNUSABLE.length, documents: 9 } });
+    const asking = await trusting(other, { rateLimits: { anonymous: 2 * UNUSABLE.length, token: 9 } });
     for (const key of [...UNUSABLE, ...UNUSABLE]) {
       const response = await ask(asking, naming(key));
       expect(response.status).toBe(401);

@@ -1,16 +1,10 @@
-import { type ExecutionResult, execute, parse } from 'graphql';
+import { type ExecutionResult, execute, getOperationAST, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.js';
-import {
-  compileOperation,
-  createGraphqlExecutor,
-  type GraphqlExecutor,
-  type StoredOperation,
-} from '../../src/graphql/execute.js';
-import { createLoaders } from '../../src/loaders/create-loaders.js';
+import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { PublicError } from '../../src/model/errors.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { anonymous, openExecutor, withToken } from '../support/graphql-executor.js';
+import { anonymous, callerOf, openExecutor, withToken } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 let database: TestDatabase;
@@ -81,13 +75,18 @@ describe('a compiled operation gives what graphql-js gives', () => {
     const expected = await execute({
       schema: executor.schema,
       document: parse(source),
-      contextValue: executor.contextFor(anonymous()),
+      contextValue: executor.contextFor(callerOf()),
       variableValues: variables,
     });
-    const result = await executor.executeStored(executor.prepare(source), variables, anonymous());
+    const result = await runStored(executor, source, variables);
     expect(plain(result)).toEqual(plain(expected));
   });
 });
+
+/** As REST executes an operation, from the primary. */
+function runStored(executor: GraphqlExecutor, source: string, variables = {}): Promise<ExecutionResult> {
+  return executor.executeStored(executor.prepare(source), variables, callerOf(), executor.primary, false);
+}
 
 /** What a client can tell: the data as JSON, and of each error its place and the code of what was thrown. */
 function plain({ data, errors }: ExecutionResult): unknown {
@@ -102,32 +101,48 @@ test('an operation that the schema does not allow cannot be prepared', () => {
   expect(() => executor.prepare('{ domain(')).toThrow(/Syntax Error/);
 });
 
+test.each([
+  ['as graphql-js and compiled', HISTORY, { name: 'a.example' }],
+  [
+    'with an error beside data',
+    '{ a: domain(name: "a.example") { name } b: domain(name: "..") { name } }',
+    {},
+  ],
+  ['with variables that are wrong', HISTORY, { name: [7] }],
+  ['with the alias __proto__', '{ __proto__: domain(name: "a.example") { __proto__: name } }', {}],
+])("a client's document gives the same as often as it comes: %s", async (_how, source, variables) => {
+  const document = parse(source, { noLocation: true });
+  const operation = getOperationAST(document);
+  if (operation == null) throw new Error('There is no operation.');
+  const results = new Set<string>();
+  for (let time = 0; time < 4; time += 1) {
+    const context = executor.contextFor(callerOf());
+    context.cost = executor.costs.of(document, operation).costWith(variables);
+    const result = await executor.execute({ document, operationName: undefined, variables, context });
+    results.add(JSON.stringify(plain(result)));
+  }
+  expect(results.size).toBe(1);
+});
+
 describe('the rate limits', () => {
   const limits = { anonymous: 3, token: 5 };
   const THREE =
     '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } c: domain(name: "c.example") { name } }';
 
-  function ofClient({ schema }: GraphqlExecutor, source: string): StoredOperation {
-    return compileOperation(schema, parse(source));
-  }
-
-  function run(
-    limited: GraphqlExecutor,
-    operation: StoredOperation,
-    viewer: Viewer,
-    variables: Record<string, unknown> = {},
-  ): Promise<ExecutionResult> {
-    return limited.executeCompiled(operation, variables, limited.contextFor(viewer));
+  async function run(limited: GraphqlExecutor, source: string, viewer: Viewer, variables = {}) {
+    const document = parse(source, { noLocation: true });
+    const operation = getOperationAST(document);
+    if (operation == null) throw new Error('There is no operation.');
+    const context = limited.contextFor(callerOf(viewer));
+    context.cost = limited.costs.of(document, operation).costWith(variables);
+    return limited.execute({ document, operationName: undefined, variables, context });
   }
 
   test('count every alias, answer what is within them, and say when to come back', async () => {
     const limited = openExecutor(database, limits);
-    const operation = ofClient(
-      limited,
-      '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }',
-    );
-    expect((await run(limited, operation, anonymous())).errors).toBeUndefined();
-    const { data, errors } = await run(limited, operation, anonymous());
+    const source = '{ a: domain(name: "a.example") { name } b: domain(name: "b.example") { name } }';
+    expect((await run(limited, source, anonymous())).errors).toBeUndefined();
+    const { data, errors } = await run(limited, source, anonymous());
     expect(data).toEqual({ a: { name: 'a.example' }, b: null });
     expect(errors).toHaveLength(1);
     expect(errors).toMatchObject([{ path: ['b'], originalError: { code: 'RATE_LIMITED' } }]);
@@ -139,83 +154,58 @@ describe('the rate limits', () => {
 
   test('are one budget for each client, which no other client uses up', async () => {
     const limited = openExecutor(database, limits);
-    const operation = ofClient(limited, THREE);
     for (const viewer of [anonymous('192.0.2.1'), anonymous('192.0.2.2'), withToken('192.0.2.1')]) {
-      expect((await run(limited, operation, viewer)).errors).toBeUndefined();
+      expect((await run(limited, THREE, viewer)).errors).toBeUndefined();
     }
-    expect((await run(limited, operation, anonymous('192.0.2.2'))).errors).toHaveLength(3);
+    expect((await run(limited, THREE, anonymous('192.0.2.2'))).errors).toHaveLength(3);
   });
 
   test('are wider for clients with a token', async () => {
     const limited = openExecutor(database, limits);
-    const operation = ofClient(limited, THREE);
-    expect((await run(limited, operation, withToken())).errors).toBeUndefined();
-    expect((await run(limited, operation, withToken())).errors).toHaveLength(1);
+    expect((await run(limited, THREE, withToken())).errors).toBeUndefined();
+    expect((await run(limited, THREE, withToken())).errors).toHaveLength(1);
   });
 
-  test('are one and the same for all operations of a process', async () => {
+  test('are one and the same for all operations of a process, and for what is charged besides', async () => {
     const limited = openExecutor(database, limits);
-    expect((await run(limited, ofClient(limited, THREE), anonymous())).errors).toBeUndefined();
-    const other = ofClient(limited, 'query ($name: String!) { domain(name: $name) { created } }');
+    expect((await run(limited, THREE, anonymous())).errors).toBeUndefined();
+    const other = 'query ($name: String!) { domain(name: $name) { created } }';
     expect((await run(limited, other, anonymous(), { name: 'a.example' })).errors).toHaveLength(1);
-  });
-
-  test('take one unit for an operation of REST, from the same budget, and say when to come back', async () => {
-    const limited = openExecutor(database, limits);
-    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
-    const result = await limited.executeStored(stored, {}, anonymous());
-    expect(result).toEqual({ data: { domain: { name: 'a.example' } } });
-    expect((await run(limited, ofClient(limited, THREE), anonymous())).errors).toHaveLength(1);
     const viewer = anonymous();
-    await expect(limited.executeStored(stored, {}, viewer)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    await expect(limited.charge({ viewer }, 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     expect(viewer.rates).toMatchObject({ policy: { name: 'anonymous', limit: 3 }, remaining: 0 });
-    expect(await limited.executeStored(stored, {}, withToken())).toEqual(result);
+    await limited.charge({ viewer: withToken() }, 1);
   });
 
-  test('are apart for a token and an address that read alike, in GraphQL and REST', async () => {
+  test('are apart for a token and an address that read alike', async () => {
     const limited = openExecutor(database, { anonymous: 3, token: 3 });
-    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
     for (const viewer of [anonymous('same'), withToken('same')]) {
-      expect((await run(limited, ofClient(limited, THREE), viewer)).errors).toBeUndefined();
-      await expect(limited.executeStored(stored, {}, viewer)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+      expect((await run(limited, THREE, viewer)).errors).toBeUndefined();
+      await expect(limited.charge({ viewer }, 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     }
   });
 
-  test('tell of a rejected request once, with the kind of its client, in GraphQL and REST', async () => {
-    const rejected: Viewer['kind'][] = [];
-    const limited = createGraphqlExecutor({
-      loaders: createLoaders(database.prisma),
-      rateLimits: { anonymous: 0, token: 0 },
-      onRateLimited: (kind) => rejected.push(kind),
-    });
-    const source = '{ domain(name: "a.example") { name } }';
-    await run(limited, ofClient(limited, source), withToken());
-    await limited.executeStored(limited.prepare(source), {}, anonymous()).catch(() => {});
-    await limited.executeStored(limited.prepare(source), {}, withToken()).catch(() => {});
-    expect(rejected).toEqual(['token', 'anonymous', 'token']);
+  test('grant the whole of a request to who has something left', async () => {
+    const limited = openExecutor(database, { anonymous: 1, token: 1 });
+    const source = '{ domains(names: ["a.example", "b.example", "c.example"]) { name } }';
+    expect((await run(limited, source, anonymous())).errors).toBeUndefined();
+    expect((await run(limited, source, anonymous())).errors).toHaveLength(1);
   });
 
-  test('are not taken from again by the later operation of a request that was counted', async () => {
-    const limited = openExecutor(database, { anonymous: 1, token: 1 });
-    const stored = limited.prepare('{ domain(name: "a.example") { name } }');
-    await limited.executeStored(stored, {}, anonymous());
-    expect(await limited.executeStored(stored, {}, anonymous(), undefined, { counted: true })).toEqual({
-      data: { domain: { name: 'a.example' } },
-    });
+  test('tell of each rejection, with the kind of its client', async () => {
+    const rejected: Viewer['kind'][] = [];
+    const onRateLimited = (kind: Viewer['kind']) => rejected.push(kind);
+    const limited = openExecutor(database, { anonymous: 0, token: 0 }, { onRateLimited });
+    await run(limited, '{ domain(name: "a.example") { name } }', withToken());
+    await limited.charge({ viewer: anonymous() }, 1).catch(() => {});
+    expect(rejected).toEqual(['token', 'anonymous']);
   });
 });
 
 test('a database that is away is an error of the field, not of the program', async () => {
   const gone = await openTestDatabase();
-  const closed = createGraphqlExecutor({
-    loaders: createLoaders(gone.prisma),
-    rateLimits: { anonymous: 9, token: 9 },
-  });
+  const closed = openExecutor(gone);
   await gone.close();
-  const result = await closed.executeStored(
-    closed.prepare('{ domain(name: "a.example") { name } }'),
-    {},
-    anonymous(),
-  );
+  const result = await runStored(closed, '{ domain(name: "a.example") { name } }');
   expect(result).toMatchObject({ data: { domain: null }, errors: [{ path: ['domain'] }] });
 });

@@ -97,7 +97,7 @@ describe('anything else is INTERNAL, and only the log has it', () => {
 describe('in a GraphQL response', () => {
   const place = { locations: [{ line: 1, column: 3 }], path: ['domain'] };
   const format = (formatted: Parameters<typeof formatError>[0], error: unknown) =>
-    formatError(formatted, error, () => {});
+    formatError(formatted, error);
 
   test('an error has its code, its place, and no more', () => {
     const error = new GraphQLError('secret', { originalError: new Error('secret') });

@@ -3,9 +3,9 @@ import express from 'express';
 import { type DocumentNode, Kind, parse, print, validate } from 'graphql';
 import supertest from 'supertest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sandboxDocument } from '../../src/graphql/sandbox.js';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
+import { sandboxDocument } from '../../src/graphql/sandbox.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anonymous, openExecutor } from '../support/graphql-executor.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
@@ -35,7 +35,7 @@ async function serve(sandbox: boolean) {
     onInternalError: () => {},
     introspection: true,
     sandbox,
-    maxCost: 100_000,
+    maxEstimate: 100_000,
   });
   return express()
     .use((_request, response, next) => {

@@ -4,16 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import express from 'express';
 import { type Client, createClient } from 'graphql-sse';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createGraphqlExecutor } from '../../src/graphql/execute.js';
+import { feedSource } from '../../src/feed/change-feed.js';
+import { Feed, type LiveOptions } from '../../src/feed/feed.js';
 import { createGraphqlOverHttp } from '../../src/graphql/over-http.js';
-import { type FeedPlace, feedSource } from '../../src/feed/change-feed.js';
-import { createLoaders } from '../../src/loaders/create-loaders.js';
-import { LiveFeed, type LiveOptions, PAGE_GIVEN } from '../../src/feed/feed.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { headerChanger, openEvents, type ReceivedEvent } from '../support/events.js';
-import { anonymous } from '../support/graphql-executor.js';
+import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -230,15 +228,15 @@ async function nextOf(results: ReturnType<typeof iterate>): Promise<Result | und
 /** GraphQL on /graphql of a server of its own. */
 async function serve(live: LiveOptions): Promise<string> {
   const rateLimits = { anonymous: 1e9, token: 1e9 };
-  const loaders = createLoaders(service.database.prisma, { live });
-  const executor = createGraphqlExecutor({ loaders, rateLimits });
+  const feed = new Feed(feedSource(service.database.prisma), live);
+  const executor = openExecutor(service.database, rateLimits, { feed });
   const viewerOf = () => ({ ...anonymous(), scopes: new Set(['search:read'] as const) });
-  const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxCost: 1e9 };
+  const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxEstimate: 1e9 };
   const graphql = await createGraphqlOverHttp(executor, { viewerOf, ...options });
   const server = createServer(express().use('/graphql', graphql.handle)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(async () => {
-    await loaders.live.close();
+    await feed.close();
     server.closeAllConnections();
     server.close();
     await graphql.stop();
@@ -312,14 +310,12 @@ describe('those who listen', () => {
 
 describe('what is kept for those who read slowly', () => {
   test('loses nothing between the first page and the second, however much was recorded', async () => {
-    const live = new LiveFeed(feedSource(service.database.prisma), { mostKept: 5, readEvery: 5 });
-    const key = { kinds: new Set(CHANGE_KINDS), client: 'slow' };
-    const { feed } = createLoaders(service.database.prisma);
-    const load = (after: FeedPlace) => feed.load({ ...key, newestFirst: false, first: PAGE_GIVEN, after });
-    const listening = live.listen({ ...key, load });
-    onTestFinished(() => live.close());
+    const feed = new Feed(feedSource(service.database.prisma), { mostKept: 5, readEvery: 5 });
+    const key = { ...callerOf(), kinds: new Set(CHANGE_KINDS) };
+    const listening = feed.listen(key);
+    onTestFinished(() => feed.close());
     await listening.next();
-    const other = live.listen({ ...key, load });
+    const other = feed.listen(key);
     await other.next();
     const values = Array.from({ length: 30 }, (_, at) => `value ${at}`);
     for (const value of values) {

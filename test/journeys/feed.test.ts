@@ -14,7 +14,7 @@ import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
-import { anonymous, openExecutor } from '../support/graphql-executor.js';
+import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { repeats } from '../support/long-form.js';
 import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -114,7 +114,9 @@ function openFeed(opened: Database) {
     const { data, errors } = await service.executor.executeStored(
       service[operation],
       { ...variables },
-      viewer,
+      callerOf(viewer),
+      service.executor.primary,
+      false,
     );
     if (errors !== undefined) throw errors[0]?.originalError;
     return parsed(JSON.stringify(data));

@@ -213,7 +213,13 @@ describe('octets that were written and are not read yet', () => {
 });
 
 test('whatever comes and goes, no place is given twice, none is lost, and nobody waits beside a free one', async () => {
-  const options = { places: 5, searchPlaces: 3, clientPlaces: 3, clientSearchPlaces: 2, clientWaiting: 1_000 };
+  const options = {
+    places: 5,
+    searchPlaces: 3,
+    clientPlaces: 3,
+    clientSearchPlaces: 2,
+    clientWaiting: 1_000,
+  };
   const step = fc.record({
     client: fc.integer({ min: 0, max: 3 }),
     kind: fc.constantFrom<PlaceKind>('ordinary', 'search'),
@@ -233,9 +239,8 @@ test('whatever comes and goes, no place is given twice, none is lost, and nobody
         });
       };
       const count = (kind?: PlaceKind, client?: number) =>
-        inside.filter(
-          (each) => (kind ?? each.kind) === each.kind && (client ?? each.client) === each.client,
-        ).length;
+        inside.filter((each) => (kind ?? each.kind) === each.kind && (client ?? each.client) === each.client)
+          .length;
       const hasPlace = ({ client, kind }: { client: number; kind: PlaceKind }) =>
         inside.length < options.places &&
         count(undefined, client) < options.clientPlaces &&

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requireListSize, ResponseSize } from '../../src/limits/response-size.js';
+import { ResponseSize, requireListSize } from '../../src/limits/response-size.js';
 
 const MB = 1024 ** 2;
 const ADVICE = 'Use a connection.';

@@ -1,28 +1,27 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { NEVER_ABORTED } from '../../src/limits/caller.js';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
-import { parseDnsEntries } from '../../src/loaders/dns-entries.js';
 import type { DomainHistory, DomainHistoryKey, HistoryParts } from '../../src/loaders/domain-history.js';
-import { parseHeaderPages } from '../../src/loaders/header-entries.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
-const NOTHING: HistoryParts = { dnsRecords: false, httpHeaders: false, counts: false };
-const ALL: HistoryParts = { dnsRecords: true, httpHeaders: true, counts: true };
+const NOTHING: HistoryParts = { dnsRecords: false, httpHeaders: false, counts: false, times: false };
+const ALL: HistoryParts = { dnsRecords: true, httpHeaders: true, counts: true, times: false };
 
 let database: TestDatabase;
 let loaders: Loaders;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  loaders = createLoaders(database.prisma);
+  loaders = createLoaders({ prisma: database.prisma, searchPrisma: database.prisma });
 });
 afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 function load(name: string, parts: Partial<DomainHistoryKey> = {}): Promise<DomainHistory | null> {
-  return loaders.domainHistory.load({ ...NOTHING, ...parts, name });
+  return loaders.domainHistory.load({ ...NOTHING, ...parts, name }, NEVER_ABORTED);
 }
 
 async function loadAll(name: string): Promise<DomainHistory> {
@@ -44,19 +43,6 @@ describe('what is requested at once', () => {
     );
   });
 
-  test('of one client does not make another wait for what is not being read yet', async () => {
-    const names = Array.from({ length: 200 }, (_, index) => `d${index}.example`);
-    const query = vi.spyOn(pg.Pool.prototype, 'query');
-    const many = names.map((name) => loaders.domainHistory.load({ ...ALL, name, client: 'one' }));
-    const other = loaders.domainHistory.load({ ...ALL, name: 'a.example', client: 'another' });
-    await Promise.all([...many, other]);
-    const place = query.mock.calls.findIndex((call) => JSON.stringify(call).includes('"a.example"'));
-    query.mockRestore();
-    expect(place).toBeGreaterThan(0);
-    // The batches that are read when it comes, and the one that is next.
-    expect(place).toBeLessThanOrEqual(database.queriesAtOnce + 1);
-  });
-
   test('is answered in its place, with each part that any of the clients of a domain needs', async () => {
     for (const name of ['a.example', 'b.example']) {
       await insertDomain(database.pool, { name });
@@ -75,36 +61,24 @@ describe('what is requested at once', () => {
     expect(bAgain).toMatchObject({ name: 'b.example', httpHeaders: [], counts: null });
   });
 
-  test('is large or not by the parts that each of the clients of a domain needs', async () => {
+  test('has no lists of a large history, which are read by pages, and its size', async () => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
     await insertHeaderChanges(database.pool, 'a.example', [{ name: 'via', observedAt: 1n, value: '' }]);
-    const [records, headers] = [{ dnsRecords: true }, { httpHeaders: true }];
-    const found = { dnsRecords: [{ ip: '192.0.2.1' }], httpHeaders: [{ name: 'via' }] };
-    for (const [recordOctets, headerOctets, large] of [
-      [40_000, 25_536, []],
-      [40_000, 25_537, [65_537]],
-      [65_537, 65_536, [65_537, 131_073]],
-      [65_536, 65_537, [65_537, 131_073]],
-      [70_000, 80_000, [70_000, 80_000, 150_000]],
+    const LARGE = 64 * 1024;
+    for (const [dnsRecords, httpHeaders, lists] of [
+      [LARGE, LARGE, [1, 1]],
+      [LARGE + 1, LARGE, [undefined, 1]],
+      [7, LARGE + 1, [1, undefined]],
+      [70_000, 80_000, [undefined, undefined]],
     ] as const) {
-      await database.pool.query('UPDATE domain SET record_octets = $1, header_octets = $2', [
-        recordOctets,
-        headerOctets,
-      ]);
-      const told: number[] = [];
-      const histories = await Promise.all(
-        [records, headers, { ...records, ...headers }].map((parts) =>
-          loaders.domainHistory.load({
-            ...{ ...NOTHING, ...parts, name: 'a.example' },
-            onLarge: async (octets) => void told.push(octets),
-          }),
-        ),
-      );
-      expect(told).toEqual(large);
-      expect(histories[0]).toMatchObject({ dnsRecords: found.dnsRecords });
-      expect(histories[1]).toMatchObject({ httpHeaders: found.httpHeaders });
-      expect(histories[2]).toMatchObject(found);
+      const update = 'UPDATE domain SET record_octets = $1, header_octets = $2';
+      await database.pool.query(update, [dnsRecords, httpHeaders]);
+      const history = await loadAll('a.example');
+      expect([history.dnsRecords?.length, history.httpHeaders?.length]).toEqual(lists);
+      if (dnsRecords > LARGE || httpHeaders > LARGE)
+        expect(history.octets).toEqual({ dnsRecords, httpHeaders });
+      expect(history.counts).toEqual({ dnsRecords: 1, httpHeaders: 1, changes: 2 });
     }
   });
 
@@ -117,49 +91,12 @@ describe('what is requested at once', () => {
     expect(row).toEqual({
       ...{ name: 'a.example', created: FIRST_SEEN, lastUpdate: FIRST_SEEN, lastChange: FIRST_SEEN },
       ...{ recordedAt: 0n, version: 1n, times: null, at: undefined },
-      ...{ dnsRecords: null, httpHeaders: null, counts: null, octets: 0 },
+      ...{ dnsRecords: null, httpHeaders: null, counts: null, octets: { dnsRecords: 0, httpHeaders: 0 } },
     });
     expect(nobody).toBeNull();
     expect(statements).toHaveLength(1);
     expect(statements[0]).not.toMatch(/dns_record|header_change/);
   });
-});
-
-test('a history of more than 256 kB is not counted before it is paid for: its size is known from its row', async () => {
-  await insertDomain(database.pool, { name: 'a.example' });
-  for (const [records, counts] of [
-    [200_000, { dnsRecords: 0, httpHeaders: 0, changes: 0 }],
-    [200_001, null],
-  ] as const) {
-    await database.pool.query('UPDATE domain SET header_octets = 62144, record_octets = $1', [records]);
-    expect(await load('a.example', { counts: true })).toMatchObject({ counts, octets: records + 62_144 });
-  }
-  expect(await load('a.example', { counts: true, countsAny: true })).toMatchObject({
-    counts: { changes: 0 },
-  });
-});
-
-test('a large history is read in pages of about one size, however much its records differ in size', async () => {
-  await insertDomain(database.pool, { name: 'a.example' });
-  const small = Array.from({ length: 300 }, (_, at) => ({ type: 'A', rdata: { ip: `192.0.2.${at}` } }));
-  const entries = Array<string>(65_000).fill('');
-  const large = Array.from({ length: 20 }, (_, at) => ({ entries, txt: `${at}` }));
-  await insertDnsRecords(database.pool, 'a.example', [
-    ...small,
-    ...large.map((rdata) => ({ type: 'TXT', rdata })),
-  ]);
-  const values = Array.from({ length: 60 }, (_, at) => 'x'.repeat(at < 30 ? 1 : 60_000) + at);
-  const changes = values.map((value, at) => ({ name: 'a', observedAt: BigInt(at), value }));
-  await insertHeaderChanges(database.pool, 'a.example', changes);
-  const pages = await loaders.domainHistory.readPages({ ...ALL, name: 'a.example' }, 0);
-  const lengths = [...(pages?.dnsPages ?? []), ...(pages?.headerPages ?? [])].map(({ length }) => length);
-  expect(Math.max(...lengths)).toBeLessThan(300_000);
-  const parsed = pages?.dnsPages?.flatMap((page) => parseDnsEntries(page));
-  expect(parsed?.map(({ type }) => type)).toEqual(
-    [...small, ...large].map((_, at) => (at < 300 ? 'A' : 'TXT')),
-  );
-  const [header] = await parseHeaderPages(pages?.headerPages ?? []);
-  expect(header?.history.map((change) => change.new)).toEqual(values);
 });
 
 test('nothing is kept: a change in the database shows in the next answer', async () => {

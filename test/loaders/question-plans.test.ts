@@ -4,11 +4,12 @@ import { fillForQuestions } from '../../bench/questions/fill.js';
 import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { inTransaction } from '../../src/database/transaction.js';
-import { createGraphqlExecutor } from '../../src/graphql/execute.js';
+import { feedSource } from '../../src/feed/change-feed.js';
+import { Feed } from '../../src/feed/feed.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
-import { anonymous } from '../support/graphql-executor.js';
+import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
 
 let database: TestDatabase;
@@ -37,13 +38,14 @@ async function ask(query: string, acrossShards = false) {
       };
     },
   });
-  const loaders = createLoaders(prisma, { acrossShards });
-  const executor = createGraphqlExecutor({ loaders, rateLimits: { anonymous: 100_000, token: 100_000 } });
+  const loaders = createLoaders({ prisma, searchPrisma: prisma }, { acrossShards });
+  const feed = new Feed(feedSource(prisma, undefined, acrossShards));
+  const executor = openExecutor(database, undefined, { loaders, feed });
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   return execute({
     schema: executor.schema,
     document: parse(query),
-    contextValue: executor.contextFor(viewer),
+    contextValue: executor.contextFor(callerOf(viewer)),
   });
 }
 
@@ -225,10 +227,7 @@ test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
   'questions are planned with their values, however often they come: a plan for any interval may read a whole history',
   async () => {
     const one = await openDatabase({ ...database.options, poolSize: 1 });
-    const executor = createGraphqlExecutor({
-      loaders: createLoaders(one.prisma),
-      rateLimits: { anonymous: 100_000, token: 100_000 },
-    });
+    const executor = openExecutor(one);
     const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
     const document = parse(`{
       domain(name: "d0000001.example") {
@@ -243,7 +242,7 @@ test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
     }`);
     for (let time = 0; time < 7; time += 1) {
       const { errors } = await execute({
-        ...{ schema: executor.schema, document, contextValue: executor.contextFor(viewer) },
+        ...{ schema: executor.schema, document, contextValue: executor.contextFor(callerOf(viewer)) },
       });
       expect(errors).toBeUndefined();
     }
