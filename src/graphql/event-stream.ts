@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { createHandler } from 'graphql-sse';
 import type { RequestContext } from '../resolvers/context.js';
-import { formatError, maskError, type OnInternalError } from './format-error.js';
+import { formatError, isOfRequest, maskError, type OnInternalError } from './format-error.js';
 import { EVENT_STREAM } from './request.js';
 
 /** What the library's handler is given besides the request. */
@@ -115,7 +115,7 @@ export async function* sentResults(
 }
 
 function formatted(error: GraphQLError, onInternalError: OnInternalError): GraphQLFormattedError {
-  maskError(error, onInternalError);
+  if (!isOfRequest(error)) maskError(error, onInternalError);
   return formatError(error.toJSON(), error);
 }
 

@@ -174,10 +174,11 @@ export class GraphqlExecutor {
 
   /** Executes a client's valid operation, compiled where its document is small and has come before. */
   async execute({ document, operationName, variables, context }: Execution): Promise<ExecutionResult> {
-    const compiled = this.#compiled(document);
+    const operation = getOperationAST(document, operationName);
+    const compiled = operation == null ? undefined : this.#compiled(document);
     if (compiled !== undefined) {
       // The compiler collects every error of a list: of 99,000 values, for a second.
-      const definitions = getOperationAST(document)?.variableDefinitions ?? [];
+      const definitions = operation?.variableDefinitions ?? [];
       const { errors } = getVariableValues(this.schema, definitions, variables, { maxErrors: MAX_ERRORS });
       if (errors !== undefined) return { errors };
       const result = await compiled.query(undefined, context, variables);

@@ -94,7 +94,10 @@ export function shortened(message: string): string {
 }
 
 function formattedError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const requestCode = codeOfRequestError(formatted, thrownError(error));
+  const requestCode = codeOfRequestError(formatted, error);
+  if (isTooDeep(formatted, error)) {
+    return { message: TOO_DEEP, extensions: { code: 'QUERY_TOO_COMPLEX' } };
+  }
   if (requestCode !== null) {
     return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
   }
@@ -104,9 +107,8 @@ function formattedError(formatted: GraphQLFormattedError, error: unknown): Graph
 
 /** Whether an error is the client's fault, as GraphQL or Apollo Server has found it: it goes to no log. */
 export function isOfRequest(error: GraphQLError): boolean {
-  const thrown = thrownError(error);
-  const hasCode = thrown instanceof GraphQLError && error.extensions['code'] !== undefined;
-  return hasCode || codeOfRequestError(error.toJSON(), thrown) !== null;
+  const hasCode = thrownError(error) instanceof GraphQLError && error.extensions['code'] !== undefined;
+  return hasCode || isTooDeep(error.toJSON(), error) || codeOfRequestError(error.toJSON(), error) !== null;
 }
 
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */
@@ -121,15 +123,27 @@ function thrownError(error: unknown): unknown {
 /** What graphql-js says of a document with more tokens than its parser reads. */
 const TOO_MANY_TOKENS = 'Syntax Error: Document contains more';
 
+export const TOO_DEEP = 'The document is nested too deep. Ask for less in one request.';
+
+/** Whether the parser had no more room on the stack. */
+function isTooDeep({ extensions }: GraphQLFormattedError, error: unknown): boolean {
+  return extensions?.['code'] === 'GRAPHQL_PARSE_FAILED' && thrownError(error) instanceof RangeError;
+}
+
+/** What it says at the end of the errors of variables. */
+const TOO_MANY_VARIABLES = 'Too many errors processing variables';
+
 /** The code of an error that is the client's fault; null for any other error. */
-function codeOfRequestError(formatted: GraphQLFormattedError, thrown: unknown): string | null {
-  if (!(thrown instanceof GraphQLError)) return null;
+function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
+  if (!(thrownError(error) instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
   if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
+  if (formatted.message.startsWith(TOO_MANY_VARIABLES)) return 'BAD_USER_INPUT';
   // Two that only execution finds, and to which graphql-js gives no code.
-  switch (thrown.nodes?.[0]?.kind) {
+  switch (error instanceof GraphQLError ? error.nodes?.[0]?.kind : undefined) {
     case Kind.VARIABLE:
+    case Kind.VARIABLE_DEFINITION:
       return 'BAD_USER_INPUT';
     case Kind.OPERATION_DEFINITION:
       return 'OPERATION_RESOLUTION_FAILURE';

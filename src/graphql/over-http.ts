@@ -6,6 +6,7 @@ import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
 import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
+import { TOO_DEEP } from './format-error.js';
 import { ListedOperations } from './listed-operations.js';
 import {
   acceptsEvents,
@@ -66,7 +67,8 @@ export async function createGraphqlOverHttp(
   ) =>
     apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
-        method: request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET'),
+        // Apollo Server takes no subscription by GET, of which EventSource is made.
+        method: request.body === undefined ? 'GET' : 'POST',
         headers: new HeaderMap([
           ['content-type', 'application/json'],
           ['accept', parameters === undefined ? 'text/html' : (mediaTypeFor(request) ?? JSON_RESPONSE)],
@@ -92,7 +94,12 @@ export async function createGraphqlOverHttp(
       if (request.method === 'POST') await readBody(request, response);
       const parameters = readParameters(request, response, sandbox);
       if (listed !== undefined) request.body = listed.bodyOf(parameters);
+      else if (isReading(request) && isForEvents(request)) request.body = bodyOf(parameters);
       const result = await execute(request, parameters, context);
+      if (outcome.isTooDeep) {
+        await context.charge(1);
+        throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
+      }
       setRateFields(response, caller.viewer.rates);
       if (outcome.results !== undefined && outcome.context !== undefined) {
         requireEvents(request);
@@ -126,6 +133,17 @@ function searchOf({ url = '' }: IncomingMessage): string {
   return start === -1 ? '' : url.slice(start);
 }
 
+/** Whether the client accepts server-sent events alone. */
+function isForEvents(request: IncomingMessage): boolean {
+  return mediaTypeFor(request) === undefined && acceptsEvents(request);
+}
+
+/** The parameters of GET as POST has them. */
+function bodyOf({ query, id, operationName, variables }: GraphqlParameters): object {
+  const extensions = id === undefined ? {} : { persistedQuery: { version: 1, sha256Hash: id } };
+  return { query, operationName, variables, extensions };
+}
+
 /** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */
 function requireEvents(request: IncomingMessage): void {
   if (acceptsEvents(request)) return;
@@ -140,8 +158,7 @@ function send(request: IncomingMessage, response: ServerResponse, result: HTTPGr
   response.statusCode = status;
   for (const [name, value] of headers) response.setHeader(name, value);
   // What is wrong with the request itself has its status, what became of the operation is an event.
-  const isEvents = mediaTypeFor(request) === undefined && acceptsEvents(request);
-  if (!isEvents) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
+  if (!isForEvents(request)) return end(response, headers.get('content-type') ?? JSON_RESPONSE, body.string);
   response.statusCode = 200;
   const text = `event: next\ndata: ${body.string.trimEnd()}\n\nevent: complete\ndata:\n\n`;
   return end(response, EVENT_STREAM, text);

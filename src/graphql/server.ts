@@ -32,6 +32,8 @@ export interface Outcome {
   /** Of a subscription: its results, in place of the response's body, and the context that they are made in. */
   results?: AsyncIterable<ExecutionResult>;
   context?: RequestContext;
+  /** Set where the document is nested too deep to be validated. */
+  isTooDeep?: boolean;
 }
 
 export interface GraphqlServerOptions {
@@ -73,8 +75,10 @@ export async function startGraphqlServer(
     subscriptionPlugin(executor),
     responsePlugin(),
     {
-      async unexpectedErrorProcessingRequest({ error, requestContext }) {
-        requestContext.contextValue.onInternalError(error);
+      async unexpectedErrorProcessingRequest({ error, requestContext: { operation, contextValue } }) {
+        // Validation had no more room on the stack.
+        if (error instanceof RangeError && operation === undefined) contextValue.outcome.isTooDeep = true;
+        else contextValue.onInternalError(error);
       },
     },
   ];

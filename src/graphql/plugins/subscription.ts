@@ -12,8 +12,9 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return null;
       const http = { headers: new HeaderMap() };
       const { operationName, variables = {} } = request;
-      const subscribed = await executor
-        .subscribe({ document, operationName, variables, context })
+      const subscribed = await context
+        .charge(sumOf(context.cost.units.values()))
+        .then(() => executor.subscribe({ document, operationName, variables, context }))
         .catch((error: unknown) => ({ errors: [shownError(error)] }));
       const results = Symbol.asyncIterator in subscribed ? subscribed : inOne(subscribed);
       Object.assign(context.outcome, { results, context });
@@ -21,6 +22,12 @@ export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugi
     },
   };
   return { requestDidStart: async () => listener };
+}
+
+function sumOf(units: Iterable<number>): number {
+  let sum = 0;
+  for (const each of units) sum += each;
+  return sum;
 }
 
 async function* inOne<Result>(result: Result): AsyncGenerator<Result, void, void> {
