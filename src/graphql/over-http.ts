@@ -79,6 +79,11 @@ export async function createGraphqlOverHttp(
       context: async () => context,
     });
 
+  const prepareBody = (request: IncomingMessage, parameters: GraphqlParameters) => {
+    if (listed !== undefined) request.body = listed.bodyOf(parameters);
+    else if (isReading(request) && isForEvents(request)) request.body = bodyOf(parameters);
+  };
+
   const run = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') return sendMethods(response);
     const caller = { viewer: viewerOf(request), signal: signalOf(response) };
@@ -93,13 +98,9 @@ export async function createGraphqlOverHttp(
       requireToken(caller.viewer);
       if (request.method === 'POST') await readBody(request, response);
       const parameters = readParameters(request, response, sandbox);
-      if (listed !== undefined) request.body = listed.bodyOf(parameters);
-      else if (isReading(request) && isForEvents(request)) request.body = bodyOf(parameters);
+      prepareBody(request, parameters);
       const result = await execute(request, parameters, context);
-      if (outcome.isTooDeep) {
-        await context.charge(1);
-        throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
-      }
+      if (outcome.isTooDeep) await rejectTooDeep(context);
       setRateFields(response, caller.viewer.rates);
       if (outcome.results !== undefined && outcome.context !== undefined) {
         requireEvents(request);
@@ -142,6 +143,12 @@ function isForEvents(request: IncomingMessage): boolean {
 function bodyOf({ query, id, operationName, variables }: GraphqlParameters): object {
   const extensions = id === undefined ? {} : { persistedQuery: { version: 1, sha256Hash: id } };
   return { query, operationName, variables, extensions };
+}
+
+/** It costs as much as any request of which nothing is executed. */
+async function rejectTooDeep({ charge }: GraphqlContext): Promise<never> {
+  await charge(1);
+  throw rejection(400, 'QUERY_TOO_COMPLEX', TOO_DEEP);
 }
 
 /** @throws RejectedRequest where the client of a subscription does not accept server-sent events. */

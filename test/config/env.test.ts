@@ -20,7 +20,6 @@ test('without any setting, the defaults hold', () => {
     logLevel: 'info',
     role: 'all',
     rateLimits: { anonymous: 600, token: 6000 },
-    penaltyLimits: { failures: 60, documents: 300 },
     redisUrl: undefined,
     auth: { provider: undefined, required: 'scopes' },
     anonymousScopes: new Set(['search:read']),
@@ -50,9 +49,8 @@ test('without any setting, the defaults hold', () => {
       lease: 120_000,
     },
     limits: { recordsPerType: 1000, records: 10_000, headers: 500, headerValue: 32_768, line: 4_194_304 },
-    responseMemory: 67_108_864,
     http: { maxAge: 0, corsOrigins: [], cache: { megabytes: 24, seconds: 0 } },
-    graphql: { maxCost: 100_000, introspection: true, persistedOnly: undefined },
+    graphql: { maxCost: 250_000, introspection: true, persistedOnly: undefined },
   });
 });
 
@@ -131,7 +129,6 @@ test('each setting is read', () => {
     logLevel: 'debug',
     role: 'api',
     rateLimits: { anonymous: 1, token: 1_000_000 },
-    penaltyLimits: { failures: 2, documents: 3 },
     redisUrl: 'rediss://u:p@redis.example:6380/1',
     auth: {
       provider: {
@@ -173,7 +170,6 @@ test('each setting is read', () => {
       lease: 30_000,
     },
     limits: { recordsPerType: 1, records: 1_000_000, headers: 2, headerValue: 1024, line: 65_536 },
-    responseMemory: 1_073_741_824,
     http: { maxAge: 300, corsOrigins: ['https://app.example'], cache: { megabytes: 0, seconds: 5 } },
     graphql: { maxCost: 5000, introspection: false, persistedOnly: resolve('operations.json') },
   });

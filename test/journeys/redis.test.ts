@@ -149,13 +149,13 @@ describe.skipIf(!HAS_REDIS)('with REDIS_URL', () => {
     });
   });
 
-  test('failed authentications are counted together, but for one more that each further process lets pass', async () => {
-    const options = { ...shared(100), penaltyLimits: { failures: 3, documents: 100 }, trustProxy: 1 };
+  test('failed authentications are counted together', async () => {
+    const options = { ...shared(3), trustProxy: 1 };
     await withServices(options, 2, async (one, other) => {
       const wrong = { ...bearer(`dms_${'A'.repeat(43)}`), 'x-forwarded-for': '192.0.2.201' };
       expect([await ask(one, wrong), await ask(one, wrong)]).toEqual(['401', '401']);
       expect([await ask(other, wrong), await ask(other, wrong)]).toEqual(['401', '429']);
-      expect([await ask(one, wrong), await ask(one, wrong)]).toEqual(['401', '429']);
+      expect(await ask(one, wrong)).toBe('429');
     });
   });
 });

@@ -2,8 +2,9 @@ import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server'
 import { HeaderMap } from '@apollo/server';
 import { GraphQLError, OperationTypeNode } from 'graphql';
 import { requireWithinLimits } from '../../limits/costs.js';
+import { PublicError } from '../../model/errors.js';
 import type { GraphqlExecutor } from '../execute.js';
-import { shownError } from '../format-error.js';
+import { shownError, TOO_DEEP } from '../format-error.js';
 import type { GraphqlContext } from '../server.js';
 
 /**
@@ -18,15 +19,18 @@ export function costPlugin(
     async didResolveOperation({ document, operation, request, contextValue }) {
       if (operation === undefined) return;
       if (operation.operation === OperationTypeNode.MUTATION) throw readOnly();
-      const ofDocument = executor.costs.of(document, operation);
-      contextValue.cost = ofDocument.costWith(request.variables ?? {});
-      contextValue.loaders = executor.readFrom(ofDocument.hasCursor);
       try {
+        const ofDocument = executor.costs.of(document, operation);
+        contextValue.cost = ofDocument.costWith(request.variables ?? {});
+        contextValue.loaders = executor.readFrom(ofDocument.hasCursor);
         const besides = Math.max(ofDocument.units, contextValue.cost.units.size === 0 ? 1 : 0);
         if (besides > 0) await contextValue.charge(besides);
         requireWithinLimits(ofDocument, contextValue.cost, maxEstimate);
       } catch (error) {
-        throw shownError(error);
+        // To measure it needs the stack, too.
+        throw shownError(
+          error instanceof RangeError ? new PublicError('QUERY_TOO_COMPLEX', TOO_DEEP) : error,
+        );
       }
     },
   };
