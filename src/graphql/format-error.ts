@@ -9,6 +9,7 @@ import {
   RateLimitedError,
   UnavailableError,
 } from '../model/errors.js';
+import { isJsonObject } from '../model/json-values.js';
 
 /** What a client is shown of an error. */
 interface MaskedError {
@@ -135,10 +136,13 @@ const TOO_MANY_VARIABLES = 'Too many errors processing variables';
 
 /** The code of an error that is the client's fault; null for any other error. */
 function codeOfRequestError(formatted: GraphQLFormattedError, error: unknown): string | null {
-  if (!(thrownError(error) instanceof GraphQLError)) return null;
+  const thrown = thrownError(error);
+  if (!(thrown instanceof GraphQLError)) return null;
   const code = formatted.extensions?.['code'];
   if (formatted.message.startsWith(TOO_MANY_TOKENS)) return 'QUERY_TOO_COMPLEX';
   if (typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') return code;
+  if (isJsonObject(thrown.extensions['http']) && thrown.extensions['http']['status'] === 400)
+    return 'BAD_REQUEST';
   if (formatted.message.startsWith(TOO_MANY_VARIABLES)) return 'BAD_USER_INPUT';
   // Two that only execution finds, and to which graphql-js gives no code.
   switch (error instanceof GraphQLError ? error.nodes?.[0]?.kind : undefined) {

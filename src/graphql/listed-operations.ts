@@ -1,5 +1,6 @@
-import { GraphQLError, getOperationAST, Kind, parse, specifiedRules, validate } from 'graphql';
-import { OperationError } from '../model/errors.js';
+import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql';
+import { requireWithinLimits } from '../limits/costs.js';
+import { OperationError, PublicError } from '../model/errors.js';
 import type { GraphqlExecutor } from './execute.js';
 import { type GraphqlParameters, rejection } from './request.js';
 import { VALIDATION_RULES } from './validation-rules.js';
@@ -9,10 +10,14 @@ export class ListedOperations {
   readonly #byId: ReadonlyMap<string, string>;
   readonly #texts: ReadonlySet<string>;
 
-  /** @throws OperationError, one line, for an operation that the schema does not allow. */
-  constructor({ schema }: Pick<GraphqlExecutor, 'schema'>, listed: ReadonlyMap<string, string>) {
+  /** @throws OperationError, one line, for an operation that the schema or a limit does not allow. */
+  constructor(
+    executor: Pick<GraphqlExecutor, 'schema' | 'costs'>,
+    listed: ReadonlyMap<string, string>,
+    maxEstimate: number,
+  ) {
     for (const [id, text] of listed) {
-      const reason = reasonAgainst(schema, text);
+      const reason = reasonAgainst(executor, text, maxEstimate);
       if (reason !== undefined)
         throw new OperationError(`PERSISTED_ONLY: the operation ${id} is not allowed: ${reason}`);
     }
@@ -33,15 +38,29 @@ export class ListedOperations {
   }
 }
 
-function reasonAgainst(schema: GraphqlExecutor['schema'], text: string): string | undefined {
+function reasonAgainst(
+  { schema, costs }: Pick<GraphqlExecutor, 'schema' | 'costs'>,
+  text: string,
+  maxEstimate: number,
+): string | undefined {
   try {
     const document = parse(text);
     const [error] = validate(schema, document, [...specifiedRules, ...VALIDATION_RULES]);
     if (error !== undefined) return error.message;
-    const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-    return operations.length > 0 || getOperationAST(document) ? undefined : 'It has no operation.';
+    const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+    if (operations.length === 0) return 'It has no operation.';
+    for (const operation of operations) {
+      const cost = costs.of(document, operation);
+      // With variables it depends on each request.
+      requireWithinLimits(
+        cost,
+        cost.costWith({}),
+        operation.variableDefinitions?.length ? Infinity : maxEstimate,
+      );
+    }
+    return undefined;
   } catch (error) {
-    if (error instanceof GraphQLError) return error.message;
+    if (error instanceof GraphQLError || error instanceof PublicError) return error.message;
     throw error;
   }
 }

@@ -56,7 +56,7 @@ export async function createGraphqlOverHttp(
   options: GraphqlOverHttpOptions,
 ): Promise<GraphqlOverHttp> {
   const { sandbox, viewerOf } = options;
-  const listed = options.listed && new ListedOperations(executor, options.listed);
+  const listed = options.listed && new ListedOperations(executor, options.listed, options.maxEstimate);
   const apollo = await startGraphqlServer(executor, options);
 
   /** The request as Apollo Server takes it. */

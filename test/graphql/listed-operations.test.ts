@@ -127,12 +127,13 @@ describe.each([
 });
 
 test('an operation of the list costs what its variables say, and has the same maximum', async () => {
-  const service = await start(MANIFEST);
+  const query =
+    'query ($first: Int) { domain(name: "a.example") { changes(first: $first) { nodes { id } } } }';
+  const service = await start({ page: query });
   try {
-    const { status, text } = await post(service.url, {
-      ...named('types'),
-      variables: { types: Array(1000).fill('A') },
-    });
+    const small = await post(service.url, { ...named('page'), variables: { first: 101 } });
+    expect(JSON.parse(small.text)).toMatchObject({ extensions: { cost: 4 } });
+    const { status, text } = await post(service.url, { ...named('page'), variables: { first: 500 } });
     expect(status).toBe(400);
     expect(text).toContain('QUERY_TOO_COMPLEX');
   } finally {
@@ -176,24 +177,20 @@ describe('a list that is not in order stops the start, with one line that names 
     [
       'an operation that the schema does not allow',
       { good: NAME, bad: '{ nonsense }' },
-      /^PERSISTED_ONLY: the operation bad of the file is not allowed: Cannot query field "nonsense".*$/,
+      /^PERSISTED_ONLY: the operation bad is not allowed: Cannot query field "nonsense".*$/,
     ],
-    [
-      'no GraphQL',
-      { bad: '{ domain(' },
-      /^PERSISTED_ONLY: the operation bad of the file is not allowed: .*$/,
-    ],
+    ['no GraphQL', { bad: '{ domain(' }, /^PERSISTED_ONLY: the operation bad is not allowed: .*$/],
     [
       'an operation beyond a limit',
-      { bad: `{ ${'__typename '.repeat(201)} }` },
-      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The query has more than 200 fields.*$/,
+      { bad: `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}` },
+      /^PERSISTED_ONLY: the operation bad is not allowed: The query has fields more than 20 levels deep.*$/,
     ],
     [
       'an operation without variables that costs too much',
       {
-        bad: `{ ${Array.from({ length: 92 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
+        bad: `{ ${Array.from({ length: 501 }, (_, at) => `a${at}: domain(name: "a.example") { name }`).join(' ')} }`,
       },
-      /^PERSISTED_ONLY: the operation bad of the file is not allowed: The estimated cost of the query is 1012; 1000 is allowed\. .*$/,
+      /^PERSISTED_ONLY: the operation bad is not allowed: The query asks for about 1002 fields; 1000 are allowed\. .*$/,
     ],
   ])('%s', async (_case, content, message) => {
     await expect(start(content)).rejects.toThrow(message);
