@@ -21,10 +21,9 @@ export function openExecutor(
   rateLimits = { anonymous: 100_000, token: 100_000 },
 ): GraphqlExecutor {
   const acrossShards = database.distribution.kind === 'shards';
-  const { prisma } = database;
   return new GraphqlExecutor({
-    loaders: createLoaders({ prisma, searchPrisma: prisma }, { acrossShards }),
-    feed: new Feed(feedSource(prisma, undefined, acrossShards)),
+    loaders: createLoaders(database, { acrossShards }),
+    feed: new Feed(feedSource(database.prisma, undefined, acrossShards)),
     rateLimits,
   });
 }
