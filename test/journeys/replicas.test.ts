@@ -229,6 +229,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   });
 
   test('a statement that the replica cancels, for what it replays, is read on the primary', async () => {
+    // A row to wait at.
+    await createTestToken(database, {});
     await replica.caughtUp(primary);
     const { prisma, close } = await openReplica();
     const slow = prisma.$queryRaw`
