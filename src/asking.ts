@@ -20,10 +20,10 @@ const VIEWER: Viewer = { kind: 'token', rateLimitKey: 'command line', scopes: ne
 const UNLIMITED = { anonymous: Number.MAX_SAFE_INTEGER, token: Number.MAX_SAFE_INTEGER };
 
 /** Assembles the parts that answer questions without HTTP. */
-export function createAsking({ prisma, distribution }: Pick<Database, 'prisma' | 'distribution'>): Asking {
-  const acrossShards = distribution.kind === 'shards';
-  const loaders = createLoaders({ prisma, searchPrisma: prisma }, { acrossShards });
-  const feed = new Feed(feedSource(prisma, undefined, acrossShards));
+export function createAsking(database: Pick<Database, 'prisma' | 'searchPrisma' | 'distribution'>): Asking {
+  const acrossShards = database.distribution.kind === 'shards';
+  const loaders = createLoaders(database, { acrossShards });
+  const feed = new Feed(feedSource(database.prisma, undefined, acrossShards));
   const executor = new GraphqlExecutor({ loaders, feed, rateLimits: UNLIMITED });
   return {
     ask: createAsk(executor, VIEWER),

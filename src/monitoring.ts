@@ -79,19 +79,18 @@ export async function startMonitoring(
   );
   const registry = new Registry();
   createPoolMetrics(registry, () => ({
-    ...{ reading: database.readPool, writing: database.pool },
-    ...Object.fromEntries(replicas?.states().flatMap(poolOf) ?? []),
+    ...{ reading: database.readPool, searching: database.searchPool, writing: database.pool },
+    ...Object.fromEntries(replicas?.states().flatMap(poolsOf) ?? []),
   }));
   if (replicas !== undefined) createReplicaMetrics(registry, () => replicas.states().filter(isReplica));
   const prisma = isServing ? database.prisma : database.writingPrisma;
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
-  const ofProcess = processMetrics();
-  const own = () => Registry.merge([ofProcess, registry]);
-  cluster?.collectFrom(() => own().getMetricsAsJSON());
+  const own = [processMetrics(), registry];
+  cluster?.shareMetrics(own);
   const exposition: Exposition = {
     contentType: registry.contentType,
-    text: () => cluster?.metrics() ?? own().metrics(),
+    text: () => cluster?.metrics() ?? Registry.merge(own).metrics(),
   };
   const server = await serveMetrics(settings, log, either(health.endpoint, metricsEndpoint(exposition, log)));
   // OpenTelemetry is loaded only where traces are sent.
@@ -117,9 +116,13 @@ function isReplica({ role }: DatabaseState): boolean {
   return role === 'replica';
 }
 
-/** The pool of a replica by the name that its metrics have. */
-function poolOf({ place, role, pool }: DatabaseState) {
-  return role === 'primary' || pool === null ? [] : [[`reading from ${place}`, pool] as const];
+/** The pools of a replica by the names that their metrics have. */
+function poolsOf({ place, pools }: DatabaseState) {
+  if (pools === null) return [];
+  return [
+    [`reading from ${place}`, pools.reading] as const,
+    [`searching ${place}`, pools.searching] as const,
+  ];
 }
 
 async function serveMetrics(

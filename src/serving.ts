@@ -9,7 +9,7 @@ import type { KnownOperations } from './config/known-operations.js';
 import type { IdentityProviderSettings, Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
-import type { Home, Replicas } from './database/replicas.js';
+import type { ReplicaHandle, Replicas } from './database/replicas.js';
 import { feedSource } from './feed/change-feed.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
@@ -67,7 +67,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, log, monitoring } = parts;
   const { redisUrl, shutdownTimeout, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
-  const limiters = createLimiters(redis, parts.cluster?.counts);
+  const limiters = createLimiters(redis, parts.cluster !== undefined);
   const rejections = createRejectionMetrics(monitoring.registry);
   const { loaders, readFrom, feed } = reading(parts);
   const { rateLimits } = settings;
@@ -192,16 +192,15 @@ function reading({ database, replicas, monitoring: { registry, tracing } }: Serv
 } {
   const acrossShards = database.distribution.kind === 'shards';
   const options = { acrossShards, aroundBatch: aroundBatches(createLoaderMetrics(registry), tracing) };
-  const loaders = createLoaders({ prisma: database.prisma, searchPrisma: database.prisma }, options);
+  const loaders = createLoaders(database, options);
   const feed = new Feed(feedSource(database.prisma, () => replicas?.any()?.prisma, acrossShards));
   if (replicas === undefined) return { loaders, readFrom: undefined, feed };
-  const known = new WeakMap<Home, Loaders>();
+  const known = new WeakMap<ReplicaHandle, Loaders>();
   const readFrom = () => {
-    const home = replicas.any();
-    if (home === undefined) return loaders;
-    const found =
-      known.get(home) ?? createLoaders({ prisma: home.prisma, searchPrisma: home.prisma }, options);
-    known.set(home, found);
+    const replica = replicas.any();
+    if (replica === undefined) return loaders;
+    const found = known.get(replica) ?? createLoaders(replica, options);
+    known.set(replica, found);
     return found;
   };
   return { loaders, readFrom, feed };
@@ -213,7 +212,7 @@ function authenticationOf({ settings, database, replicas, log, now }: ServingPar
   const onUnusableKey = (keyId: string | undefined, reason: string) =>
     log.warn({ keyId, reason }, 'a key of the identity provider cannot be used');
   return {
-    tokens: createTokenVerifier(database.prisma, now, undefined, () => replicas?.any()),
+    tokens: createTokenVerifier(database.prisma, now, undefined, () => replicas?.any()?.prisma),
     jwts: provider && createJwtVerifier({ ...provider, keys: keysOf(provider, log), now, onUnusableKey }),
     anonymousScopes: settings.anonymousScopes,
     tokenRequired: required === 'all',

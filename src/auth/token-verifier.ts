@@ -25,8 +25,6 @@ export interface TokenVerifier {
 export interface ValidToken {
   readonly viewer: Viewer;
   readonly expiresAt: Instant | null;
-  /** How old, in milliseconds, what tells so may be; absent: it is the present state. */
-  readonly age?: number;
 }
 
 interface CachedToken extends ValidToken {
@@ -62,7 +60,7 @@ export function cachedVerifier(
       known.delete(key);
       return result;
     }
-    known.set(key, { ...result, since: since - (result.age ?? 0) });
+    known.set(key, { ...result, since });
     return result.viewer;
   };
   return {
@@ -89,40 +87,27 @@ export function keyOf(text: string): string {
   return Buffer.from(digestOf(text)).toString('base64');
 }
 
-/** How long, in milliseconds, a revoked token may stay valid. */
+/** How long, in milliseconds, a token is not looked up again: a revoked one may stay valid, longer where a replica is behind. */
 const CACHED_FOR = 3_000;
 /** In microseconds, as instants are. */
 const LAST_USED_EVERY = 60_000_000n;
 
-/** A replica that tokens may be read from. */
-export interface TokenReplica {
-  readonly prisma: PrismaClient;
-  /** How much older it may be than the primary, in milliseconds. */
-  behind(): number;
-}
-
-/** Of a replica, in milliseconds: a revoked token may be of use for as long. */
-const MOST_BEHIND = 5_000;
-
 /**
  * Verifies the service's own tokens in the database.
  *
- * @param replica A replica that can be used; absent: there is none.
+ * @param replica A replica that is current enough, if there is one. What it does not have may have been created since.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,
   now: () => Instant,
   maxCached?: number,
-  replica: () => TokenReplica | undefined = () => undefined,
+  replica: () => PrismaClient | undefined = () => undefined,
 ): TokenVerifier {
   const find = async (token: string) => {
     if (!isAccessToken(token)) return null;
     const other = replica();
-    const [asked, age] = [performance.now(), other?.behind() ?? 0];
-    const found = other && age < MOST_BEHIND ? await findToken(other.prisma, prisma, token, now()) : null;
-    // The replica may have been slow to answer. What it does not have may have been created since.
-    const isRecent = age + performance.now() - asked < MOST_BEHIND;
-    return found === null || !isRecent ? findToken(prisma, prisma, token, now()) : { ...found, age };
+    const found = other && (await findToken(other, prisma, token, now()));
+    return found ?? findToken(prisma, prisma, token, now());
   };
   return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
 }

@@ -19,6 +19,8 @@ export interface Connections {
   readonly pool: pg.Pool;
   /** Connections for the queries of responses only: a query that takes too long fails. */
   readonly readPool: pg.Pool;
+  /** As `readPool`, for searches. */
+  readonly searchPool: pg.Pool;
   /** Whether statements may be prepared under names. */
   readonly namesStatements: boolean;
   /** Where it is, for messages: one phrase, without user and password. */
@@ -29,7 +31,7 @@ export interface Connections {
   readonly unseeded: boolean;
   /** Why the embedded database, whose process has ended, could not be started again so far; null: not known. */
   failure(): string | null;
-  /** How many queries of responses run at most; others wait. */
+  /** How many queries of responses run at most, those of searches included; others wait. */
   readonly queriesAtOnce: number;
   /** How long a query of a response may take, in milliseconds. */
   readonly queryMilliseconds: number;
@@ -43,6 +45,8 @@ export interface Connections {
 export interface Database extends Connections {
   /** On the connections of `readPool`: a query that takes too long fails. */
   readonly prisma: PrismaClient;
+  /** On the connections of `searchPool`, so that no other response waits for searches. */
+  readonly searchPrisma: PrismaClient;
   /** On the connections of `pool`, without a time limit: for commands and for observing. */
   readonly writingPrisma: PrismaClient;
   /** How the tables of domains were stored when it was opened. */
@@ -58,7 +62,7 @@ export interface DatabaseOptions {
   readonly dataDirectory: string;
   /** What happens if the data folder has no database; `create` if absent. With `fail`, nothing is made. */
   readonly ifMissing?: IfMissing | undefined;
-  /** The most connections at a time for responses, and as many for everything else; 10 if absent. */
+  /** The most connections at a time for responses, four of ten for searches, and as many for everything else; 10 if absent. */
   readonly poolSize?: number | undefined;
   /** How long a query of a response may take, in milliseconds; 10,000 if absent. */
   readonly queryMilliseconds?: number | undefined;
@@ -95,6 +99,7 @@ export async function openConnections({
   return {
     pool: pools.writing,
     readPool: pools.reading,
+    searchPool: pools.searching,
     namesStatements: pools.namesStatements,
     place: databaseUrl === undefined ? embeddedPlace(place.dataDirectory) : serverPlace(databaseUrl),
     createdNow: embedded?.createdNow ?? false,
@@ -116,17 +121,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     openConnections(options).then(withDistribution),
     clientFactory(),
   ]);
-  const { pool, readPool, namesStatements } = connections;
+  const { pool, readPool, searchPool, namesStatements } = connections;
   const naming = namesStatements ? statementNames() : undefined;
   const prisma = createClient(readPool, naming);
+  const searchPrisma = createClient(searchPool, naming);
   const writingPrisma = createClient(pool, naming, TRANSACTIONS);
   return {
     ...connections,
     prisma,
+    searchPrisma,
     writingPrisma,
     distribution,
     async close() {
-      await Promise.all([prisma.$disconnect(), writingPrisma.$disconnect()]);
+      await Promise.all([prisma, searchPrisma, writingPrisma].map((client) => client.$disconnect()));
       await connections.close();
     },
   };

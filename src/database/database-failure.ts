@@ -40,13 +40,6 @@ export function isDatabaseFailure(error: unknown): boolean {
   return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));
 }
 
-/** Whether nothing takes writes there: the server is not running, or is starting or shutting down (57P01 to 57P03). */
-export function isRefusal(error: unknown): boolean {
-  return codesOf(error).some(
-    (code) => code === 'ECONNREFUSED' || code === 'ENOENT' || /^57P0[123]$/.test(code),
-  );
-}
-
 /** Whether an error of pg (not of Prisma) says only that the connection was lost. */
 export function isLost(error: unknown): boolean {
   const hasCode = codesOf(error).some((code) => LOST_CODES.has(code));

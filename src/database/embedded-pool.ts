@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import pg from 'pg';
 import type { EmbeddedDatabase } from './embedded/embedded-database.js';
-import { bothPools, createReadingPool, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** Longer than whenReady() waits, so that its error is the one that is seen. */
 const CONNECTION_TIMEOUT = 30_000;
@@ -20,7 +20,7 @@ export function embeddedPools(database: EmbeddedDatabase, limits: PoolLimits): P
     Client: waitingClient(() => database.whenReady()),
   };
   // All clients share one session, in which named statements would clash.
-  return bothPools(createWritingPool(config, limits), createReadingPool(config, limits), false);
+  return allPools(createWritingPool(config, limits), config, limits, false);
 }
 
 /**

@@ -2,20 +2,22 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { limitQueries } from './query-limits.js';
 
-/** The two pools of a database: queries of responses have a time limit, and what is written has none. */
+/** The pools of a database: queries of responses have a time limit, and what is written has none. */
 export interface Pools {
   /** For the recorder and all other SQL of this program. */
   readonly writing: pg.Pool;
   /** For responses: a query that takes too long ends, and its connection with it. */
   readonly reading: pg.Pool;
+  /** As `reading`, for searches: no other response waits for them. */
+  readonly searching: pg.Pool;
   /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
   readonly namesStatements: boolean;
-  /** Closes both. Running queries of responses are aborted: their clients have a response, or have disconnected. */
+  /** Closes all. Running queries of responses are aborted: their clients have a response, or have disconnected. */
   close(): Promise<void>;
 }
 
 export interface PoolLimits {
-  /** The most connections of each pool. */
+  /** The most connections. */
   readonly size: number;
   /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
   readonly query: number;
@@ -46,7 +48,7 @@ export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): 
 }
 
 /** Makes the pool of responses. It connects when it is first used. */
-export function createReadingPool(config: pg.PoolConfig, limits: PoolLimits): ClosablePool {
+function createReadingPool(config: pg.PoolConfig, limits: PoolLimits): ClosablePool {
   const reading = createPool({ ...config, ...readingLimits(limits) });
   limitQueries(reading.pool, limits.query);
   return reading;
@@ -57,14 +59,36 @@ export function readingLimits({ size, query }: PoolLimits): pg.PoolConfig {
   return { query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query, max: size };
 }
 
-/** Both pools of a database. @param namesStatements Whether statements may have names. */
-export function bothPools(writing: ClosablePool, reading: ClosablePool, namesStatements: boolean): Pools {
+/** Of the connections for responses, those of searches: 4 of 10. */
+const SEARCHES = 0.4;
+
+/** Divides the connections for responses between searches and all others, each with at least one. */
+export function divided({ size, query }: PoolLimits): { reading: PoolLimits; searching: PoolLimits } {
+  const searches = Math.max(1, Math.floor(size * SEARCHES));
+  return { reading: { size: Math.max(1, size - searches), query }, searching: { size: searches, query } };
+}
+
+/**
+ * The pools of a database.
+ *
+ * @param config Of the connections for responses.
+ * @param namesStatements Whether statements may have names.
+ */
+export function allPools(
+  writing: ClosablePool,
+  config: pg.PoolConfig,
+  limits: PoolLimits,
+  namesStatements: boolean,
+): Pools {
+  const { reading, searching } = divided(limits);
+  const [answers, searches] = [createReadingPool(config, reading), createReadingPool(config, searching)];
   return {
     writing: writing.pool,
-    reading: reading.pool,
+    reading: answers.pool,
+    searching: searches.pool,
     namesStatements,
     async close() {
-      await Promise.all([writing.close(LAST_QUERY), reading.close(0)]);
+      await Promise.all([writing.close(LAST_QUERY), answers.close(0), searches.close(0)]);
     },
   };
 }

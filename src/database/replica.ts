@@ -11,9 +11,8 @@ export interface PrimaryState {
   readonly positions: WalPositions;
 }
 
-/** Whether a replica may be read from: `late` is one that is only too far behind, or for which that is not known. */
+/** Whether a replica may be read from. */
 interface Verdict {
-  readonly kind: 'good' | 'late' | 'other';
   /** Why it is left out; null: it is good. */
   readonly reason: string | null;
   /** What the driver says, for the log alone. */
@@ -23,8 +22,8 @@ interface Verdict {
 /** The reason of a server that does not respond in time, or with an error. */
 export const SILENT = 'It does not respond.';
 
-const GOOD: Verdict = { kind: 'good', reason: null };
-const UNKNOWN: Verdict = { kind: 'late', reason: 'How far it is behind the primary is not known yet.' };
+const GOOD: Verdict = { reason: null };
+const UNKNOWN: Verdict = { reason: 'How far it is behind the primary is not known yet.' };
 
 /** Checks one replica. */
 export class Replica {
@@ -74,19 +73,19 @@ export class Replica {
   judge({ answer: primary, positions }: PrimaryState, mostBehind: number): Verdict {
     const { answer } = this;
     this.lag = null;
-    if (answer === null) return { kind: 'other', reason: SILENT, cause: this.#failure };
-    if (this.#schema === 'silent') return { kind: 'other', reason: SILENT };
-    if (primary === null) return { kind: 'other', reason: 'The primary has not responded yet.' };
+    if (answer === null) return { reason: SILENT, cause: this.#failure };
+    if (this.#schema === 'silent') return { reason: SILENT };
+    if (primary === null) return { reason: 'The primary has not responded yet.' };
     const reason = reasonAgainst(answer, primary);
-    if (reason !== null) return { kind: 'other', reason };
+    if (reason !== null) return { reason };
     if (this.#schema === 'other-schema') {
-      return { kind: 'other', reason: 'Its schema is not that of this version of the program.' };
+      return { reason: 'Its schema is not that of this version of the program.' };
     }
     if (!answer.isReplica) return GOOD;
     this.lag = positions.lagOf(answer.position, answer.askedAt);
     const { atLeast, freshAt } = this.lag;
     if (atLeast > mostBehind) {
-      return { kind: 'late', reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
+      return { reason: `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.` };
     }
     return freshAt === null ? UNKNOWN : GOOD;
   }

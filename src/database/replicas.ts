@@ -1,18 +1,18 @@
+import type pg from 'pg';
 import { clientFactory, type Database, statementNames } from './client.js';
-import { isRefusal } from './database-failure.js';
 import type { PrismaClient } from './generated/client.js';
-import type { ClosablePool } from './pool.js';
+import { type ClosablePool, divided, type PoolLimits } from './pool.js';
 import { type PrimaryState, Replica, SILENT } from './replica.js';
-import { ReplicaConnections, type Statement } from './replica-connections.js';
+import { createReplicaPool } from './replica-connections.js';
 import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
 import { namesStatements, type Prepared, reasonOf, serverConfig, sessionOptions } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
 
-/** A replica as it is read from, until it is lost. */
-export interface Home {
+/** A replica as it is read from, until it is left out: from then on, the primary is read from in its place. */
+export interface ReplicaHandle {
   readonly prisma: PrismaClient;
-  /** How much older what is read there may be than what the primary has, in milliseconds, at most. */
-  behind(): number;
+  /** For searches. */
+  readonly searchPrisma: PrismaClient;
 }
 
 /** The state of a database. */
@@ -24,8 +24,8 @@ export interface DatabaseState {
   readonly reason: string | null;
   /** How far it is behind the primary, in milliseconds; null: not known. */
   readonly lag: number | null;
-  /** Its connections for responses; null: it has none now. */
-  readonly pool: ConnectionCounts | null;
+  /** The connections of a replica; null: it has none now. */
+  readonly pools: Readonly<Record<'reading' | 'searching', ConnectionCounts>> | null;
 }
 
 interface ConnectionCounts {
@@ -50,13 +50,14 @@ const CHECK_EVERY = 1000;
 /** A replica, and what is read by it. */
 interface Member {
   readonly replica: Replica;
-  /** Null unless it is in use, or late. */
-  home: OpenHome | null;
+  /** Null: it is left out. */
+  handle: OpenHandle | null;
   reason: string | null;
 }
 
-interface OpenHome extends Home {
-  readonly connections: ReplicaConnections;
+interface OpenHandle extends ReplicaHandle {
+  readonly reading: ClosablePool;
+  readonly searching: ClosablePool;
 }
 
 /**
@@ -73,9 +74,7 @@ export class Replicas {
   #primary: ServerAnswer | null = null;
   /** Why the primary did not respond to the last check; null: it did. */
   #primaryFailure: string | null = null;
-  /** Whether it refused the connection. */
-  #isPrimaryDown = false;
-  #usable: readonly OpenHome[] = [];
+  #usable: readonly OpenHandle[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -104,20 +103,20 @@ export class Replicas {
     this.#database = database;
     this.#options = options;
     this.#createClient = createClient;
-    this.#members = found.map((replica) => ({ replica, home: null, reason: null }));
+    this.#members = found.map((replica) => ({ replica, handle: null, reason: null }));
     this.#primaryPool = createCheckPool(options.databaseUrl);
   }
 
   /** One of those that can be used, by chance; undefined where none can. */
-  any(): Home | undefined {
+  any(): ReplicaHandle | undefined {
     return this.#usable[Math.floor(Math.random() * this.#usable.length)];
   }
 
   /** Of the primary and all replicas. */
   states(): DatabaseState[] {
-    const { place, readPool: pool } = this.#database;
+    const { place } = this.#database;
     return [
-      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pool },
+      { place, role: 'primary', reason: this.#primaryFailure, lag: 0, pools: null },
       ...this.#members.map(stateOf),
     ];
   }
@@ -142,7 +141,7 @@ export class Replicas {
       this.#checking,
       this.#primaryPool.close(0),
       ...this.#members.map(({ replica }) => replica.close()),
-      ...this.#members.map(({ home }) => home?.connections.close()),
+      ...this.#members.map(({ handle }) => close(handle)),
     ]);
   }
 
@@ -168,77 +167,63 @@ export class Replicas {
       const { askedAt, position, system, startedAt } = this.#primary;
       this.#positions.add(askedAt, position, `${system} ${startedAt}`);
       this.#primaryFailure = null;
-      this.#isPrimaryDown = false;
-    } catch (error) {
+    } catch {
       this.#primaryFailure = SILENT;
-      this.#isPrimaryDown = isRefusal(error);
     }
   }
 
   #judge(member: Member, primary: PrimaryState): void {
-    const verdict = member.replica.judge(primary, this.#options.mostBehind);
-    if (verdict.kind === 'good') member.home ??= this.#openHome(member);
-    // What reads from one that is late may go on.
-    else if (verdict.kind !== 'late') this.#closeHome(member);
-    this.#setReason(member, verdict.reason, verdict.cause);
+    const { reason, cause } = member.replica.judge(primary, this.#options.mostBehind);
+    if (reason === null) member.handle ??= this.#open(member);
+    this.#setReason(member, reason, cause);
   }
 
-  #openHome(member: Member): OpenHome {
+  #open(member: Member): OpenHandle {
     const { url, answer } = member.replica;
     const isPooled = answer?.isPooled ?? true;
-    const { queriesAtOnce: size, queryMilliseconds: query } = this.#database;
-    const limits = { size, query };
-    const connections = new ReplicaConnections({
-      config: { ...serverConfig(url), ...sessionOptions(isPooled, limits) },
-      limits,
-      elsewhere: (statement) => this.#readOnPrimary(statement),
-      onLost: (error) => this.#lose(member, connections, error),
-    });
+    const { queriesAtOnce: size, queryMilliseconds: query, ...database } = this.#database;
+    const limits = divided({ size, query });
     const names = namesStatements(this.#options.prepared, isPooled) ? statementNames() : undefined;
-    const prisma = this.#createClient(connections.pool, names);
-    return { prisma, connections, behind: () => this.#behind(member) };
-  }
-
-  /** A primary that refuses connections takes no writes; one that is silent may take some. */
-  #behind({ replica: { answer, lag } }: Member): number {
-    if (answer === null) return Number.POSITIVE_INFINITY;
-    if (!answer.isReplica) return 0;
-    const until = this.#isPrimaryDown ? this.#primary?.askedAt : performance.now();
-    const freshAt = lag?.freshAt ?? null;
-    return freshAt === null || until === undefined ? Number.POSITIVE_INFINITY : until - freshAt;
-  }
-
-  #lose(member: Member, connections: ReplicaConnections, error: unknown): void {
-    if (member.home?.connections !== connections) return;
-    this.#closeHome(member);
-    this.#setReason(member, SILENT, reasonOf(error));
-    this.#setUsable();
-  }
-
-  #closeHome(member: Member): void {
-    void member.home?.connections.close();
-    member.home = null;
+    const open = (share: PoolLimits, primary: pg.Pool) =>
+      createReplicaPool({
+        config: { ...serverConfig(url), ...sessionOptions(isPooled, share) },
+        limits: share,
+        primary,
+        namesOnPrimary: database.namesStatements,
+        onLost: (error) => {
+          if (member.handle !== handle) return;
+          this.#setReason(member, SILENT, reasonOf(error));
+          this.#setUsable();
+        },
+      });
+    const reading = open(limits.reading, database.readPool);
+    const searching = open(limits.searching, database.searchPool);
+    const handle: OpenHandle = {
+      ...{ reading, searching },
+      prisma: this.#createClient(reading.pool, names),
+      searchPrisma: this.#createClient(searching.pool, names),
+    };
+    return handle;
   }
 
   #setReason(member: Member, reason: string | null, cause?: string): void {
     const isChange = (member.reason === null) !== (reason === null);
     member.reason = reason;
+    if (reason !== null) {
+      void close(member.handle);
+      member.handle = null;
+    }
     if (isChange) this.#options.onChange(stateOf(member), cause);
   }
 
   #setUsable(): void {
-    this.#usable = this.#members.flatMap(({ home, reason }) =>
-      home === null || reason !== null ? [] : home,
-    );
+    this.#usable = this.#members.flatMap(({ handle }) => handle ?? []);
   }
+}
 
-  /** On the primary, which has all that any replica has. */
-  #readOnPrimary([config, ...rest]: Statement): Promise<unknown> {
-    const { readPool, namesStatements: mayName } = this.#database;
-    const isNamed = typeof config === 'object' && config !== null && 'name' in config;
-    const statement = isNamed && !mayName ? { ...config, name: undefined } : config;
-    return Promise.resolve(Reflect.apply(readPool.query, readPool, [statement, ...rest]));
-  }
+/** What runs there is read on the primary. */
+async function close(handle: OpenHandle | null): Promise<void> {
+  await Promise.all([handle?.reading.close(0), handle?.searching.close(0)]);
 }
 
 /** The standbys that `synchronous_standby_names` names, such as `ANY 1 (one, "two")`, in lower case: they are compared without it. */
@@ -252,7 +237,8 @@ function standbyNames(setting: string): Set<string> {
   );
 }
 
-function stateOf({ replica: { place, lag }, home, reason }: Member): DatabaseState {
+function stateOf({ replica: { place, lag }, handle, reason }: Member): DatabaseState {
   const known = lag === null || lag.freshAt === null ? null : lag.atLeast;
-  return { place, role: 'replica', reason, lag: known, pool: home?.connections.pool ?? null };
+  const pools = handle && { reading: handle.reading.pool, searching: handle.searching.pool };
+  return { place, role: 'replica', reason, lag: known, pools };
 }

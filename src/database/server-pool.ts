@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { OperationError } from '../model/errors.js';
-import { bothPools, createReadingPool, createWritingPool, type PoolLimits, type Pools } from './pool.js';
+import { allPools, createWritingPool, type PoolLimits, type Pools } from './pool.js';
 
 /** In milliseconds. A server that does not respond within that time is reported as unavailable. */
 const CONNECTION_TIMEOUT = 10_000;
@@ -32,8 +32,8 @@ export async function serverPools(
   let close = () => writing.close(0);
   try {
     const { isPooled } = await requireUsable(writing.pool);
-    const reading = createReadingPool({ ...config, ...sessionOptions(isPooled, limits) }, limits);
-    const pools = bothPools(writing, reading, namesStatements(prepared, isPooled));
+    const reading = { ...config, ...sessionOptions(isPooled, limits) };
+    const pools = allPools(writing, reading, limits, namesStatements(prepared, isPooled));
     close = pools.close;
     await requireUsable(pools.reading);
     return pools;

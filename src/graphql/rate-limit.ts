@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { rateLimitDirective } from 'graphql-rate-limit-directive';
-import { type IRateLimiterOptions, RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Viewer } from '../auth/viewer.js';
 import type { Limiters } from '../limits/limiters.js';
 import { ratePolicy, secondsUntilReset } from '../limits/rate-policy.js';
@@ -31,12 +31,8 @@ interface RateLimiting {
   readonly onRateLimited?: OnRateLimited | undefined;
 }
 
-/** A limiter for each kind of viewer: a limiter has one limit for all its clients. */
-type LimiterOfKind = Readonly<Record<Viewer['kind'], RateLimiterMemory>>;
-
 /**
- * The schema with the limits that its `@rateLimit` names, and with the given ones where it names none.
- * Every occurrence of a field counts. What a viewer has left is in its `rates` afterwards.
+ * The schema with its `@rateLimit` fields limited: every occurrence of one counts. What a viewer has left is in its `rates` afterwards.
  */
 export function limitRates(
   schema: GraphQLSchema,
@@ -46,12 +42,8 @@ export function limitRates(
     token: ratePolicy('token', limits.token),
     anonymous: ratePolicy('anonymous', limits.anonymous),
   };
-  const [OfToken, OfAnonymous] = [limiters.classFor(policies.token), limiters.classFor(policies.anonymous)];
-  const limitersOf = (options: IRateLimiterOptions): LimiterOfKind => ({
-    token: new OfToken(options),
-    anonymous: new OfAnonymous(options),
-  });
-  const common = limitersOf({});
+  // A limiter has one limit for all its clients.
+  const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
   const note = (viewer: Viewer, remaining: number, resetAfter: number) => {
     viewer.rates = { policy: policies[viewer.kind], remaining, resetAfter };
   };
@@ -60,17 +52,11 @@ export function limitRates(
     return new RateLimitedError(secondsUntilReset({ resetAfter }));
   };
   const { rateLimitDirectiveTransformer } = rateLimitDirective<RequestContext, RateLimiterMemory>({
+    // All fields are counted together with what is charged.
     limiterClass: class extends RateLimiterMemory {
-      readonly #ofKind: LimiterOfKind;
-      constructor(options: IRateLimiterOptions) {
-        super(options);
-        // Fields without a limit of their own are counted together with what is charged.
-        const { points, duration } = options;
-        this.#ofKind = points === undefined && duration === undefined ? common : limitersOf(options);
-      }
-      override consume(key: string | number, points?: number) {
+      override consume(key: string | number, points = 1) {
         const { kind, client } = clientOf(String(key));
-        return this.#ofKind[kind].consume(client, points);
+        return ofKind[kind].consume(client, points);
       }
     },
     pointsCalculator: (_directive, _source, _args, { cost }, { path }) => cost.units.get(path.key) ?? 0,
@@ -89,7 +75,7 @@ export function limitRates(
     schema: rateLimitDirectiveTransformer(schema),
     async charge(viewer, units) {
       const { limit } = policies[viewer.kind];
-      const { consumedPoints, msBeforeNext } = await common[viewer.kind].penalty(viewer.rateLimitKey, units);
+      const { consumedPoints, msBeforeNext } = await ofKind[viewer.kind].penalty(viewer.rateLimitKey, units);
       note(viewer, Math.max(0, limit - consumedPoints), msBeforeNext);
       if (consumedPoints - units >= limit) throw rejected(viewer, msBeforeNext);
     },

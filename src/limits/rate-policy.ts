@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
 /** All limits are for a minute. */
-export const WINDOW_SECONDS = 60;
+const WINDOW_SECONDS = 60;
 
 /** A limit for each client. */
 export interface RatePolicy {
   /** As in `RateLimit-Policy`, and in the keys of Redis. */
   readonly name: string;
   readonly limit: number;
+  /** How long a window is. It begins with the first points that are taken. */
+  readonly seconds: number;
   /** The value of the header `RateLimit-Policy`. */
   readonly field: string;
 }
@@ -26,8 +28,8 @@ export interface RateState {
  *
  * @param name Letters only: it is part of a quoted string.
  */
-export function ratePolicy(name: string, limit: number): RatePolicy {
-  return { name, limit, field: `"${name}";q=${limit};w=${WINDOW_SECONDS}` };
+export function ratePolicy(name: string, limit: number, seconds = WINDOW_SECONDS): RatePolicy {
+  return { name, limit, seconds, field: `"${name}";q=${limit};w=${seconds}` };
 }
 
 /** Whole seconds, at least 1, until the limit is reset: for `Retry-After`. */

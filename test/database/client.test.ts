@@ -99,7 +99,26 @@ describe('an open database', () => {
   });
 });
 
+test('responses do not wait for searches, which have four of ten connections', async () => {
+  const { prisma, searchPool, readPool } = database;
+  expect([readPool.options.max, searchPool.options.max]).toEqual([6, 4]);
+  const held = await Promise.all(Array.from({ length: 4 }, () => searchPool.connect()));
+  const search = database.searchPrisma.$queryRaw`SELECT 1 AS one`.then((rows) => rows);
+  await expect.poll(() => searchPool.waitingCount).toBe(1);
+  expect(await prisma.$queryRaw`SELECT 2 AS two`).toEqual([{ two: 2 }]);
+  for (const client of held) client.release();
+  expect(await search).toEqual([{ one: 1 }]);
+});
+
 describe.skipIf(TEST_SERVER === undefined)('on a server', () => {
+  test('a search that takes too long is reported, as any response is', async () => {
+    const impatient = await openDatabase({ ...database.options, queryMilliseconds: 200 });
+    for (const pool of [impatient.readPool, impatient.searchPool]) {
+      await expect(pool.query('SELECT pg_sleep(1000)')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+    await impatient.close();
+  });
+
   test.skipIf(IS_POOLED)(
     'each SQL text is prepared once for a connection, under a name of its own',
     async () => {

@@ -110,6 +110,7 @@ describe('the metrics, on a port of their own,', () => {
 
   test.each([
     ['reading', () => database.readPool],
+    ['searching', () => database.searchPool],
     ['writing', () => database.pool],
   ])('tell the busy connections of the pool “%s”, and not those of the other', async (pool, poolOf) => {
     const busy = async () => (await series()).get(`dms_database_connections{pool="${pool}",state="busy"}`);

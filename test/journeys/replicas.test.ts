@@ -1,7 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTokenVerifier } from '../../src/auth/token-verifier.js';
-import { revokeToken } from '../../src/auth/tokens.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
@@ -82,12 +80,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 
   test('responses are read from the replica', async () => {
     await untilReplicaIs('in use');
-    const name = `unseen${Date.now()}.example`;
+    await record('seen', 'seen.example');
+    await replica.caughtUp(primary);
     await replica.whilePaused(async () => {
-      await record('unseen', name);
-      expect((await ask(other, `/api/v1/domain/${name}`)).status).toBe(200);
+      await record('unseen', 'seen.example');
+      const path = '/api/v1/domain/seen.example/changes?order=NEWEST_FIRST';
+      const newest = async (of: TestService) => JSON.parse((await ask(of, path)).text).changes[0].new;
+      expect(await newest(other)).toBe('unseen');
       // On a busy machine, the replica may be left out for a moment.
-      await expect.poll(async () => (await ask(service, `/api/v1/domain/${name}`)).status).toBe(404);
+      await expect.poll(() => newest(service)).toBe('seen');
     });
   });
 
@@ -117,13 +118,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
   });
 
-  test('a client that has an answer of a domain is not told that there is none', async () => {
+  test('a domain that the replica does not have yet is read from the primary', async () => {
     await replica.caughtUp(primary);
     await replica.whilePaused(async () => {
       await record('new', 'new.example');
       const path = '/api/v1/domain/new.example';
       const { headers } = await ask(other, path);
-      expect((await ask(service, path)).status).toBe(404);
+      expect((await ask(service, path)).status).toBe(200);
       expect((await ask(service, path, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
     });
   });
@@ -171,8 +172,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
         changeCount: 4,
         changes: { nodes: [{}] },
       });
-      // What the replica has is read from it.
-      expect(JSON.parse((await ask(service, path)).text).changes[0].new).toBe('1');
     });
   });
 
@@ -191,7 +190,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
         return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`)).text;
       };
       const { endCursor } = JSON.parse(await graphql(other, null)).data.domain.changes.pageInfo;
-      expect(JSON.parse(await graphql(service, null)).data.domain).toBeNull();
       expect(JSON.parse(await graphql(service, endCursor)).data.domain.changes.nodes).toEqual([{ new: '2' }]);
     });
   });
@@ -230,40 +228,20 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     });
   });
 
-  test('a revoked token is refused where a replica is too far behind to know', async () => {
-    const token = await createTestToken(database, { name: 'revoked' });
-    await replica.caughtUp(primary);
-    const { prisma, close } = await openReplica();
-    const now = () => BigInt(Date.now()) * 1000n;
-    const verify = (behind: number) =>
-      createTokenVerifier(database.prisma, now, undefined, () => ({ prisma, behind: () => behind })).verify(
-        token,
-      );
-    await replica.whilePaused(async () => {
-      await revokeToken(database.prisma, 'revoked', now());
-      expect(await verify(1_000)).toMatchObject({ kind: 'token' });
-      expect(await verify(5_000)).toBeNull();
-    });
-    await close();
-  });
-
-  test('a statement that the replica cancels, for what it replays, is repeated there, and then on the primary', async () => {
+  test('a statement that the replica cancels, for what it replays, is read on the primary', async () => {
+    // A row to wait at.
+    await createTestToken(database, {});
     await replica.caughtUp(primary);
     const { prisma, close } = await openReplica();
     const slow = prisma.$queryRaw`
       SELECT pg_is_in_recovery() AS "isReplica", count(pg_sleep(CASE WHEN pg_is_in_recovery() THEN 100 END))::int AS slept
         FROM (SELECT 1 FROM access_token LIMIT 1) AS token`.then((rows) => rows);
-    for (let time = 0; time < 2; time += 1) {
-      await expect
-        .poll(() => replica.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
-        .toHaveLength(1);
-      await primary.run('BEGIN; LOCK TABLE access_token IN ACCESS EXCLUSIVE MODE; COMMIT');
-      // The first time, the next one begins; the lock is replayed by then.
-      await replica.caughtUp(primary);
-    }
+    await expect
+      .poll(() => replica.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+      .toHaveLength(1);
+    await primary.run('BEGIN; LOCK TABLE access_token IN ACCESS EXCLUSIVE MODE; COMMIT');
     expect(await slow).toEqual([{ isReplica: false, slept: 0 }]);
-    // A request that has read from the primary reads nothing older after it.
-    expect(await prisma.$queryRaw`SELECT pg_is_in_recovery() AS "isReplica"`).toEqual([{ isReplica: false }]);
+    expect(await prisma.$queryRaw`SELECT pg_is_in_recovery() AS "isReplica"`).toEqual([{ isReplica: true }]);
     await close();
   });
 

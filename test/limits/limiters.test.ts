@@ -15,49 +15,47 @@ function stepClock(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
 
-test.each([
-  ['back', -HOUR],
-  ['forward', HOUR],
-])('a clock that steps %s changes nothing of when a budget is there again', async (_direction, step) => {
-  const limiter = new (createLimiters().classFor(ratePolicy('steps', 1)))({ duration: 1 });
+test('a clock that steps back changes nothing of when a client is granted something again', async () => {
+  const limiter = createLimiters()(ratePolicy('steps', 1, 1));
   const began = performance.now();
-  await limiter.consume('client');
-  stepClock(step);
+  await limiter.consume('client', 1);
+  stepClock(-HOUR);
   const rejected: { readonly msBeforeNext?: number } = await limiter
-    .consume('client')
+    .consume('client', 1)
     .catch((result) => result);
   expect(rejected.msBeforeNext).toBeGreaterThan(0);
   expect(rejected.msBeforeNext).toBeLessThanOrEqual(1_000);
-  await vi.waitFor(() => limiter.consume('client'), { timeout: 60_000, interval: 20 });
-  expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
+  await vi.waitFor(() => limiter.consume('client', 1), { timeout: 60_000, interval: 20 });
+  // A timer may fire a millisecond early.
+  expect(performance.now() - began).toBeGreaterThanOrEqual(999);
 });
 
-test('after a clock has stepped back, no client has to wait for more than the minute of a budget', async () => {
-  const service = await startTestService({
-    role: 'api',
-    rateLimits: { anonymous: 1, token: 1 },
-  });
-  const ask = (authorization: Record<string, string> = {}) =>
-    fetch(`${service.url}/api/v1/domain/example.com`, { headers: authorization });
-  const guess = () => ask({ authorization: 'Bearer dms_guessed' });
+test('after a clock has stepped back, no client is told to wait for more than a minute', async () => {
+  const service = await startTestService({ role: 'api', rateLimits: { anonymous: 1, token: 1 } });
+  const ask = () => fetch(`${service.url}/api/v1/domain/example.com`);
   try {
-    expect([(await ask()).status, (await guess()).status]).toEqual([404, 429]);
+    expect((await ask()).status).toBe(404);
     stepClock(-HOUR);
-    await guess();
-    for (const response of [await ask(), await guess()]) {
-      expect(response.status).toBe(429);
-      const seconds = Number(response.headers.get('retry-after'));
-      expect(seconds).toBeGreaterThanOrEqual(1);
-      expect(seconds).toBeLessThanOrEqual(60);
-    }
+    const response = await ask();
+    expect(response.status).toBe(429);
+    const seconds = Number(response.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(60);
   } finally {
     vi.useRealTimers();
     await service.stop();
   }
 });
 
+test('whoever has something left of a limit is granted all of a request, also one that costs more than the limit', async () => {
+  const limiter = createLimiters()(ratePolicy('large', 3));
+  expect((await limiter.consume('client', 10)).remainingPoints).toBe(0);
+  await expect(limiter.consume('client', 1)).rejects.toMatchObject({ consumedPoints: 11 });
+  expect((await limiter.consume('client', 0)).consumedPoints).toBe(11);
+});
+
 test('a client has all of its budget within a window, and others have their own', async () => {
-  const limiter = new (createLimiters().classFor(ratePolicy('windows', 3)))({ duration: 1 });
+  const limiter = createLimiters()(ratePolicy('windows', 3, 1));
   const used = async (key: string, points: number) =>
     limiter.consume(key, points).then(
       ({ remainingPoints }) => remainingPoints,

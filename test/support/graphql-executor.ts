@@ -28,10 +28,9 @@ export function openExecutor(
   options: Partial<GraphqlExecutorOptions> = {},
 ): GraphqlExecutor {
   const acrossShards = database.distribution.kind === 'shards';
-  const { prisma } = database;
   return new GraphqlExecutor({
-    loaders: createLoaders({ prisma, searchPrisma: prisma }, { acrossShards }),
-    feed: new Feed(feedSource(prisma, undefined, acrossShards)),
+    loaders: createLoaders(database, { acrossShards }),
+    feed: new Feed(feedSource(database.prisma, undefined, acrossShards)),
     rateLimits,
     ...options,
   });

@@ -48,19 +48,18 @@ async function serveByOthers(
   const { FirstProcess, ProcessEndedError } = await import('../../cluster/first-process.js');
   const { createLogger } = await import('../../telemetry/logging.js');
   const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
-  const first = new FirstProcess(workers, log);
-  const started = first.start().then((text) => context.sumUp(text));
+  const first = new FirstProcess(log);
+  const started = first.start(workers).then((text) => context.sumUp(text));
   try {
     await Promise.race([started, stopRequested]);
     await stopRequested;
     context.notes.write(STOPPING);
     if (!(await first.stop(settings.shutdownTimeout))) context.setExitCode(context.failure.code);
   } catch (error) {
-    first.abandonStart();
     await first.stop(settings.shutdownTimeout);
     // The process that has failed has printed why.
-    if (!(error instanceof ProcessEndedError) || error.end.code === null) throw error;
-    context.setExitCode(error.end.code);
+    if (!(error instanceof ProcessEndedError) || error.code === null) throw error;
+    context.setExitCode(error.code);
   }
 }
 
@@ -72,12 +71,11 @@ async function serveTogether(
   workers: number,
 ): Promise<void> {
   const { joinCluster } = await import('../../cluster/member.js');
-  const member = await joinCluster();
+  const member = joinCluster();
   try {
     const application = await start(context, settings, member);
     member.serving(welcome(application, settings, workers));
-    // Ctrl-C comes to all processes, a signal of a supervisor to the first one.
-    await Promise.race([stopRequested, member.stopRequested]);
+    await stopRequested;
     await application.stop();
   } finally {
     member.leave();

@@ -149,7 +149,7 @@ async function answer(executor: GraphqlExecutor, exchange: Exchange): Promise<vo
     return sendKept(exchange, kept);
   }
   const loaders = executor.readFrom(
-    cost.hasCursor && 'after' in variables ? true : isConditional(request.headers),
+    (cost.hasCursor && variables['after'] != null) || isConditional(request.headers),
   );
   const leave = await executor.gate.enter(caller, cost.isSearch ? 'search' : 'ordinary');
   try {
