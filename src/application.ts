@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import type { ClusterMember } from './cluster/member.js';
 import { readPersistedOnly } from './config/known-operations.js';
 import { requireOwnMetricsPort } from './config/parse-telemetry.js';
@@ -14,7 +13,6 @@ import type { Instant } from './model/instant.js';
 import { type Monitoring, startMonitoring } from './monitoring.js';
 import { countWatched } from './observer/schedule/watch-list.js';
 import { startObserving } from './observing.js';
-import { DATA_STEPS } from './recorder/data-steps.js';
 import { startForgetting } from './recorder/forget-unobserved.js';
 import { startPruning } from './recorder/prune-feed.js';
 import { createRecorder } from './recorder/recorder.js';
@@ -48,8 +46,6 @@ interface ApplicationParts {
   /** It stays open when the application stops. */
   readonly database?: Database;
   readonly log?: Logger;
-  /** Brings the database up to date; absent: without output. */
-  readonly migrate?: (pool: Pool) => Promise<unknown>;
   /** How long clients may take. */
   readonly timeLimits?: TimeLimits;
   /** Where several processes share the port; absent: this one has it alone. */
@@ -72,7 +68,7 @@ export async function startApplication(
   const database = parts.database ?? (await openDatabase({ ...settings, ifMissing }));
   const release = async () => (database === parts.database ? undefined : database.close());
   try {
-    await (parts.migrate?.(database.pool) ?? migrate(database.pool, DATA_STEPS));
+    await migrate(database.pool);
     const sampleDomains = database.unseeded && settings.samples ? await recordInto(database) : 0;
     // Even without samples, so that they are not added to what is recorded later.
     await database.markSeeded();

@@ -88,14 +88,14 @@ export function createCommandContext(parent: Process, speech: Speech): CommandCo
       const options = { ...parent.settings(), ifMissing };
       const { withMigrated } = await import('./open-database.js');
       const { openDatabase } = await import('../database/client.js');
-      return withMigrated(await openDatabase(options), notes, work);
+      return withMigrated(await openDatabase(options), work);
     },
     async withConnections(ifMissing, work) {
       const options = { ...parent.settings(), ifMissing };
       const { withMigrated } = await import('./open-database.js');
       const { openConnections, withDistribution } = await import('../database/client.js');
       const [connections] = await openConnections(options).then(withDistribution);
-      return withMigrated(connections, notes, work);
+      return withMigrated(connections, work);
     },
   };
 }

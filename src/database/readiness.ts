@@ -1,12 +1,6 @@
 import type pg from 'pg';
 import { errorCode } from '../model/errors.js';
-import {
-  type Migration,
-  READ_RECORDED,
-  type RecordedMigration,
-  readMigrations,
-  worksWith,
-} from './migrations.js';
+import { areApplied, type Migration, readMigrations, readRecorded } from './migrations.js';
 import { withinTime } from './query-limits.js';
 
 /** Whether a database can be used: it responds, and has a schema that this program works with. */
@@ -31,11 +25,10 @@ export async function createReadinessCheck(pool: pg.Pool): Promise<() => Promise
 }
 
 async function check(pool: pg.Pool, migrations: readonly Migration[]): Promise<DatabaseReadiness> {
-  // The driver has the same limit, so that a silent server does not keep the connection occupied.
-  const query = { text: READ_RECORDED, query_timeout: RESPONSE_LIMIT };
   try {
-    const { rows } = await pool.query<RecordedMigration>(query);
-    return worksWith(migrations, rows) ? 'ready' : 'other-schema';
+    // The driver has the same limit, so that a silent server does not keep the connection occupied.
+    const recorded = await readRecorded(pool, { query_timeout: RESPONSE_LIMIT });
+    return areApplied(migrations, recorded) ? 'ready' : 'other-schema';
   } catch (error) {
     return errorCode(error) === NO_TABLE ? 'other-schema' : 'silent';
   }

@@ -1,22 +1,13 @@
-import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline as connect, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Entry, extract } from 'tar-stream';
 import { errorCode, OperationError } from '../model/errors.js';
 import { LAST_ENTRY } from './backup.js';
 import { DATABASE_FOLDER, POSTGRESQL_MAJOR } from './embedded/data-folder.js';
-
-/**
- * The first and the last entry of the uncompressed archives that the first versions of this program made. The
- * last is a JSON object with the SHA-256 of every other entry's type, name, size and content.
- */
-const [OLD_FIRST, OLD_LAST] = ['dms-backup.json', 'dms-backup-end.json'];
-/** In characters: more than either has. */
-const LONGEST_TEXT = 10_000;
 
 /** Names of the database's folder, and of what can be in it; none leads anywhere else. */
 const ENTRY_NAME = new RegExp(`^${DATABASE_FOLDER}(?:/(?!\\.{1,2}(?:/|$))[\\w.-]+)*$`);
@@ -28,8 +19,6 @@ class BackupError extends Error {}
 interface Unpacked {
   entries: number;
   complete: boolean;
-  /** Of an old archive, whose content nothing else protects. */
-  oldDigest: Hash | null;
 }
 
 /**
@@ -43,10 +32,9 @@ interface Unpacked {
  */
 export async function unpackBackup(source: Readable, folder: string, name: string): Promise<number> {
   const archive = extract();
-  const fed = pipeline(source, decompress, archive);
+  const fed = pipeline(source, createGunzip(), archive);
   fed.catch(() => {});
-  const done: Unpacked = { entries: 0, complete: false, oldDigest: null };
-  const isEmpty = () => done.entries === 0 && done.oldDigest === null;
+  const done: Unpacked = { entries: 0, complete: false };
   try {
     for await (const entry of archive) await take(entry, folder, done);
     await fed;
@@ -58,63 +46,27 @@ export async function unpackBackup(source: Readable, folder: string, name: strin
     if (error instanceof BackupError) throw new OperationError(`${name} ${error.message}`);
     if (!isOfArchive(error)) throw error;
     // Where nothing was unpacked, it is probably something else.
-    throw new OperationError(`${name} ${(isEmpty() ? notABackup() : damaged(error)).message}`);
+    throw new OperationError(`${name} ${(done.entries === 0 ? notABackup() : damaged(error)).message}`);
   }
-}
-
-const GZIP_MAGIC = 0x1f;
-
-/** The tar archive in the source. The old ones begin with a letter. */
-async function* decompress(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const chunks = source[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  if (first.done) return;
-  const all = async function* () {
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => chunks };
-  };
-  // The callback has nothing to do: reading what comes out throws the same error.
-  yield* first.value[0] === GZIP_MAGIC ? connect(all, createGunzip(), () => {}) : all();
 }
 
 async function take(entry: Entry, folder: string, done: Unpacked): Promise<void> {
+  const { type } = entry.header;
   const name = entry.header.name.replace(/\/$/, '');
   if (done.complete) throw damaged('something follows its end');
-  if (name === OLD_FIRST && done.entries === 0 && done.oldDigest === null) {
-    done.oldDigest = createHash('sha256');
-    await textOf(entry);
-  } else if (name === OLD_LAST && done.oldDigest !== null) {
-    const tail: { files?: unknown; sha256?: unknown } = JSON.parse(await textOf(entry));
-    if (tail.files !== done.entries) throw damaged('files are missing, or there are too many');
-    if (tail.sha256 !== done.oldDigest.digest('hex')) throw damaged('its checksum is wrong');
-    done.complete = true;
-  } else {
-    if (done.entries === 0) requireOwnMajor(name);
-    await unpack(entry, name, folder, done.oldDigest);
-    done.entries += 1;
-    done.complete = name === LAST_ENTRY && done.oldDigest === null;
-  }
-}
-
-async function unpack(entry: Entry, name: string, folder: string, digest: Hash | null): Promise<void> {
-  const { type, size = 0 } = entry.header;
+  if (done.entries === 0) requireOwnMajor(name);
   // No links, no devices, and no name that leads out of the folder.
   if ((type !== 'file' && type !== 'directory') || !ENTRY_NAME.test(name)) {
     throw damaged(`it holds ${JSON.stringify(name.slice(0, 80))} (${type}), which no backup has`);
   }
-  digest?.update(`${type} ${name} ${type === 'file' ? size : 0}\n`);
   if (type === 'directory') {
     entry.resume();
     await mkdir(join(folder, name), { mode: 0o700 });
-    return;
+  } else {
+    await pipeline(entry, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
   }
-  const digesting = async function* (parts: AsyncIterable<Buffer>) {
-    for await (const part of parts) {
-      digest?.update(part);
-      yield part;
-    }
-  };
-  await pipeline(entry, digesting, createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 }));
+  done.entries += 1;
+  done.complete = name === LAST_ENTRY;
 }
 
 /** @param name of the first entry. */
@@ -126,15 +78,6 @@ function requireOwnMajor(name: string): void {
       `is of PostgreSQL ${major}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Restore it with the version of this program that made it, and carry it over with dms export and dms import.`,
     );
   }
-}
-
-async function textOf(entry: Entry): Promise<string> {
-  let text = '';
-  for await (const part of entry) {
-    text += String(part);
-    if (text.length > LONGEST_TEXT) throw notABackup();
-  }
-  return text;
 }
 
 /**

@@ -1,9 +1,8 @@
-import { recordsByType } from '../model/dns-record.js';
+import { compareDnsRecords, recordsByType } from '../model/dns-record.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import type { DnsObservation, Observation } from '../model/observation.js';
 import { compareUtf8 } from '../model/utf8-order.js';
 import { applySightings, type Changes, type Sighting } from './apply-observation.js';
-import { inOrder } from './canonical-history.js';
 import { identityOf } from './diff.js';
 import { type Moment, momentsOf, observedTimes, sightingsOf } from './moments.js';
 import { beginRecording, type Outcome, recordObservations } from './record-observations.js';
@@ -490,4 +489,18 @@ function textOf({ observedAt, source }: KeptTime): string {
 
 function byTime(a: KeptTime, b: KeptTime): number {
   return compareInstants(a.observedAt, b.observedAt);
+}
+
+/** The stays in the order of responses, with their places among those that began together. */
+function inOrder(stays: readonly RecordStay[]): RecordStay[] {
+  const ordered = [...stays].sort(
+    (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),
+  );
+  let position = 0;
+  return ordered.map((stay, at) => {
+    const before = ordered[at - 1];
+    const isTogether = before?.firstSeen === stay.firstSeen && before.record.type === stay.record.type;
+    position = isTogether ? position + 1 : 0;
+    return { ...stay, position };
+  });
 }

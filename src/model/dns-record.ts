@@ -73,7 +73,7 @@ export function dnsRecordData(record: DnsRecord): DnsRecordData {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 
-/** Whether a record has its rdata as text: its type has no fields of its own, or had none when it was stored. */
+/** Whether a record has its rdata as text, since its type has no fields of its own. */
 export function hasRdataText({ rdata }: DnsRecord): boolean {
   return rdata.startsWith('{"data":');
 }

@@ -38,10 +38,3 @@ function octetsOfRecord({ host, rdata }: RecordTexts): number {
 function octetsOfHeaderChange({ name, value }: HeaderTexts): number {
   return HEADER_CHANGE + Buffer.byteLength(name) + 2 * Buffer.byteLength(value ?? '');
 }
-
-/** The same of the rows of a domain that a statement calls `d`: two columns of SQL. */
-export const OCTETS_OF_ROWS = `
-  (SELECT coalesce(sum(${RECORD} + octet_length(r.host) + octet_length(r.rdata::text)), 0)
-     FROM dns_record AS r WHERE r.domain = d.name) AS records,
-  (SELECT coalesce(sum(${HEADER_CHANGE} + octet_length(h.name) + 2 * coalesce(octet_length(h.value), 0)), 0)
-     FROM header_change AS h WHERE h.domain = d.name) AS headers`;

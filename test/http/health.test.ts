@@ -84,12 +84,15 @@ test('a process whose connections to the database are all lent is alive and not 
   ]);
 });
 
-test('a process whose database was migrated by another version is alive and not ready', async () => {
+test('a process whose database lacks a migration of its own is alive and not ready; one of a later version is no matter', async () => {
   const reason = "The database's schema is not that of this version of the program.";
   const unready = { live: 200, ready: 503, retryAfter: '5', body: { status: 'unavailable', reason } };
   const { pool } = home;
   await pool.query("INSERT INTO schema_migration VALUES ('9999_of_tomorrow', '', 0)");
+  expect(await said()).toEqual(WELL);
+  await pool.query("UPDATE schema_migration SET name = '0000' WHERE name = '0001_baseline'");
   expect(await said()).toEqual(unready);
+  await pool.query("UPDATE schema_migration SET name = '0001_baseline' WHERE name = '0000'");
   await pool.query("DELETE FROM schema_migration WHERE name = '9999_of_tomorrow'");
   expect(await said()).toEqual(WELL);
   await pool.query('ALTER TABLE schema_migration RENAME TO gone');

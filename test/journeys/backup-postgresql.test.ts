@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -35,7 +34,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     primary = await PostgresqlCluster.start(settingsIn(configuration));
     await primary.shell('mkdir -p backups/wal');
     database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool, DATA_STEPS);
+    await migrate(database.pool);
     service = await startTestService({ database, role: 'api' });
     recording = new Recording(database, service.url);
   });

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
@@ -30,7 +29,7 @@ let worker: DmsCommand;
 beforeAll(async () => {
   home = await createTestHome();
   database = await openDatabase(home.options);
-  await migrate(database.pool, DATA_STEPS);
+  await migrate(database.pool);
   dns = await startDnsServer();
   dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
   for (const name of SILENT) dns.behave(name, silence);

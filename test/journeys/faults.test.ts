@@ -2,7 +2,6 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { followRequests, memoryInUse } from '../support/kept-requests.js';
@@ -29,7 +28,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a service whose d
   beforeAll(async () => {
     cluster = await PostgresqlCluster.start({ fsync: 'off', max_connections: String(MOST_CONNECTIONS) });
     database = await openDatabase({ databaseUrl: cluster.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool, DATA_STEPS);
+    await migrate(database.pool);
     await record(1);
     service = await startTestService({ database, role: 'api' });
   });

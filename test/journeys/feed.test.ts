@@ -7,7 +7,6 @@ import { migrate } from '../../src/database/migrate.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import type { Observation } from '../../src/model/observation.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { changeItems } from '../replay/body.js';
@@ -32,7 +31,7 @@ let feed: Feed;
 beforeAll(async () => {
   home = await createTestHome(inject('testRun'));
   database = await openDatabase(home.options);
-  await migrate(database.pool, DATA_STEPS);
+  await migrate(database.pool);
   feed = openFeed(database);
 });
 

@@ -1,11 +1,6 @@
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openConnections } from '../../src/database/client.js';
-import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -16,7 +11,7 @@ const DOMAINS = repeats(50_000, 200);
 
 const SETTINGS: Readonly<Record<string, string>> = IS_LONG ? {} : { min_parallel_table_scan_size: '0' };
 
-/** Domains as a version without searches stored them, each with two addresses and a text. */
+/** Domains, each with two addresses and a text. */
 const STORED = `
   INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
   SELECT 'd' || number || '.example', 1, 1, 1, 1, '{}' FROM generate_series(1, ${DOMAINS}) AS number;
@@ -30,18 +25,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
   'tables that PostgreSQL reads with several processes',
   () => {
     let cluster: PostgresqlCluster;
-    let folder: string;
     let commands: readonly string[];
 
     beforeAll(async () => {
       cluster = await PostgresqlCluster.start({ ...SETTINGS, fsync: 'off' });
-      folder = await mkdtemp(join(tmpdir(), 'dms-test-migrations-'));
       const [, section = ''] = (await readFile('docs/operating.md', 'utf8')).split('server: dumps\n');
       commands = [...section.matchAll(/^.*\b(?:pg_dump|createdb|pg_restore) --.*$/gm)].map(([line]) => line);
     });
     afterAll(async () => {
       await cluster?.remove();
-      await rm(folder, { recursive: true, force: true });
     });
 
     const url = (database: string) => new URL(`/${database}`, cluster.url).href;
@@ -55,28 +47,14 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
       }
     }
 
-    /** Migrates as a program does that has this migration as its last one. */
-    async function migrateTo(last: string, database: string): Promise<void> {
-      for (const name of (await readdir('prisma/migrations')).filter((each) => each <= last)) {
-        await cp(join('prisma/migrations', name), join(folder, name), { recursive: true });
-      }
-      const { pool, close } = await openConnections({ databaseUrl: url(database), dataDirectory: '/none' });
-      try {
-        await migrate(pool, DATA_STEPS, pathToFileURL(`${folder}/`));
-      } finally {
-        await close();
-      }
-    }
-
     const dms = (database: string, ...args: readonly string[]) =>
       runDms(args, { DATABASE_URL: url(database) });
 
     /** Dumps a database and restores it into a new one, as docs/operating.md says. */
-    async function restore(from: string, to: string, command: string | undefined): Promise<void> {
-      const [dump = '', create = ''] = commands;
+    async function restore(from: string, to: string): Promise<void> {
       const environment = { DATABASE_URL: url(from), RESTORED_URL: url('restored') };
       await cluster.run('DROP DATABASE IF EXISTS restored', `DROP DATABASE IF EXISTS ${to}`);
-      await cluster.shell([dump, create, command].join('\n'), environment);
+      await cluster.shell(commands.join('\n'), environment);
       await cluster.run(`ALTER DATABASE restored RENAME TO ${to}`);
     }
 
@@ -87,18 +65,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
       }
     }
 
-    test('are migrated from a version that had no searches', async () => {
-      await cluster.run('DROP DATABASE IF EXISTS old', 'CREATE DATABASE old');
-      await migrateTo('0014_names_texts_and_feed', 'old');
-      await run('old', STORED);
-      await migrateTo('0019_works_since', 'old');
-    });
-
-    test('are restored from a dump of a version with another function of addresses, and migrated', async () => {
-      const [, , usual, ofOlder] = commands;
-      await expect(restore('old', 'failed', usual)).rejects.toThrow('cannot start subtransactions');
-      await restore('old', 'current', ofOlder);
+    test('are indexed by these', async () => {
+      await cluster.run('CREATE DATABASE current');
       expect(await dms('current', 'migrate')).toMatchObject({ code: 0 });
+      await run('current', STORED);
       await findsAddresses('current');
     });
 
@@ -106,7 +76,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)(
       await run('current', 'REINDEX TABLE dns_record', 'REINDEX TABLE CONCURRENTLY dns_record');
       expect(await dms('current', 'migrate', '--partitions', '2')).toMatchObject({ code: 0 });
       await run('current', 'REINDEX TABLE dns_record', 'VACUUM (ANALYZE) dns_record');
-      await restore('current', 'again', commands[2]);
+      await restore('current', 'again');
       await findsAddresses('again');
     });
   },

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
@@ -28,7 +27,7 @@ const looks = new Map<string, number[]>();
 beforeAll(async () => {
   home = await createTestHome();
   database = await openDatabase(home.options);
-  await migrate(database.pool, DATA_STEPS);
+  await migrate(database.pool);
   dns = await startDnsServer();
   dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
   site = await startHttpServer();

@@ -5,7 +5,6 @@ import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
 import { loadEnd, loadFeed } from '../../src/feed/change-feed.js';
 import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { TEST_SERVER } from '../support/database.js';
 import { headerChanger, openEvents } from '../support/events.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -34,7 +33,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     primary = await PostgresqlCluster.start({ max_connections: '60', wal_keep_size: '256MB' });
     replica = await primary.startReplica({ max_standby_streaming_delay: '0' });
     database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool, DATA_STEPS);
+    await migrate(database.pool);
     record = headerChanger(database);
     await record('one');
     await replica.caughtUp(primary);
@@ -377,7 +376,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('after
   beforeAll(async () => {
     former = await PostgresqlCluster.start({ wal_keep_size: '256MB' });
     const before = await openDatabase({ databaseUrl: former.url, dataDirectory: '/nonexistent' });
-    await migrate(before.pool, DATA_STEPS);
+    await migrate(before.pool);
     promoted = await former.startReplica();
     strayed = await former.startReplica();
     await promoted.caughtUp(former);
@@ -457,7 +456,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined || !IS_LONG)('with 
       'SELECT pg_reload_conf()',
     );
     const database = await openDatabase({ databaseUrl: primary.url, dataDirectory: '/nonexistent' });
-    await migrate(database.pool, DATA_STEPS);
+    await migrate(database.pool);
     const record = headerChanger(database);
     await record('shown');
     const urls = [synchronous.url, other.url];

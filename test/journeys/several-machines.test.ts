@@ -4,7 +4,6 @@ import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import type { Observation } from '../../src/model/observation.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
 import { TEST_SERVER } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
@@ -93,7 +92,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       replicas = await Promise.all([primary.startReplica(CONNECTIONS), primary.startReplica(CONNECTIONS)]);
       pooler = await startPgbouncer(primary.url, CONNECT_QUERY);
       database = await openDatabase({ databaseUrl: pooler.url, dataDirectory: '/nonexistent' });
-      await migrate(database.pool, DATA_STEPS);
+      await migrate(database.pool);
       dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
       site.serve(() => ({ fields: [['server', 'one']] }));
       environment = {

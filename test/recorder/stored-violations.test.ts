@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { canonicalizeStored } from '../../src/recorder/canonicalize-stored.js';
 import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
@@ -39,15 +37,6 @@ const REMOVED = "WHERE rdata->>'ip' = '192.0.2.1'";
 
 describe('checking the rows of a domain', () => {
   test('finds nothing in what was recorded', async () => {
-    expect(await violations()).toEqual([]);
-  });
-
-  test('finds nothing in what was recorded before the sizes of histories were, once it is migrated', async () => {
-    const sql = readFileSync('prisma/migrations/0009_octets_of_parts/migration.sql', 'utf8');
-    await database.pool.query('ALTER TABLE domain DROP COLUMN record_octets, DROP COLUMN header_octets');
-    await database.pool.query(sql);
-    expect((await violations()).join('\n')).toMatch(/record_octets is 0;.*\n.*header_octets is 0;/);
-    expect(await canonicalizeStored(database.pool)).toBeNull();
     expect(await violations()).toEqual([]);
   });
 

@@ -8,7 +8,6 @@ import { inject } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { partitionTables } from '../../src/database/distribution.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { newDataDirectory, removeDataDirectory } from './data-directory.js';
 import { copyTemplate } from './template.js';
 
@@ -78,7 +77,7 @@ async function createLent(): Promise<LentDatabase> {
 }
 
 async function prepare({ pool }: Database): Promise<void> {
-  await migrate(pool, DATA_STEPS);
+  await migrate(pool);
   if (TEST_SERVER !== undefined && TEST_PARTITIONS !== undefined)
     await partitionTables(pool, TEST_PARTITIONS);
 }

@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { openDatabase } from '../../src/database/client.js';
 import { DATABASE_FOLDER } from '../../src/database/embedded/data-folder.js';
 import { migrate } from '../../src/database/migrate.js';
-import { DATA_STEPS } from '../../src/recorder/data-steps.js';
 import { ownerOf } from './data-directory.js';
 import { ended } from './processes.js';
 
@@ -37,7 +36,7 @@ async function makeTemplate(template: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const dataDirectory = await mkdtemp(join(CACHE, 'new-'));
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
-  await migrate(database.pool, DATA_STEPS);
+  await migrate(database.pool);
   const owner = await ownerOf(dataDirectory);
   await database.close();
   if (owner !== null) await ended(owner);

@@ -1,8 +1,8 @@
 import { openConnections } from '../../database/client.js';
 import { distributeTables, partitionTables } from '../../database/distribution.js';
+import { migrate } from '../../database/migrate.js';
 import { OperationError } from '../../model/errors.js';
 import type { CommandContext } from '../command-context.js';
-import { migrateShowing } from '../open-database.js';
 
 export interface MigrateOptions {
   /** Into how many partitions the tables of domains are divided; absent: they stay as they are. */
@@ -18,7 +18,7 @@ export async function runMigrate(context: CommandContext, options: MigrateOption
   if (divides && settings.databaseUrl === undefined) throw new OperationError(EMBEDDED);
   const database = await openConnections(settings);
   try {
-    const applied = await migrateShowing(context.notes, database.pool);
+    const applied = await migrate(database.pool);
     const lines = applied.map((name) => `applied ${name}`);
     if (divides) context.notes.write('If the tables have to be divided, nothing can use them meanwhile.\n');
     if (options.partitions !== undefined && (await partitionTables(database.pool, options.partitions))) {

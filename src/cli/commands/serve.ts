@@ -27,11 +27,11 @@ export async function runServe(context: CommandContext, { workers }: ServeOption
   if (workers === 1) return serveAlone(context, settings, stopRequested);
   return cluster.isPrimary
     ? serveByOthers(context, settings, stopRequested, workers)
-    : serveTogether(context, settings, stopRequested, workers);
+    : serveTogether(settings, stopRequested, workers);
 }
 
 async function serveAlone(context: CommandContext, settings: Settings, stopRequested: Promise<unknown>) {
-  const application = await start(context, settings);
+  const application = await start(settings);
   await context.sumUp(welcome(application, settings, 1));
   await stopRequested;
   context.notes.write(STOPPING);
@@ -65,7 +65,6 @@ async function serveByOthers(
 
 /** In one of the processes that serve. */
 async function serveTogether(
-  context: CommandContext,
   settings: Settings,
   stopRequested: Promise<unknown>,
   workers: number,
@@ -73,7 +72,7 @@ async function serveTogether(
   const { joinCluster } = await import('../../cluster/member.js');
   const member = joinCluster();
   try {
-    const application = await start(context, settings, member);
+    const application = await start(settings, member);
     member.serving(welcome(application, settings, workers));
     await stopRequested;
     await application.stop();
@@ -82,19 +81,11 @@ async function serveTogether(
   }
 }
 
-async function start(
-  context: CommandContext,
-  settings: Settings,
-  member?: ClusterMember,
-): Promise<Application> {
+async function start(settings: Settings, member?: ClusterMember): Promise<Application> {
   setFlagsFromString(HEAP_GROWTH);
   // Only now: loading the server takes a second, and an invalid setting is reported before.
   const { startApplication } = await import('../../application.js');
-  const { migrateShowing } = await import('../open-database.js');
-  return startApplication(settings, {
-    migrate: (pool) => migrateShowing(context.notes, pool),
-    ...(member && { cluster: member }),
-  });
+  return startApplication(settings, member && { cluster: member });
 }
 
 /** Whether other machines read the histories without a token. */

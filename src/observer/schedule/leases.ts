@@ -85,7 +85,7 @@ async function candidatesOf(
 }
 
 /**
- * Each is the condition of a partial index (migration 0007), word for word: the domains of one priority that are due
+ * Each is the condition of a partial index (prisma/migrations/0001_baseline), word for word: the domains of one priority that are due
  * do not hide the others.
  */
 const HAS_PRIORITY: Readonly<Record<Priority, Prisma.Sql>> = {

@@ -204,9 +204,7 @@ export function feedQuestion(args: {
   const domains = args.domains == null ? undefined : [...new Set(args.domains.map(parseDomainName))].sort();
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const newestFirst = args.order === 'NEWEST_FIRST';
-  // Without the kind that came later: cursors of before remain those of the same question.
-  const questioned = [...kinds].filter((kind) => kind !== 'HISTORY_EXTENDED').sort();
-  const question = questionOf('feed', { domains, kinds: questioned, newestFirst });
+  const question = questionOf('feed', { domains, kinds: [...kinds].sort(), newestFirst });
   const after = placeIn<FeedPlace>(question, args.after, {
     number: 'bigint',
     recordedAt: 'bigint',

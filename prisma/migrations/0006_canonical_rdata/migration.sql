@@ -1,2 +1,0 @@
--- No change of a table. The program rewrites the rdata of stored records in its canonical text
--- (src/recorder/canonicalize-stored.ts), and records this migration when all of it is written.

@@ -1,1 +1,0 @@
--- Nothing but a step of code (src/recorder/data-steps.ts), which reads and writes the columns of 0017.
