@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { isRefusal } from '../database/database-failure.js';
 import type { PrismaClient } from '../database/generated/client.js';
 import type { Instant } from '../model/instant.js';
 import { digestOf, isAccessToken } from './tokens.js';
@@ -87,15 +88,15 @@ export function keyOf(text: string): string {
   return Buffer.from(digestOf(text)).toString('base64');
 }
 
-/** How long, in milliseconds, a token is not looked up again: a revoked one may stay valid, longer where a replica is behind. */
+/** How long, in milliseconds, a revoked token may stay valid. */
 const CACHED_FOR = 3_000;
 /** In microseconds, as instants are. */
 const LAST_USED_EVERY = 60_000_000n;
 
 /**
- * Verifies the service's own tokens in the database.
+ * Verifies the service's own tokens in the primary: a revoked one is refused at once, however far replicas are behind.
  *
- * @param replica A replica that is current enough, if there is one. What it does not have may have been created since.
+ * @param replica A replica that can be used, for the time in which the primary is stopped and no token can be revoked.
  */
 export function createTokenVerifier(
   prisma: PrismaClient,
@@ -105,9 +106,15 @@ export function createTokenVerifier(
 ): TokenVerifier {
   const find = async (token: string) => {
     if (!isAccessToken(token)) return null;
-    const other = replica();
-    const found = other && (await findToken(other, prisma, token, now()));
-    return found ?? findToken(prisma, prisma, token, now());
+    try {
+      return await findToken(prisma, prisma, token, now());
+    } catch (error) {
+      const other = isRefusal(error) ? replica() : undefined;
+      const found = other && (await findToken(other, prisma, token, now()));
+      // One that the replica does not have may have been created since.
+      if (!found) throw error;
+      return found;
+    }
   };
   return cachedVerifier(find, { lifetime: CACHED_FOR, now, maxCached });
 }

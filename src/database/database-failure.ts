@@ -40,6 +40,13 @@ export function isDatabaseFailure(error: unknown): boolean {
   return codesOf(error).some(isFailure) || (error instanceof Error && FAILURE_MESSAGE.test(error.message));
 }
 
+/** Whether nothing takes writes there: the server is not running, or is starting or shutting down (57P01 to 57P03). */
+export function isRefusal(error: unknown): boolean {
+  const isRefused = (code: string) =>
+    ['ECONNREFUSED', 'ENOENT', 'DatabaseNotReachable'].includes(code) || /^57P0[123]$/.test(code);
+  return codesOf(error).some(isRefused);
+}
+
 /** Whether an error of pg (not of Prisma) says only that the connection was lost. */
 export function isLost(error: unknown): boolean {
   const hasCode = codesOf(error).some((code) => LOST_CODES.has(code));

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTokenVerifier } from '../../src/auth/token-verifier.js';
+import { revokeToken } from '../../src/auth/tokens.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Replicas } from '../../src/database/replicas.js';
@@ -225,6 +227,19 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const token = await createTestToken(database, {});
       expect((await ask(service, `${DOMAIN}/dns`, bearer(token))).status).toBe(200);
     });
+  });
+
+  test('a revoked token is refused, also by whom reads from a replica that is behind', async () => {
+    const token = await createTestToken(database, { name: 'revoked' });
+    await replica.caughtUp(primary);
+    const { prisma, close } = await openReplica();
+    const now = () => BigInt(Date.now()) * 1000n;
+    await replica.whilePaused(async () => {
+      await revokeToken(database.prisma, 'revoked', now());
+      const tokens = createTokenVerifier(database.prisma, now, undefined, () => prisma);
+      expect(await tokens.verify(token)).toBeNull();
+    });
+    await close();
   });
 
   test('a statement that the replica cancels, for what it replays, is read on the primary', async () => {

@@ -61,7 +61,7 @@ describe.each([1, 2, 3])(
       const [plain, ofMatch] = [{}, { match: { parts: ['', 'example'] } }];
       for (const filter of [plain, ofMatch]) {
         const found = await all((after: string | undefined) =>
-          searchDomainsOfShards(prisma, { filter, first, after, client: '' }),
+          searchDomainsOfShards(prisma, { filter, first, after }),
         );
         expect(found.map(({ name }) => name)).toEqual(others);
       }
@@ -70,7 +70,7 @@ describe.each([1, 2, 3])(
     test('is missing from the records alone', async () => {
       for (const filter of [{ ip: '192.0.2.1' }, { types: ['A'] }]) {
         const found = await all((after: RecordPlace | undefined) =>
-          searchRecordsOfShards(prisma, { filter, first, after, lastSeen: true, client: '' }),
+          searchRecordsOfShards(prisma, { filter, first, after, lastSeen: true }),
         );
         expect(found.map(({ domain }) => domain)).toEqual(others);
       }
@@ -80,7 +80,7 @@ describe.each([1, 2, 3])(
       for (const value of [{ value: 'nginx' }, {}]) {
         const found = await all((after: HeaderPlace | undefined) =>
           searchHeadersOfShards(prisma, {
-            ...{ filter: { name: 'server', ...value }, first, after, client: '', lastSeen: true },
+            ...{ filter: { name: 'server', ...value }, first, after, lastSeen: true },
           }),
         );
         expect(found.map(({ domain }) => domain)).toEqual(others);

@@ -35,3 +35,14 @@ export function openExecutor(
     ...options,
   });
 }
+
+/** Executes an operation as this program does its own: without limits. */
+export function executeFreely(
+  executor: GraphqlExecutor,
+  source: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  viewer = anonymous(),
+) {
+  const operation = executor.prepare(source);
+  return executor.executeStored(operation, variables, callerOf(viewer), executor.primary, false);
+}

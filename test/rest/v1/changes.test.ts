@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { versionOfCursor, writeCursor } from '../../../src/model/cursor.js';
+import { writeCursor } from '../../../src/model/cursor.js';
 import { TEST_SERVER } from '../../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../../support/rows.js';
 import { startTestService, type TestService } from '../../support/service.js';
@@ -485,22 +485,6 @@ describe.skipIf(TEST_SERVER === undefined)(
       expect(status).toBe(200);
       expect(body.changes).toHaveLength(Number(recorded));
       expect(await getChanges()).toEqual({ status, tag, body });
-    });
-
-    test.each([
-      ['changes', 'version changes(first: 50, order: NEWEST_FIRST) { pageInfo { endCursor } }'],
-      ['httpHeadersConnection', 'version httpHeadersConnection(first: 50) { pageInfo { endCursor } }'],
-      [
-        'historyConnection',
-        'version httpHeaders(names: ["server"]) { historyConnection(first: 50) { pageInfo { endCursor } } }',
-      ],
-    ])('has fields, a page and cursors of one state in GraphQL, with %s', async (field, selected) => {
-      const query = `{ domain(name: "${name}") { ${selected} } }`;
-      const answer = await whileChanging(() => ask(query));
-      expect(answer.errors).toBeUndefined();
-      const cursor = /"endCursor":"([^"]+)"/.exec(JSON.stringify(answer))?.[1] ?? '';
-      expect(versionOfCursor(cursor), field).toBe(recorded);
-      expect(answer.data.domain).toMatchObject({ version: String(recorded) });
     });
 
     test('is not found if it is erased in between', async () => {
