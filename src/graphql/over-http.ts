@@ -4,6 +4,7 @@ import type { Viewer } from '../auth/viewer.js';
 import { requireToken } from '../auth/viewer.js';
 import { signalOf } from '../limits/caller.js';
 import { setRateFields } from '../limits/rate-policy.js';
+import type { GraphqlContext, Outcome } from './context.js';
 import { sendResults, sentResults } from './event-stream.js';
 import type { GraphqlExecutor } from './execute.js';
 import { TOO_DEEP } from './format-error.js';
@@ -23,12 +24,7 @@ import {
   rejection,
 } from './request.js';
 import { sandboxPolicy } from './sandbox.js';
-import {
-  type GraphqlContext,
-  type GraphqlServerOptions,
-  type Outcome,
-  startGraphqlServer,
-} from './server.js';
+import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 
 export interface GraphqlOverHttpOptions extends GraphqlServerOptions {
   /** Who sent a request. */

@@ -6,35 +6,17 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { DocumentNode, ExecutionResult } from 'graphql';
+import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { RequestContext } from '../resolvers/context.js';
+import type { GraphqlContext } from './context.js';
 import type { GraphqlExecutor } from './execute.js';
-import { formatError, type OnInternalError, shownError } from './format-error.js';
+import { formatError, shownError } from './format-error.js';
 import { costPlugin } from './plugins/cost.js';
 import { errorsPlugin } from './plugins/errors.js';
 import { responsePlugin } from './plugins/response.js';
 import { subscriptionPlugin } from './plugins/subscription.js';
 import { sandboxPlugin } from './sandbox.js';
 import { VALIDATION_RULES } from './validation-rules.js';
-
-/** What the plugins of a request share. */
-export interface GraphqlContext extends RequestContext {
-  /** Takes errors that the client is not shown, for the log. */
-  readonly onInternalError: OnInternalError;
-  readonly outcome: Outcome;
-}
-
-/** What a request comes to. An object of its own, since Apollo Server copies the context. */
-export interface Outcome {
-  /** Gives the request's place back; absent: it has none. */
-  leave?: () => void;
-  /** Of a subscription: its results, in place of the response's body, and the context that they are made in. */
-  results?: AsyncIterable<ExecutionResult>;
-  context?: RequestContext;
-  /** Set where the document is nested too deep to be validated. */
-  isTooDeep?: boolean;
-}
 
 export interface GraphqlServerOptions {
   /** Whether clients may query the schema. */

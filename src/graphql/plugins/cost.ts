@@ -3,9 +3,9 @@ import { HeaderMap } from '@apollo/server';
 import { GraphQLError, OperationTypeNode } from 'graphql';
 import { requireWithinLimits } from '../../limits/costs.js';
 import { PublicError } from '../../model/errors.js';
+import type { GraphqlContext } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError, TOO_DEEP } from '../format-error.js';
-import type { GraphqlContext } from '../server.js';
 
 /**
  * What a request costs is known from its document and variables, before anything is executed. The document is paid for here, each field

@@ -1,7 +1,7 @@
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import type { GraphqlContext } from '../context.js';
 import { locationsIn } from '../error-locations.js';
 import { isOfRequest, maskError } from '../format-error.js';
-import type { GraphqlContext } from '../server.js';
 
 /** Errors that clients are not shown go to the log, and those of validation get their places in the text. */
 export function errorsPlugin(): ApolloServerPlugin<GraphqlContext> {

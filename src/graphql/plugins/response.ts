@@ -1,6 +1,6 @@
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import type { GraphqlContext } from '../context.js';
 import { formatError, retryAfterOf, shownError } from '../format-error.js';
-import type { GraphqlContext } from '../server.js';
 
 /** Of a request that is not paid for. */
 const RATE_LIMITED_STATUS = 429;

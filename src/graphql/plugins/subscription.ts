@@ -1,9 +1,9 @@
 import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
 import { HeaderMap } from '@apollo/server';
 import { OperationTypeNode } from 'graphql';
+import type { GraphqlContext } from '../context.js';
 import type { GraphqlExecutor } from '../execute.js';
 import { shownError } from '../format-error.js';
-import type { GraphqlContext } from '../server.js';
 
 /** A subscription has results in place of a body: over-http.ts sends them. */
 export function subscriptionPlugin(executor: GraphqlExecutor): ApolloServerPlugin<GraphqlContext> {
