@@ -185,6 +185,7 @@ describe('a line of passive DNS', () => {
   test.each([
     [{ rrname: undefined }, /^rrname: /],
     [{ rrname: '.' }, /^rrname: .* belongs to no domain/],
+    [{ rrname: '.', dms_domain: 'a b' }, /^dms_domain: /],
     [{ rrtype: 'NONSENSE' }, /^rrtype: /],
     [{ rrtype: 41 }, /^rrtype: |^rdata: /],
     [{ rdata: undefined }, /^rdata: /],
