@@ -110,6 +110,31 @@ HTTP server
     expect(same).toMatch(/\nNothing is different\.\n$/);
   });
 
+  test('--types and --headers narrow a difference and the changes, also their JSON, to these records and headers', async () => {
+    const times = ['2023-02-01T00:00:00Z', '2023-06-01T00:00:00Z'] as const;
+    const narrowed = ['--types', 'A,AAAA', '--headers', 'server'];
+    const difference = await said('show', 'example.com', '--diff', ...times, ...narrowed);
+    const subjects = difference
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.slice(2, 8).trim());
+    expect([...new Set(subjects)]).toEqual(['A', 'AAAA', 'server']);
+    expect(await said('show', 'example.com', '--json', '--diff', ...times, ...narrowed)).toBe(
+      `${await rest(`/domain/example.com/diff?from=${times[0]}&to=${times[1]}&types=A&types=AAAA&headers=server`)}\n`,
+    );
+    const { changes } = JSON.parse(await rest('/domain/example.com/changes?types=A&names=server'));
+    const lines = (await said('show', 'example.com', '--changes', '--types', 'A', '--headers', 'server'))
+      .trimEnd()
+      .split('\n');
+    expect([lines.length, changes.length > 0]).toEqual([changes.length, true]);
+    const { code, stderr } = await runDms(['show', 'example.com', '--types', 'A'], database.environment);
+    expect([code, stderr]).toEqual([
+      2,
+      'dms: --types and --headers select what --diff or --changes shows: write one of these, too.\n',
+    ]);
+  });
+
   test('--changes shows all changes, the newest first, with --json those of REST', async () => {
     const { changes } = JSON.parse(await rest('/domain/example.com/changes?order=NEWEST_FIRST&first=500'));
     const lines = (await said('show', 'example.com', '--changes')).trimEnd().split('\n');
@@ -270,6 +295,17 @@ describe('dms search', () => {
     );
     const { code, stderr } = await runDms(['search', 'zz'], database.environment);
     expect([code, stderr]).toEqual([0, 'Nothing was found.\n']);
+  });
+
+  test("finds the records of a wildcard by its owner name in a master file's form, and those of no other name", async () => {
+    const records = ['*.wild.example', 'a.wild.example'].map((host) => ({
+      ...{ host, class: 'IN', type: 'A', ip: '198.18.0.3' },
+    }));
+    await record({ domain: 'wild.example', at: 1, records });
+    for (const host of ['\\*.wild.example', '\\042.Wild.example.']) {
+      const found = (await said('search', '--host', host, '--json')).trimEnd().split('\n');
+      expect(found.map((line) => JSON.parse(line).data.host)).toEqual(['*.wild.example']);
+    }
   });
 
   test('shows all matches, or as many as --limit says', async () => {
