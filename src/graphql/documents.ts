@@ -22,7 +22,7 @@ import { fairTurns } from '../rates/fair-turns.js';
 import type { DocumentWork } from '../resolvers/request-budget.js';
 import { locationsIn } from './error-locations.js';
 import { compileOperation, type StoredOperation } from './execute.js';
-import { shortened } from './format-error.js';
+import { advised, shortened } from './format-error.js';
 import { costOf, type Examination, examine, ofOperation } from './limits/examine.js';
 import type { Introspection } from './limits/introspection.js';
 import { QueryTooComplexError } from './limits/limits.js';
@@ -409,7 +409,7 @@ function invalid(
   const formatted = errors.map((error) => {
     const { message, locations = locate(error), ...rest } = error.toJSON();
     return {
-      message: shortened(message),
+      message: shortened(advised(message)),
       ...(locations.length > 0 && { locations }),
       ...{ ...rest, extensions: { ...rest.extensions, code } },
     };

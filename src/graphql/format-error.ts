@@ -8,6 +8,7 @@ import {
   RateLimitedError,
   UnavailableError,
 } from '../model/errors.js';
+import { adviceOnTime } from '../model/what-is-new.js';
 
 /** What a client is shown of an error. */
 interface MaskedError {
@@ -86,10 +87,21 @@ function formattedError(
 ): GraphQLFormattedError {
   const requestCode = codeOfRequestError(formatted, thrownError(error));
   if (requestCode !== null) {
-    return { ...formatted, extensions: { ...formatted.extensions, code: requestCode } };
+    const message = advised(formatted.message);
+    return { ...formatted, message, extensions: { ...formatted.extensions, code: requestCode } };
   }
   const { message, ...extensions } = maskError(error, onInternalError);
   return { ...formatted, message, extensions };
+}
+
+/** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
+const UNKNOWN_CONDITION =
+  /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by type "\w+Filter"/;
+
+/** The message of graphql-js, with what finds what is new where that was asked for. */
+export function advised(message: string): string {
+  const [, argument, field] = UNKNOWN_CONDITION.exec(message) ?? [];
+  return message + adviceOnTime(argument ?? field ?? '');
 }
 
 /** What a resolver threw is at the end of the chain that GraphQL and Apollo Server wrap around it. */

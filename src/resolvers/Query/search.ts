@@ -16,6 +16,7 @@ import {
 } from '../../model/name-pattern.js';
 import { registrableDomain } from '../../model/registrable-domain.js';
 import { quoted } from '../../model/text.js';
+import { WHAT_IS_NEW } from '../../model/what-is-new.js';
 import { requireInterval } from '../Change.js';
 import { connection, pageOf, placeIn, requireFirst } from '../connection.js';
 import type { RequestContext } from '../context.js';
@@ -71,9 +72,7 @@ function questionOf(field: string, filter: object): string {
 }
 
 /** Nothing is found by them alone: what is new at any domain has other questions. */
-const OTHER_CONDITIONS =
-  '; other conditions select among what is found. For what is new at any domain, search domains by changedFrom or createdFrom, ' +
-  'or read changes.';
+const OTHER_CONDITIONS = `; other conditions select among what is found. ${WHAT_IS_NEW}`;
 
 function recordFilter(where: DnsRecordFilter) {
   const { ip, network, target, text, host, types, present } = where;
