@@ -222,13 +222,14 @@ function isUnset(value: unknown): boolean {
 
 const SECOND = 1_000_000n;
 
-/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or with a blank and in UTC. */
+/** Seconds since the epoch, which some services write as text, or the time as RFC 3339 has it, or in UTC without saying so. */
 function instantOf(value: unknown): Instant {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string') {
     const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
     if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
-    if (/^\d{4}-/.test(text)) return parseInstant(text.replace(/^(\S+) (\d\d:\d\d:\d\d)$/, '$1T$2Z'));
+    if (/^\d{4}-/.test(text))
+      return parseInstant(text.replace(/^(\S+)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z'));
   }
   const shown =
     value === undefined ? 'it is missing' : `${shownValue(value)} is not a number of seconds since 1970`;
