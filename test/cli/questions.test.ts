@@ -85,7 +85,7 @@ HTTP server
     const isPresent = ({ removed }: { removed: string | null }) => removed === null;
     expect(lines.slice(0, 2)).toEqual([
       'example.com at 2023-06-01T00:00:00Z',
-      'first observed 2023-01-10T08:00:00Z',
+      'observed 2023-01-10T08:00:00Z to 2023-05-20T14:30:12Z',
     ]);
     const values = lines.filter((line) => / since \d{4}-\d\d-\d\d$/.test(line));
     // A header that is gone at that time is in REST's answer.
@@ -265,7 +265,7 @@ describe('dms search', () => {
 
   test('shows a record with its owner name, its data, and when it was there', async () => {
     expect((await said('search', '--target', 'sip.example.net')).replace(/ +/g, ' ')).toBe(
-      'domain owner type data seen\nexample.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z\n',
+      'domain owner type data seen\nexample.net _sip._tcp.example.net SRV 10 60 5060 sip.example.net since 2023-02-01T00:00:00Z (last seen 2023-02-01T00:00:00Z)\n',
     );
   });
 
@@ -295,6 +295,22 @@ describe('dms search', () => {
     );
     const { code, stderr } = await runDms(['search', 'zz'], database.environment);
     expect([code, stderr]).toEqual([0, 'Nothing was found.\n']);
+  });
+
+  test('says when what is present was last seen, and of what is gone that it went after that', async () => {
+    await record({ domain: 'seen.example', at: 1, records: ['198.18.0.4', '198.18.0.5'] });
+    await record({ domain: 'seen.example', at: 2, records: ['198.18.0.4', '198.18.0.5'] });
+    await record({ domain: 'seen.example', at: 4, records: ['198.18.0.4'], headers: { server: 'seen' } });
+    await record({ domain: 'seen.example', at: 5, headers: { server: 'seen' } });
+    const times = async (...args: string[]) => {
+      const [, ...lines] = (await said('search', ...args)).trimEnd().split('\n');
+      return lines.map((line) => line.replaceAll('2024-01-01T00:00:0', '').replace(/.* {2}/, ''));
+    };
+    expect(await times('--network', '198.18.0.4/31')).toEqual([
+      'since 1Z (last seen 4Z)',
+      '1Z - 4Z (last seen 2Z)',
+    ]);
+    expect(await times('--header', 'server=seen')).toEqual(['since 4Z (last seen 5Z)']);
   });
 
   test("finds the records of a wildcard by its owner name in a master file's form, and those of no other name", async () => {

@@ -163,7 +163,7 @@ async function showDifference({ domain, ask, paint, write }: Showing, between: B
 
 async function showState(showing: Showing, at: string): Promise<void> {
   const { domain, paint, ask, columns, write } = showing;
-  const { created } = await ask<{ created: string }>({
+  const { created, lastUpdate } = await ask<Details>({
     operation: 'getDomainDetails',
     parameters: { domain, at },
   });
@@ -171,7 +171,7 @@ async function showState(showing: Showing, at: string): Promise<void> {
   const present = rows.filter(({ stays }) => stays.at(-1)?.to === null);
   await write(
     `${paint('bold', `${domain} at ${shortTime(at)}`)}\n` +
-      `${paint('dim', `first observed ${shortTime(created)}`)}\n` +
+      `${paint('dim', `observed ${shortTime(created)} to ${shortTime(lastUpdate)}`)}\n` +
       aliasText(present) +
       (present.length === 0
         ? 'Nothing was there.\n'

@@ -9,6 +9,8 @@ export interface Question {
   /** Its `operationId`. */
   readonly operation: string;
   readonly parameters: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whether what is found has all that a table of it has, such as `lastSeen`. */
+  readonly asTable?: boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export type Ask = <Body>(question: Question) => Promise<Body>;
 /** Makes what asks as a viewer, whose scopes are not checked. */
 export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
   const prepared = new Map<string, PreparedRoute>();
-  return async <Body>({ operation, parameters }: Question): Promise<Body> => {
+  return async <Body>({ operation, parameters, asTable = false }: Question): Promise<Body> => {
     const row = ROUTES.find(({ operationId }) => operationId === operation);
     if (row === undefined) throw new Error(`There is no operation ${operation}.`);
     const route = prepared.get(operation) ?? prepareRoute(executor, row);
@@ -30,7 +32,11 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const path = row.path.replace('{domain}', encodeURIComponent(String(domain ?? '')));
     const requested = route.readParameters(path.split('/'), `${path}?${queryOf(others)}`, now());
-    const asked = { route, ...requested, ...WITHOUT_HTTP, viewer, loaders: executor.readFrom() };
+    const asked = {
+      route: asTable ? { ...route, stored: route.table } : route,
+      ...requested,
+      ...{ ...WITHOUT_HTTP, viewer, loaders: executor.readFrom() },
+    };
     const { body } = await findBody(executor, asked, false);
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
   };

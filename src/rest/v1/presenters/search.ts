@@ -16,7 +16,15 @@ const RECORD_PAGE: PageBody = {
   itemsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
     nodes.map(({ domain, record }) => {
       const { data, firstSeen, removed } = presentDnsRecord(record);
-      return { domain: domain.name, data, rdata: record.rdata, firstSeen, removed };
+      const { rdata, lastSeen } = record;
+      return {
+        domain: domain.name,
+        data,
+        rdata,
+        firstSeen,
+        removed,
+        ...(lastSeen !== undefined && { lastSeen }),
+      };
     }),
   columns: STAY_COLUMNS,
   rowsIn: ({ nodes }: PageResult<RecordMatchResult>) =>
