@@ -6,6 +6,7 @@ import type { RecordPlace } from '../../loaders/search-records.js';
 import { CHANGE_KINDS, type ChangeKind } from '../../model/change-kinds.js';
 import { parseDomainName } from '../../model/domain-name.js';
 import { PublicError } from '../../model/errors.js';
+import { trimmed } from '../../model/header-fields.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../../model/ip-address.js';
 import {
   isPart,
@@ -157,7 +158,7 @@ function headerFilter(where: HttpHeaderFilter) {
   return {
     name: requireText('name', name).toLowerCase(),
     // Recorded values are trimmed (RFC 9110, section 5.5).
-    value: value == null ? undefined : requireText('value', value).replace(/^[ \t]+|[ \t]+$/g, ''),
+    value: value == null ? undefined : trimmed(requireText('value', value)),
     contains: contains == null ? undefined : requirePart('contains', contains),
     present: present ?? undefined,
     at: instantOf(where.at),
