@@ -76,6 +76,7 @@ describe('a request', () => {
     for (const site of [undefined, 'none', 'same-origin']) {
       expect((await get(site)).body.data).toEqual({ domain: { name: 'a.example' } });
     }
+    expect((await get().set('content-type', 'application/json')).status).toBe(200);
     for (const site of ['same-site', 'cross-site']) {
       const foreign = await get(site);
       expect(foreign.status).toBe(400);
