@@ -19,7 +19,7 @@ export class ListedOperations {
     for (const [id, text] of listed) {
       const reason = reasonAgainst(executor, text, maxEstimate);
       if (reason !== undefined)
-        throw new OperationError(`PERSISTED_ONLY: the operation ${id} is not allowed: ${reason}`);
+        throw new OperationError(`PERSISTED_ONLY: the operation ${id} of the file is not allowed: ${reason}`);
     }
     this.#byId = listed;
     this.#texts = new Set(listed.values());
