@@ -53,7 +53,7 @@ const MAPPERS = {
   HttpHeaderMatch: './pages.js#HeaderMatchAt',
   Statistics: '../loaders/search-domains.js#Statistics as StatisticsData',
   ...Object.fromEntries(
-    CHANGE_TYPES.map((name) => [name, '../loaders/domain-changes.js#Change as ChangeData']),
+    CHANGE_TYPES.map((name) => [name, '../loaders/change-rows.js#Change as ChangeData']),
   ),
   HeaderHistory: '../loaders/header-entries.js#HeaderEntry',
   HeaderChange: '../loaders/header-entries.js#HeaderHistoryItem',

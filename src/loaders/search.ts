@@ -37,8 +37,9 @@ export async function readFewThenMany<Page extends { readonly next: unknown }>(
   lengthOf: (page: Page) => number,
   many = MOST_ROWS,
 ): Promise<Page | null> {
-  const page = await read(fewRows(first));
-  if (page === null || page.next === null || lengthOf(page) >= first) return page;
+  const few = Math.min(fewRows(first), many);
+  const page = await read(few);
+  if (page === null || page.next === null || lengthOf(page) >= first || few === many) return page;
   return read(many);
 }
 

@@ -1,4 +1,4 @@
-import type { Change as ChangeData, ChangePosition } from '../loaders/domain-changes.js';
+import type { Change as ChangeData, ChangePosition } from '../loaders/change-rows.js';
 import type { DomainHistory } from '../loaders/domain-history.js';
 import { seenUpTo } from '../loaders/observed-parts.js';
 import {
